@@ -35,7 +35,7 @@ from geodp.errors import (
     WithdrawnWarning,
     printable,
 )
-from geodp.io.folder.stopping import ask, begin
+from geodp.io.folder.stopping import begin, request_stop
 from geodp.registry import list_files
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -106,20 +106,20 @@ class _Signals:
     @property
     def code(self) -> int:
         """The exit code of a run that was stopped; 0 of one that was not, or had published."""
-        if self.stop.asked is None or self.stop.complete:
+        if self.stop.exception is None or self.stop.complete:
             return 0
-        return INTERRUPTED if isinstance(self.stop.asked, KeyboardInterrupt) else TERMINATED
+        return INTERRUPTED if isinstance(self.stop.exception, KeyboardInterrupt) else TERMINATED
 
     def take_termination(self, _signal: int, _frame: FrameType | None) -> None:
         """SIGTERM."""
-        ask(SystemExit(TERMINATED))
+        request_stop(SystemExit(TERMINATED))
 
     def take_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """Ctrl-C."""
         now = time.monotonic()
         if now - self._last >= PATIENCE:
             self._last = now
-            ask(KeyboardInterrupt())
+            request_stop(KeyboardInterrupt())
 
 
 def _as_sentences() -> None:

@@ -43,7 +43,7 @@ def keep_charged(
     pack : callable
         Returns what was drawn as plain values and arrays.
     """
-    from geodp.io.folder.kept import Kept, keep, settle
+    from geodp.io.folder.pending import PendingDraw, keep, mark_charged
 
     ledger, dataset = request.ledger, request.dataset
 
@@ -51,7 +51,9 @@ def keep_charged(
         if ledger is not None and dataset is not None:
             card, arrays = pack(drawn)
             path = str(ledger.path)
-            keep(folder, Kept(path, ledger.id, dataset, fingerprint, call, run, card, arrays))
+            keep(
+                folder, PendingDraw(path, ledger.id, dataset, fingerprint, call, run, card, arrays)
+            )
 
     yield keep_drawn
-    settle(folder)
+    mark_charged(folder)

@@ -177,7 +177,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
         [one for one in taken if one],
         preset,
     )
-    if not named.asks:
+    if not named.needs_header:
         return None
     from geodp.io.read.layout.by import resolve
     from geodp.io.read.rows.columns import open_tables

@@ -155,7 +155,7 @@ def settle(
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
         found = _propose(context, options, by, chosen)
-        settled, asks = settled or bool(found.options), found.asks
+        settled, asks = settled or bool(found.options), found.questions
     elif _is_table(options):
         found = _propose_more(context, options, by)
         if found is not None:
@@ -244,7 +244,7 @@ def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[
         "labels": (*list_stated(options), *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
-        ASKS: found.asks,
+        ASKS: found.questions,
         FACTS: found.facts,
     }
 

@@ -25,7 +25,7 @@ def require_free(
     if path.suffix.lower() not in endings:
         raise UsageError(f"{option} must end in {' or '.join(endings)}.", code="output-ending")
     if not overwrite:
-        from geodp.io.folder.whole import require_absent
+        from geodp.io.folder.atomic import require_absent
 
         require_absent(path, REPLACE.format(path))
     if not path.parent.is_dir():
@@ -70,7 +70,7 @@ def write_picture(
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.atomic import write_whole
 
     with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
         file.write(data)

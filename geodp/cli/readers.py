@@ -33,8 +33,8 @@ from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.reader import Asked, Reader
     from geodp.io.read.reader import Option as Field
+    from geodp.io.read.reader import OptionField, Reader
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
     from geodp.table.prior import Prior
@@ -115,9 +115,9 @@ def _readers() -> Mapping[str, type[Reader]]:
     One that asks for what it cannot have is left out, and a sentence says so.
     """
     from geodp.cli import geodp
-    from geodp.io.read import READERS, own
+    from geodp.io.read import READERS, builtin_readers
 
-    found = dict(own())
+    found = dict(builtin_readers())
     others = sorted(READERS.keys() - found.keys())
     if not others:
         return found
@@ -155,7 +155,7 @@ def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
 
 def _options_of(reader: type[Reader]) -> dict[str, Field | None]:
     """Names of all options of a reader; None for what no other reader may share."""
-    found: dict[str, Field | None] = {a.option.name: a.option for a in reader.asks()}
+    found: dict[str, Field | None] = {a.option.name: a.option for a in reader.option_fields()}
     return found | ({_flag_of(reader).name: None} if reader.flag else {})
 
 
@@ -164,7 +164,7 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> st
     asking = _flag_of(reader)
     if reader.flag and (asking.name in taken or not _works(asking, False)):
         return asking.flag
-    for asked in reader.asks():
+    for asked in reader.option_fields():
         option = asked.option
         if taken.get(option.name, option) != option or not _works(option, asked.default):
             return str(option.flag) or "--"
@@ -193,7 +193,7 @@ def reader_options() -> tuple[click.Parameter, ...]:
             asked[_flag_of(reader).name] = (_flag_of(reader), False)
         for one in _own(reader):
             asked.setdefault(one.option.name, (one.option, one.default))
-    asked |= {one.option.name: (one.option, one.default) for one in Reader.asks()}
+    asked |= {one.option.name: (one.option, one.default) for one in Reader.option_fields()}
     return tuple(_option(field, default) for field, default in asked.values())
 
 
@@ -228,12 +228,12 @@ def _flag_of(reader: type[Reader]) -> Field:
 
 
 @cache
-def _own(reader: type[Reader]) -> list[Asked]:
+def _own(reader: type[Reader]) -> list[OptionField]:
     """Return what a reader asks for beside what all of them do."""
     from geodp.io.read.reader import Reader
 
-    common = {asked.option.name for asked in Reader.asks()}
-    return [asked for asked in reader.asks() if asked.option.name not in common]
+    common = {asked.option.name for asked in Reader.option_fields()}
+    return [asked for asked in reader.option_fields() if asked.option.name not in common]
 
 
 def _flags(reader: type[Reader]) -> dict[str, str]:
@@ -285,13 +285,13 @@ def require_known(context: click.Context) -> None:
                 f"These take {', '.join(names[name] for name in table[key])}.",
                 code="option-not-for-input",
             )
-    needs = NEEDS | {a.option.name: a.needs for a in chosen.asks() if a.needs is not None}
+    needs = NEEDS | {a.option.name: a.needs for a in chosen.option_fields() if a.needs is not None}
     for name in given:
         if name in needs and options[needs[name]] in (None, False, ()):
             raise UsageError(
                 f"{names[name]} goes with {names[needs[name]]} only.", code="option-needs-option"
             )
-    for asked in chosen.asks():
+    for asked in chosen.option_fields():
         if asked.option.pairs:
             read_named(options[asked.option.name], asked.option.flag)
 
@@ -312,15 +312,17 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
 
     ``key`` goes to readers of geodp's own only.
     """
-    from geodp.io.read import own
+    from geodp.io.read import builtin_readers
 
     chosen = choose_reader(options)
-    values = {asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.asks()}
+    values = {
+        asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.option_fields()
+    }
     if "outside" in values:
         values["outside"] = values["outside"] or _ask_cropping(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
-    if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
+    if "secret" in chosen.__dataclass_fields__ and chosen in builtin_readers().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
 
@@ -361,7 +363,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     return Prior.of(grid, cells, source)
 
 
-def _type_of(asked: Asked, value: Any) -> Any:
+def _type_of(asked: OptionField, value: Any) -> Any:
     """Return what a field takes."""
     option = asked.option
     if option.pairs:

@@ -1,6 +1,6 @@
-"""Whether what a file says of its CRS means the grid's.
+"""Compare the CRS that a file declares with that of the grid.
 
-Versions of PROJ write one CRS with other words, members of its datum and order of names, so that
+Versions of PROJ describe one CRS with other names, members of its datum and order of keys, so that
 texts cannot be compared.
 """
 
@@ -13,7 +13,7 @@ from pyproj.exceptions import CRSError
 
 
 def same_crs(written: Any, wanted: str | None) -> bool:
-    """Whether a CRS in a file is one that the grid names.
+    """Test whether a CRS in a file is one that the grid names.
 
     Parameters
     ----------
@@ -21,15 +21,18 @@ def same_crs(written: Any, wanted: str | None) -> bool:
         PROJJSON as plain values, whose identifier must be the same too as many readers look at
         nothing else; or WKT, as GDAL writes it: the order of its axes is passed over.
     wanted : str or None
-        Of a place of the grid.
+        CRS of one of the grid's places.
     """
     if written is None or wanted is None:
         return written is None and wanted is None
     try:
-        known = CRS.from_user_input(wanted)
+        expected = CRS.from_user_input(wanted)
         if isinstance(written, dict):
-            same_id = written.get("id") == known.to_json_dict().get("id")
-            return same_id and bool(CRS.from_json_dict(written) == known)
-        return bool(CRS.from_wkt(written).equals(known, ignore_axis_order=True))
+            # Readers such as QGIS look up the identifier alone, so an equal definition under
+            # another identifier would place the cells elsewhere for them.
+            same_id = written.get("id") == expected.to_json_dict().get("id")
+            return same_id and bool(CRS.from_json_dict(written) == expected)
+        # The order of axes in GDAL's WKT is not that of the data, which always have x before y.
+        return bool(CRS.from_wkt(written).equals(expected, ignore_axis_order=True))
     except CRSError:
         return False

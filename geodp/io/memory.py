@@ -1,4 +1,4 @@
-"""How much memory a command may take, and what it may hold at a time within it."""
+"""Limits of memory: how much a command may take, and how much of the data it may hold at a time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from contextvars import ContextVar
 from geodp.errors import UsageError
 
 LEAST_MEMORY = 1 << 20
-"""Bytes below which a limit is a mistake."""
+"""Smallest limit in bytes; anything lower is a mistake."""
 
 WORK = 128 << 20
-"""Bytes that rows and rasters take at least, beside the table: a row group with its texts and
-outlines, a window of a raster and GDAL's cache. GDAL packs a raster in as much again."""
+"""Bytes that rows and rasters take at least, in addition to the table: a row group with its texts
+and outlines, a window of a raster and GDAL's cache. GDAL packs a raster in as much again."""
 
 SHARE = 4
-"""Of what is allowed: rows, a window and the cache take one each."""
+"""Divisor of the allowed memory: rows, a window and the cache take one share each."""
 
 _UNITS = {"": 1, "B": 1} | {
     f"{letter}{form}": base**power
@@ -30,9 +30,9 @@ _allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
 
 
 def bytes_of(memory: int | str | None) -> int:
-    """Return a limit in bytes.
+    """Parse a limit in bytes.
 
-    It is read from an int or from text such as ``"4GiB"``; the default is half the machine's.
+    It is given as an int or as text such as ``"4GiB"``; the default is half the machine's.
 
     Examples
     --------
@@ -41,44 +41,47 @@ def bytes_of(memory: int | str | None) -> int:
     """
     if memory is None:
         return _machine() // 2
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", str(memory).strip())
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]*)", str(memory).strip())
     units = {unit.upper(): size for unit, size in _UNITS.items()}
-    if isinstance(memory, bool) or not found or found[2].upper() not in units:
+    if isinstance(memory, bool) or not match or match[2].upper() not in units:
         raise UsageError(
             "Memory is a number of bytes or a size such as 512MiB or 4GiB.", code="memory-form"
         )
-    size = int(float(found[1]) * units[found[2].upper()])
+    size = int(float(match[1]) * units[match[2].upper()])
     if size < LEAST_MEMORY:
         raise UsageError("Readers need a memory of at least 1MiB.", code="memory-too-small")
     return size
 
 
 def _machine() -> int:
-    """Bytes of memory that this machine or its container has."""
+    """Return the bytes of memory that this machine or its container has."""
     try:
-        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
-        found = 8 << 30
+        size = 8 << 30
+    # sysconf reports the host's memory inside a container; exceeding the cgroup's limit kills the
+    # run.
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             with open(limit, encoding="ascii") as file:
-                found = min(found, int(file.read()))
+                size = min(size, int(file.read()))
         except (OSError, ValueError):  # no container, or one without a limit
             continue
-    return max(found, 2 * LEAST_MEMORY)
+    return max(size, 2 * LEAST_MEMORY)
 
 
 @contextmanager
 def work_within(memory: int | str | None) -> Iterator[None]:
-    """Let writers and checks hold so much at a time beside the table; None: as much as they like.
+    """Limit the memory that writers and checks use at a time, besides the table; None: no limit.
 
-    Less than ``WORK`` is taken for it.
+    A lower limit than ``WORK`` counts as ``WORK``.
 
     Raises
     ------
     UsageError
-        No size of memory.
+        The text is not a size of memory.
     """
+    # Below WORK a row group or a window would not fit at all, and a limit could not be kept anyway.
     before = _allowed.set(None if memory is None else max(bytes_of(memory), WORK))
     try:
         yield
@@ -86,10 +89,10 @@ def work_within(memory: int | str | None) -> Iterator[None]:
         _allowed.reset(before)
 
 
-def fit(most: int, each: int, step: int = 1) -> int:
-    """Return how many things of ``each`` bytes are held at a time, a multiple of ``step``.
+def fit(limit: int, each: int, step: int = 1) -> int:
+    """Return how many items of ``each`` bytes fit in memory, a multiple of ``step``.
 
-    At least a step, and at most ``most``, which are held where nothing is limited.
+    At least one step, and at most ``limit``, which is the result where memory is not limited.
 
     Examples
     --------
@@ -99,5 +102,5 @@ def fit(most: int, each: int, step: int = 1) -> int:
     """
     allowed = _allowed.get()
     if allowed is None:
-        return most
-    return min(most, max(step, allowed // SHARE // each // step * step))
+        return limit
+    return min(limit, max(step, allowed // SHARE // each // step * step))

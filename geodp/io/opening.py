@@ -1,7 +1,7 @@
-"""The one place where files of others are opened: rasters, Parquet, JSON.
+"""Secure opening of files written by others: rasters, Parquet, JSON, SQLite.
 
-A file that somebody else wrote is data, and stays it: nothing that it names is followed, neither
-to other files nor to the network, and what it claims of itself is checked before it is believed.
+Such a file is treated as data only: nothing that it names is followed, neither to other files nor
+to the network, and what it declares about itself is checked before it is used.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_JSON = 1 << 26
-"""Bytes of a JSON document."""
+"""Largest JSON document, in bytes."""
 
 MOST_DEPTH = 64
-"""Brackets of a JSON document that are open at once."""
+"""Deepest nesting of brackets in a JSON document."""
 
-MOST_DIGITS = 20
-"""Digits of a whole number in a JSON document: more than 64 bits hold."""
+MAX_DIGITS = 20
+"""Digits of an integer in a JSON document: more than 64 bits hold."""
 
-MOST_VALUE = 1 << 24
-"""Bytes of a value in a database."""
+MAX_VALUE_BYTES = 1 << 24
+"""Largest value in a database, in bytes."""
 
 RASTERS = {"tiff": "GTiff", "ascii grid": "AAIGrid", "netcdf": "netCDF"}
-"""GDAL's drivers for rasters, by what a file is: others follow names in a file, wherever these
-lead. NetCDF is read in its classic formats alone, as HDF5 can keep pixels in other files."""
+"""GDAL's drivers for rasters, by the kind of file: other drivers follow names in a file, wherever
+these lead. NetCDF is read in its classic formats only, as HDF5 can keep pixels in other files."""
 
 AS_STORED = {"AAIGrid": {"DATATYPE": "Float64"}, "netCDF": {"HONOUR_VALID_RANGE": "NO"}}
-"""Options of drivers that would otherwise change numbers: texts that single precision or 32 bits do
-not hold, and those outside of a valid range, which are looked at once they are read."""
+"""Options of drivers that would otherwise change numbers: texts that do not fit single precision or
+32 bits, and values outside a valid range, which geodp checks itself."""
 
 SEALED = {
     "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR",
     "GDAL_PAM_ENABLED": "NO",
     "CPL_VSIL_CURL_ALLOWED_FILENAME": "none",
 }
-"""GDAL's settings: no file beside the one that is open, and none of the network."""
+"""GDAL's settings: read no file beside the open one, and none from the network."""
 
 NOT_REGULAR = Rule(
     "input-not-regular",
@@ -72,16 +72,16 @@ _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 def require_regular(path: str | os.PathLike[str]) -> None:
     """Refuse a pipe, a socket or a device before anything is opened.
 
-    Inputs are read several times: for their form, for their rows and for their digest. A pipe has
-    its rows for the first alone, or makes the reader wait for ever. ``/dev/stdin`` and the names
-    that a shell puts in place of ``<(command)`` are pipes too; where the standard input is a file,
-    its name is that of a file.
+    Inputs are read several times: for their form, for their rows and for their digest. A pipe can
+    be read only once, or makes the reader wait for ever. ``/dev/stdin`` and the names
+    that a shell puts in place of ``<(command)`` are pipes too; ``/dev/stdin`` is allowed when the
+    standard input is a file.
 
     Raises
     ------
     InputError
-        The path is there, and is neither a file nor a folder. Whoever opens it says what else is
-        wrong with it.
+        The path exists, and is neither a file nor a folder. Any other fault is left to the code
+        that opens it.
     """
     try:
         mode = os.stat(path).st_mode
@@ -92,18 +92,19 @@ def require_regular(path: str | os.PathLike[str]) -> None:
 
 
 def require_utf8(path: str | os.PathLike[str]) -> None:
-    """Raise InputError where a library cannot open a file because its path is not UTF-8."""
+    """Raise InputError if a library cannot open a file because its path is not UTF-8."""
     if not is_utf8(os.path.realpath(path)):
         raise InputError(NOT_UTF8, file=os.fspath(path))
 
 
 @contextmanager
 def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
-    """Hand bytes that a library cannot decode for a handler or a log to a function of ours.
+    """Pass undecodable bytes in a library's callback or log to ``note`` instead of the screen.
 
-    Libraries then report an exception that nobody can catch, which would reach the screen with what
-    stands in the file.
+    Libraries report an exception there that cannot be caught, and that would be printed with
+    content of the file.
     """
+    # Both hooks are process-wide, so they are restored even when the block fails.
     shown, printed = sys.unraisablehook, sys.excepthook
 
     def hook(report: Any) -> None:
@@ -126,7 +127,7 @@ def catch_undecodable(note: Callable[[object], object]) -> Iterator[None]:
 
 @contextmanager
 def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[Any]:
-    """Open a raster for reading; of what stands beside it, or what it names, nothing is read.
+    """Open a raster for reading, without any file beside it or named in it.
 
     Parameters
     ----------
@@ -145,7 +146,8 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     InputError
         A name that is not UTF-8.
     """
-    import rasterio  # late: cards are read without it
+    # Imported late, as cards are read without it.
+    import rasterio
     from rasterio.errors import NotGeoreferencedWarning
 
     require_regular(path)
@@ -155,7 +157,8 @@ def open_raster(path: str | os.PathLike[str], kind: str = "tiff") -> Iterator[An
     options = AS_STORED.get(driver, {})
     # GDAL's log quotes names in the file, in whatever bytes they are.
     with catch_undecodable(lambda _: None), rasterio.Env(**SEALED):
-        with warnings.catch_warnings():  # who needs a placement says so in an error
+        # Callers that need a placement raise their own error.
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             raster = rasterio.open(full, driver=driver, **options)
         with raster:
@@ -169,20 +172,23 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
     ----------
     path : path
     options
-        Of :class:`pyarrow.parquet.ParquetFile`.
+        Passed to :class:`pyarrow.parquet.ParquetFile`.
 
     Raises
     ------
     OSError, pyarrow.ArrowException
-        No such file, or one that is no Parquet file, that keeps columns in other files, or whose
-        numbers of rows contradict each other.
+        No such file; or it is not a Parquet file, keeps columns in other files, or has
+        contradictory numbers of rows.
     """
     import pyarrow as pa  # late, as rasterio
     import pyarrow.parquet as pq
 
     require_regular(path)
+    # OSFile takes bytes, so that names in other encodings than UTF-8 work.
     file = pq.ParquetFile(pa.OSFile(os.fsencode(path)), **options)
     footer, rows = file.metadata, 0
+    # A crafted footer may state any numbers, and arrays of unequal length or memory for rows that
+    # do not exist would follow. Only columns of plain values have one value for each row.
     single = [
         footer.schema.column(number).max_repetition_level == 0
         for number in range(footer.num_columns)
@@ -202,17 +208,18 @@ def open_parquet(path: str | os.PathLike[str], **options: Any) -> pq.ParquetFile
 
 
 def texts_of(column: Any) -> NDArray[Any]:
-    """Texts of an Arrow column as Python's: object[n].
+    """Convert an Arrow column of texts to Python's: object[n].
 
     Raises
     ------
     pyarrow.ArrowException
-        A text that is no UTF-8.
+        A text that is not UTF-8.
     MemoryError
-        Arrow says this with the text that it had no room for; here nothing is quoted.
+        Memory is short. Arrow's own message would quote the text; this one does not.
     """
     import pyarrow as pa
 
+    # Without validation, conversion of invalid offsets would read memory outside the column.
     column.validate(full=True)
     with contextlib.suppress(pa.ArrowException):
         return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -222,7 +229,7 @@ def texts_of(column: Any) -> NDArray[Any]:
 def read_json(path: Path) -> Any:
     """Read the JSON document in a file; see :func:`parse_json`.
 
-    Raises OSError where it cannot be read, and InputError where it is a pipe or a device.
+    Raises OSError if it cannot be read, and InputError if it is a pipe or a device.
     """
     require_regular(path)
     with path.open("rb") as file:
@@ -230,12 +237,12 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes) -> Any:
-    """Parse a JSON document (RFC 8259, UTF-8) that somebody else wrote.
+    """Parse a JSON document (RFC 8259, UTF-8) from an untrusted source.
 
     Parameters
     ----------
     data : bytes
-        At most 2**26, brackets at most 64 deep.
+        At most 2**26 bytes, brackets at most 64 deep.
 
     Returns
     -------
@@ -244,27 +251,30 @@ def parse_json(data: bytes) -> Any:
     Raises
     ------
     ValueError
-        Anything else, NaN and infinities, whole numbers of more than 20 digits, and an object
-        with the same name twice, which readers take differently.
+        Invalid JSON, NaN and infinities, integers of more than 20 digits, and an object with the
+        same name twice, of which readers take either value.
     """
     if len(data) > MOST_JSON:
         raise ValueError(f"it has more than {MOST_JSON} bytes")
-    marks = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
-    step = np.isin(marks, (0x5B, 0x7B)).astype(np.int32) - np.isin(marks, (0x5D, 0x7D))
+    # Depth is counted before parsing, as the parser recurses once for each bracket. Brackets within
+    # texts do not count.
+    symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
+    step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
     if step.cumsum().max(initial=0) > MOST_DEPTH:
         raise ValueError(f"its brackets are more than {MOST_DEPTH} deep")
     return json.loads(
         data.decode("utf-8-sig"),
-        parse_int=_whole,
+        parse_int=_bounded_integer,
         parse_float=_finite,
         parse_constant=_finite,
         object_pairs_hook=_once,
     )
 
 
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"a whole number has more than {MOST_DIGITS} digits")
+def _bounded_integer(text: str) -> int:
+    # int() of a long text takes time that grows with the square of its length.
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a whole number has more than {MAX_DIGITS} digits")
     return int(text)
 
 
@@ -276,19 +286,21 @@ def _finite(text: str) -> float:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("an object has the same name twice")
-    return found
+    return members
 
 
 def strange_entry(folder: Path) -> str | None:
-    """Name of the first thing below a folder that is neither a plain file nor a folder, if any.
+    """Return the first name below a folder that is neither a regular file nor a folder.
 
-    A link could lead to a file of whoever reads it; a pipe could make the reader wait for ever.
+    None if there is none. A link could lead to a private file of the reader; a pipe could make the
+    reader wait for ever.
     """
     for parent, folders, files in os.walk(folder):
         for name in sorted(folders + files):
+            # lstat, as stat would follow a link and report the file that it leads to.
             mode = os.lstat(os.path.join(parent, name)).st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 return os.path.relpath(os.path.join(parent, name), folder)
@@ -297,29 +309,32 @@ def strange_entry(folder: Path) -> str | None:
 
 @contextmanager
 def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """Open a database of SQLite for reading alone: nothing beside it is looked at, or written.
+    """Open an SQLite database read-only: no file beside it is read or written.
 
     Yields
     ------
     sqlite3.Connection
-        That trusts no function which the file names, and reads no value of more than 16 MiB.
+        A connection that trusts no function named in the file, and reads no value above 16 MiB.
 
     Raises
     ------
     OSError
-        It is none.
+        The file is not such a database.
     """
     import sqlite3
     from pathlib import Path
 
     require_regular(path)
+    # `immutable` keeps SQLite from looking for a journal beside the file, which could hold other
+    # pages, and from creating lock files there.
     uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
     base = sqlite3.connect(uri, uri=True)
     try:
+        # Views and triggers of a crafted file could otherwise call functions with side effects.
         base.execute("PRAGMA trusted_schema = OFF")
-        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
         yield base
     except sqlite3.Error as error:
-        raise OSError(f"{Path(path).name} is no database of SQLite that can be read") from error
+        raise OSError(f"{Path(path).name} is not a readable SQLite database") from error
     finally:
         base.close()

@@ -37,7 +37,7 @@ def write_key(path: str | Path, secret: bytes | bytearray | memoryview) -> None:
     """Write 32 bytes into a new file that only its owner can use; OSError where that fails.
 
     The file is there before it is whole: where a process that is killed must leave nothing,
-    what :func:`format_key` returns is written by :func:`geodp.io.folder.whole.write_whole`.
+    what :func:`format_key` returns is written by :func:`geodp.io.folder.atomic.write_whole`.
     """
     text = format_key(secret)
     try:

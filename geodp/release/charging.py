@@ -3,7 +3,7 @@
 A charge is never taken back, so it comes last. A draw that fails, or cannot be kept, has cost
 nothing, and what was charged is on the disk already. Nobody sees a draw before its charge: where a
 run ends between the two, what was kept is removed, or, if the charge is in the ledger, completed
-(see :mod:`geodp.io.folder.kept`).
+(see :mod:`geodp.io.folder.pending`).
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class InMemory:
 
     def to_arrow(self, name: str | None = None) -> Any:
         """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
-        return self.view(name).whole.columns
+        return self.view(name).all_rows.columns
 
     def to_pandas(self, name: str | None = None) -> Any:
         """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.
@@ -147,7 +147,7 @@ class InMemory:
             ) from None
         import shapely
 
-        rows = view.whole
+        rows = view.all_rows
         shapes = shapely.from_wkb(rows.outlines[0].to_numpy(zero_copy_only=False))
         return geopandas.GeoDataFrame(
             rows.columns.to_pandas(), geometry=shapes, crs=geometry_crs(view.table.grid)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from geodp.errors import VerificationError
-from geodp.io.folder import kept
+from geodp.io.folder import pending
 from geodp.privacy.hash_chain import Log
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -36,11 +36,11 @@ def after(home, name):
 
 
 UNCHARGED = {
-    "keeping": before(kept, "keep"),
-    "kept": after(kept, "keep"),
+    "keeping": before(pending, "keep"),
+    "kept": after(pending, "keep"),
     "charging": before(Ledger, "charge"),
 }
-CHARGED = {"charged": after(Ledger, "charge"), "settled": after(kept, "settle")}
+CHARGED = {"charged": after(Ledger, "charge"), "settled": after(pending, "mark_charged")}
 POINTS = {**UNCHARGED, **CHARGED, "committed": after(Log, "commit")}
 
 

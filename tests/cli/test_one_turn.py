@@ -289,6 +289,6 @@ def test_a_preset_s_column_without_a_label_is_listed_once(tmp_path):
     frame = pandas.DataFrame({"GITTER_ID_1km": ["CRS3035RES1000mN2689000E4337000"]})
     frame = frame.assign(x_mp_1km=4337500, y_mp_1km=2689500, Einwohner=5)
     path = write(tmp_path / "Zensus2022_Bevoelkerungszahl_1km-Gitter.csv", frame, sep=";")
-    asked = propose(path, {"duplicates": "sum"}).asks
+    asked = propose(path, {"duplicates": "sum"}).questions
     assert asked
     assert not [one for one in asked if "of Einwohner alone" in one]

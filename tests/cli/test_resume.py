@@ -10,14 +10,14 @@ from geodp.cli import geodp as command_line
 from geodp.cli.running import describe_call
 from geodp.errors import UsageError
 from geodp.features.series import files as series_folder
-from geodp.io.folder import kept as kept_module
+from geodp.io.folder import pending as pending_module
 from geodp.io.folder import staged_release
-from geodp.io.folder.kept import read_kept
-from geodp.io.folder.kept_tables import unpack_tables
+from geodp.io.folder.pending import read_kept
+from geodp.io.folder.pending_tables import unpack_tables
 from geodp.privacy.ledger import Ledger
 from geodp.release.publish import Prepared
 from tests.command import context_of, geodp, override
-from tests.io.folder.test_kept import GRID, drawn, write_kept
+from tests.io.folder.test_pending import GRID, drawn, write_kept
 from tests.keys import keep as keep_key
 from tests.refusals import refuses
 
@@ -149,7 +149,7 @@ def test_a_table_that_cannot_be_kept_is_not_charged(office, tmp_path, monkeypatc
     def fail(*_given):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept_module, "keep", fail)
+    monkeypatch.setattr(pending_module, "keep", fail)
     given = [tmp_path / "2024-01.csv"]
     if command == "publish-series":
         given = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]

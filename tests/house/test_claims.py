@@ -25,7 +25,7 @@ def text_of(file):
     [
         ("docs/verify.md", "64 MiB", opening.MOST_JSON >> 20),
         ("docs/verify.md", "64 brackets", opening.MOST_DEPTH),
-        ("docs/verify.md", "20 digits", opening.MOST_DIGITS),
+        ("docs/verify.md", "20 digits", opening.MAX_DIGITS),
         ("docs/planning.md", "16 places", plan.PLACES),
         ("docs/planning.md", "2^20 cells", plan.MOST_KEYS.bit_length() - 1),
         ("docs/planning.md", "2 %", shares.LEAST * 100 // shares.PARTS),

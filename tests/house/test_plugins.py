@@ -30,11 +30,11 @@ READERS = (Table,)
 
 ASKS = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import Option, Reader, asks
+from geodp.io.read.reader import Option, Reader, cli_option
 @dataclass(frozen=True, kw_only=True)
 class Asks(Reader):
     name, kind = "asks", "what it likes"
-    value: float = field(default=1.0, metadata=asks(Option("Mine.", "FLAG", type=float)))
+    value: float = field(default=1.0, metadata=cli_option(Option("Mine.", "FLAG", type=float)))
     def read(self, paths):
         raise NotImplementedError
 READERS = (Asks,)
@@ -54,13 +54,13 @@ METHODS = (Bare(), Spelt())
 
 RUDE = """
 from dataclasses import dataclass, field
-from geodp.io.read.reader import Claim, Option, Reader, asks
+from geodp.io.read.reader import MatchScore, Option, Reader, cli_option
 @dataclass(frozen=True, kw_only=True)
 class Rude(Reader):
     name, kind, flag = "rude", "what it likes", "Read rudely."
     secret: object = None
     @classmethod
-    def claim(cls, call):
+    def match_score(cls, call):
         CLAIM
     def read(self, paths):
         print("SECRET", self.secret)
@@ -242,7 +242,7 @@ def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
 
 @pytest.mark.parametrize("name", ["value", "epsilon", "points", "labels"])
 def test_a_reader_whose_own_flag_is_an_option_of_geodps_is_left_out(tmp_path, name):
-    rude = RUDE.replace('"rude"', repr(name)).replace("CLAIM", "return Claim.ASKED")
+    rude = RUDE.replace('"rude"', repr(name)).replace("CLAIM", "return MatchScore.FLAG")
     plant(tmp_path, "other", [("geodp.readers", "rude")], rude=rude)
     done = run(tmp_path, "publish", "--help-all")
     assert done.returncode == 0
@@ -270,7 +270,7 @@ def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path
 
 def test_a_shared_option_keeps_geodps_default(tmp_path):
     asks = ASKS.replace("import Option", "import DUPLICATES, Option").replace(
-        'asks(Option("Mine.", "FLAG", type=float))', "asks(DUPLICATES)"
+        'cli_option(Option("Mine.", "FLAG", type=float))', "cli_option(DUPLICATES)"
     )
     source = asks.replace("value: float = field(default=1.0", 'how: str = field(default="sum"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=source)
@@ -281,7 +281,7 @@ def test_a_shared_option_keeps_geodps_default(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "claim", ["raise ValueError", "return Claim.ASKED", "return 9", "return None"]
+    "claim", ["raise ValueError", "return MatchScore.FLAG", "return 9", "return None"]
 )
 def test_a_claim_takes_no_call_that_did_not_ask(tmp_path, claim):
     plant(tmp_path, "other", [("geodp.readers", "rude")], rude=RUDE.replace("CLAIM", claim))
@@ -294,7 +294,7 @@ def test_a_claim_takes_no_call_that_did_not_ask(tmp_path, claim):
     assert done.returncode == 0, done.stderr
     kept = ("--key-file", "key", "--rude", "--output", "more")
     done = run(tmp_path, "publish", *words, *kept)
-    if claim == "return Claim.ASKED":
+    if claim == "return MatchScore.FLAG":
         assert "SECRET None" in done.stdout
     else:
         assert done.returncode == 2, done.stderr

@@ -55,7 +55,7 @@ PARTS = (
     "-k",
     "parts or marginal",
 )
-RESUME = ("tests/io/folder/test_kept.py", "tests/cli/test_resume.py")
+RESUME = ("tests/io/folder/test_pending.py", "tests/cli/test_resume.py")
 RESUMED = (*RESUME, "-k", "own_call_alone or would_have or cannot_be_kept")
 
 
@@ -383,8 +383,8 @@ TARGETS = (
     Target("geodp.mechanisms.parts.marginals", PARTS, ("Marginal.step",)),
     # What an interrupted run goes on from.
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
-    Target("geodp.io.folder.kept", RESUME),
-    Target("geodp.io.folder.kept_tables", RESUME),
+    Target("geodp.io.folder.pending", RESUME),
+    Target("geodp.io.folder.pending_tables", RESUME),
     Target("geodp.cli.charging", RESUMED),
     Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_totals", "_release", "_resume")),
     Target("geodp.features.series.commands.publish_series", RESUMED, ("_release", "_resume")),

@@ -158,7 +158,7 @@ def export(file: Path, output: Path | None) -> None:
         for line in lines:
             click.echo(line)
         return
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.atomic import write_whole
 
     with write_whole(
         output, Rule("export-exists", f"{output} exists; choose a new file.")

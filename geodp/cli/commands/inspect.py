@@ -37,9 +37,9 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     Names, labels and delimiters are written as a shell takes them. Last comes the command that
     publishes it, and what must still be said.
     """
-    from geodp.io.read.layout.inspect import Known
+    from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
-    from geodp.io.read.layout.propose import ask_by
+    from geodp.io.read.layout.propose import option_by
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
@@ -55,7 +55,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     said = {name: one for name, one in said.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
-        found = run(path, **said, known=Known(key=code))
+        found = run(path, **said, known=KnownRoles(key=code))
         rows = _rows_of(found)
         said |= rows
         proposed = _propose(path, {**said, **named}, found)
@@ -74,7 +74,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo(translate_message(f"preset: {proposed['preset']}"))
     for name, labels in proposed["attributes"].items():
         shown = ", ".join(map(printable, labels))
-        click.echo(translate_message(f"columns of {ask_by(name)}: {shown}"))
+        click.echo(translate_message(f"columns of {option_by(name)}: {shown}"))
     for words in proposed["asks"]:
         click.echo(translate_message(f"still to do: {words}"))
     if proposed["areas"]:
@@ -135,17 +135,17 @@ def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any])
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
     options = {**given, **found.options}
-    blanks = [_blank_of(words) for words in found.asks]
+    blanks = [_blank_of(words) for words in found.questions]
     if AS_TEMPLATE in blanks:
         options.pop("grid")
     if "value" in options:
         blanks += _blanks_of_labels(found.by)
     command = ""
-    if all("--" in words for words in found.asks):  # else the file itself is to be changed
+    if all("--" in words for words in found.questions):  # else the file itself is to be changed
         command = command_of(publish, file, replace(found, options=options), blanks)
     areas = _areas(found.options)
     parts = {name: [*labels] for name, labels in found.attributes.items()}
-    said = {"preset": found.preset, "attributes": parts, "asks": [*found.asks]}
+    said = {"preset": found.preset, "attributes": parts, "asks": [*found.questions]}
     return {**said, "areas": areas, "command": command, "blank": any(blanks)}
 
 

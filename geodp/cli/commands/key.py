@@ -20,7 +20,7 @@ def key(file: Path) -> None:
     """
     import secrets
 
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.atomic import write_whole
     from geodp.privacy.key_file import format_key
 
     refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")

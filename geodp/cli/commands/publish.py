@@ -280,7 +280,7 @@ def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """Draw the release, kept before it is charged; return what the operator is told too."""
-    from geodp.io.folder.kept_tables import pack_tables
+    from geodp.io.folder.pending_tables import pack_tables
 
     table, request = prepared.table, prepared.request
     run = {
@@ -305,8 +305,8 @@ def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
-    from geodp.io.folder.kept import read_kept
-    from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
+    from geodp.io.folder.pending import read_kept
+    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
     from geodp.release.publish import restore_beside
     from geodp.release.release import Release

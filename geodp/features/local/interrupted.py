@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import GeodpError, OutputError, Rule, UsageError
 from geodp.features.local.round import Round, read_round
+from geodp.io.folder.atomic import hide, remove_drafts, require_absent, write_whole
 from geodp.io.folder.disk import hold
-from geodp.io.folder.whole import hide, remove_drafts, require_absent, write_whole
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from geodp.errors import OutputError, UsageError
 from geodp.features.local.interrupted import THERE, take_name
 from geodp.features.local.plan import LocalPlan
 from geodp.features.local.round import Round
+from geodp.io.folder.atomic import write_whole
 from geodp.io.folder.stopping import commits
-from geodp.io.folder.whole import write_whole
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.outline import outline
 from geodp.table.charged import StatedCharge

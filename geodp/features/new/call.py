@@ -20,7 +20,7 @@ from geodp.errors import Rule, UsageError
 from geodp.io.opening import require_regular
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import OF_FILE, find_preset
-from geodp.io.read.layout.propose import DOMAIN, OWN_EXTENT
+from geodp.io.read.layout.propose import DOMAIN, FIXED_EXTENT
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -104,7 +104,7 @@ class Call:
             return False
         if any(map(is_of_area, self.asks)) or not self.grid_kind:
             return True
-        return self.grid_kind not in OWN_EXTENT
+        return self.grid_kind not in FIXED_EXTENT
 
     @property
     def stated_area(self) -> list[str]:
@@ -197,7 +197,7 @@ def read_call(outer: click.Context, words: tuple[str, ...], fetched: Mapping[str
     found = settle(context, options, {}, preset)
     proposal = found.proposal
     name = preset or (proposal.preset if proposal is not None else "")
-    more = () if proposal is None else filter(is_of_persons, proposal.asks)
+    more = () if proposal is None else filter(is_of_persons, proposal.questions)
     asks = tuple(dict.fromkeys((*found.asks, *more)))
     call = Call(words, context, options, given, asks, find_preset(name) if name else None)
     if area == OF_LAYOUT and not call.stated_area and call.grid_kind:

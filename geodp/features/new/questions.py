@@ -176,11 +176,11 @@ def _of_area(call: Call) -> Question:
 def _places(call: Call) -> list[tuple[str, str]]:
     """Return the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
-    from geodp.io.read.layout.propose import OWN_EXTENT
+    from geodp.io.read.layout.propose import FIXED_EXTENT
     from geodp.io.read.public.areas import list_areas
 
     named: tuple[str, ...] = ()
-    if call.grid_kind and call.grid_kind not in OWN_EXTENT:
+    if call.grid_kind and call.grid_kind not in FIXED_EXTENT:
         named = list_areas(code_system(str(call.options["spec"])))
     countries = [one for one in named if one.isascii()]
     if len(countries) != 1:  # of no country, or of a continent

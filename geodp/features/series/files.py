@@ -13,9 +13,9 @@ from geodp.features.series.card import INDEX, SeriesCard, StatedSnapshot
 from geodp.features.series.formats import netcdf, sheet
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
-from geodp.io.folder.kept import discard_draft, reserve
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
+from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,

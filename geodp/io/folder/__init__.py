@@ -1,1 +1,1 @@
-"""A release's folder: tried before the charge, filled after the draw, whole or not at all."""
+"""Folder of a release: checked before the charge, filled after the draw, complete or absent."""

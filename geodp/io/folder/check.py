@@ -1,4 +1,4 @@
-"""What would be counted, written for the operator before anything is published."""
+"""Summary of the inputs, written for the operator before anything is published."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodp.io.folder.staging import CHECK, stage
 CHECK_SCHEMA = "geodp-check-1"
 
 
-def write_check(path: str | Path, found: dict[str, Any]) -> Path:
+def write_check(path: str | Path, report: dict[str, Any]) -> Path:
     """Write ``path/restricted/check.json``, all or nothing; a release takes its place later.
 
     Parameters
@@ -24,7 +24,7 @@ def write_check(path: str | Path, found: dict[str, Any]) -> Path:
     Returns
     -------
     Path
-        Of the file.
+        Path of the file.
 
     Raises
     ------
@@ -35,5 +35,5 @@ def write_check(path: str | Path, found: dict[str, Any]) -> Path:
     """
     with stage(path) as folder:
         hidden = make_restricted(folder, path)
-        write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **found})
+        write_restricted(hidden, CHECK, {"schema": CHECK_SCHEMA, **report})
     return Path(path, "restricted", CHECK)

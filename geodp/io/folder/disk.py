@@ -1,4 +1,4 @@
-"""What systems do differently with folders: hold, force to the disk, put in a place.
+"""Operations on folders that differ between systems: lock, flush to the disk, move.
 
 POSIX systems open a folder as they open a file, so that it can be locked and flushed itself.
 Windows opens none: a lock is a file beside the folder there, the names in a folder are in the
@@ -19,9 +19,9 @@ from errno import EWOULDBLOCK
 from pathlib import Path
 
 HANDLES = 32
-"""Files that are open at once while a release is written, :data:`SPARE` among them."""
+"""Files that are open at once while a release is written, including :data:`RESERVED_HANDLES`."""
 
-SPARE = 8
+RESERVED_HANDLES = 8
 """Files that are open at once while a partial release is removed: one a folder in another."""
 
 OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
@@ -30,13 +30,13 @@ OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 
 @contextmanager
 def hold(folder: Path, patience: float = 0) -> Iterator[None]:
-    """Hold a folder; the lock follows it through its names and ends with the process.
+    """Lock a folder; the lock follows it through renames and ends with the process.
 
     Parameters
     ----------
     folder : Path
     patience : float
-        Seconds to wait for whoever holds it.
+        Seconds to wait while another process holds it.
 
     Raises
     ------
@@ -45,6 +45,7 @@ def hold(folder: Path, patience: float = 0) -> Iterator[None]:
     OSError
         There is no such folder; or, where the lock is a file, it cannot be made.
     """
+    # Where folders cannot be opened, the lock is a file with one name for all names of the folder.
     with _hold_itself(folder, patience) if OPENS_FOLDERS else _hold_file(folder, patience):
         yield
 
@@ -54,6 +55,8 @@ def _hold_itself(folder: Path, patience: float) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY)
     try:
         lock(handle, patience)
+        # The folder may have been renamed between opening and locking: then the lock is on a
+        # folder that no longer has this name, and protects nothing.
         if not os.path.samestat(os.fstat(handle), os.stat(folder)):
             raise _held(folder)
         yield
@@ -70,7 +73,7 @@ def lock(handle: int, patience: float = 0) -> None:
     ----------
     handle : int
     patience : float
-        Seconds to wait for whoever has it.
+        Seconds to wait while another process holds it.
     """
     if not OPENS_FOLDERS:
         return
@@ -86,7 +89,9 @@ def lock(handle: int, patience: float = 0) -> None:
             time.sleep(0.01)
             continue
         except OSError:
-            pass  # a file system without locks: two runs at once are then up to the operator
+            # Some network file systems have no locks. The run goes on: keeping two runs apart is up
+            # to the operator there.
+            pass
         return
 
 
@@ -95,10 +100,11 @@ def remove_unheld(path: Path) -> None:
     if not OPENS_FOLDERS:
         path.unlink()
         return
-    # To write, as network file systems lock nothing else.
+    # Opened for writing, as NFS grants exclusive locks only on files that may be written.
     handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         lock(handle)
+        # The name may lead to another file by now, which must not be removed.
         seen = os.fstat(handle)
         if stat.S_ISREG(seen.st_mode) and os.path.samestat(seen, os.lstat(path)):
             path.unlink()
@@ -138,8 +144,8 @@ def name_lock(folder: Path) -> Path:
     >>> print(name_lock(Path("maps", "out")).name)
     .out.lock
     """
-    found = re.fullmatch(r"(.+)\.(?:replaced|lock)(-[0-9a-f]{8})", folder.name)
-    return folder.with_name(f"{found[1]}.lock{found[2]}" if found else f".{folder.name}.lock")
+    match = re.fullmatch(r"(.+)\.(?:replaced|lock)(-[0-9a-f]{8})", folder.name)
+    return folder.with_name(f"{match[1]}.lock{match[2]}" if match else f".{folder.name}.lock")
 
 
 @contextmanager
@@ -153,8 +159,10 @@ def hold_handles() -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         with contextlib.ExitStack() as opened:
+            # All handles are opened once to find out whether the limit allows them; those of the
+            # first stack stay open and are given back when a removal needs them.
             for number in range(HANDLES):
-                stack = held if number < SPARE else opened
+                stack = held if number < RESERVED_HANDLES else opened
                 stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         yield
 

@@ -1,4 +1,4 @@
-"""Files that a written release is exported to: all of them, or none."""
+"""Exports of a written release to other formats: all of them, or none."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from geodp.io.write.view import View, keep_rows
 @cache
 def find_exports() -> Mapping[str, Export]:
     """Return all exports by their names."""
+    # The folder itself is the registry, so that a new export needs no second place to be listed.
     names = [info.name for info in pkgutil.iter_modules(export.__path__)]
     modules = [import_module(f"{export.__name__}.{name}") for name in names]
-    found = [one for module in modules for one in getattr(module, "EXPORTS", ())]
-    return {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    exports = [one for module in modules for one in getattr(module, "EXPORTS", ())]
+    return {one.name: one for one in sorted(exports, key=lambda one: one.name)}
 
 
 def choose_exports(text: str) -> list[Export]:
-    """Return the exports that a text names, with commas between; UsageError for unknown ones."""
-    known, found = find_exports(), []
+    """Return the exports named in a comma-separated text; UsageError for an unknown name."""
+    available, selected = find_exports(), []
     for name in dict.fromkeys(part.strip() for part in text.split(",")):
-        if name not in known:
+        if name not in available:
             raise UsageError(
-                f"There is no export to {name!r}; there are {', '.join(known)}.",
+                f"There is no export to {name!r}; choose from {', '.join(available)}.",
                 code="export-unknown",
             )
-        found.append(known[name])
-    return found
+        selected.append(available[name])
+    return selected
 
 
 def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dict[str, str]:
@@ -45,7 +46,7 @@ def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dic
     Parameters
     ----------
     view : View
-        Of the cells.
+        View of the cells.
     chosen : sequence of Export
     path : path
         A folder that does not exist yet or is empty.
@@ -53,7 +54,7 @@ def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dic
     Returns
     -------
     dict
-        By file that was written, who opens it.
+        For each file written, the programs that open it.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def write_exports(view: View, chosen: Sequence[Export], path: str | Path) -> dic
 
 
 def require_writable(cells: View, chosen: Sequence[Export]) -> None:
-    """Raise UsageError for a format that cannot have a release; ``cells``: its own, or none."""
+    """Raise UsageError for a format that cannot hold a release; ``cells``: its view."""
     for one in chosen:
         if (reason := one.why_not(cells)) is not None:
             raise UsageError(
@@ -77,16 +78,17 @@ def require_writable(cells: View, chosen: Sequence[Export]) -> None:
 
 
 def fill(folder: Path, views: Sequence[View], chosen: Sequence[Export]) -> dict[str, str]:
-    """Write the same into a folder that is there, of views that the formats can have.
+    """Write views to a folder that exists, in formats that can hold them.
 
-    Rows are made once for all formats.
+    Rows are made only once for all formats.
     """
     written = {}
     with ExitStack() as until_all_are_written:
         enter = until_all_are_written.enter_context
-        kept = [enter(keep_rows(view, folder.parent)) for view in views]
+        # Every format needs the same rows, so they are made and stored once, beside the folder.
+        stored = [enter(keep_rows(view, folder.parent)) for view in views]
         for one in chosen:
-            for file, view in list_files(kept, one):
+            for file, view in list_files(stored, one):
                 one.write(view, folder / file)
                 written[file] = one.help
     return written

@@ -1,6 +1,6 @@
-"""The formats of a release: files of :mod:`geodp.io.write` list them, and packages of others.
+"""Formats of a release: those listed by modules of :mod:`geodp.io.write`, and those of plug-ins.
 
-A package of somebody else's names its own in the entry point group ``geodp.formats``; they are
+A third-party package names its formats in the entry point group ``geodp.formats``; they are
 loaded when a release is first written, before anything is charged.
 """
 
@@ -18,48 +18,54 @@ from geodp.io.write.format import Format
 GROUP = "geodp.formats"
 
 
-def _own() -> list[Format]:
+def _list_builtin() -> list[Format]:
     names = [info.name for info in pkgutil.iter_modules(write.__path__)]
     modules = [import_module(f"{write.__name__}.{name}") for name in names]
     return [one for module in modules for one in getattr(module, "FORMATS", ())]
 
 
-def _load(entry: EntryPoint, own: list[Format]) -> Format:
-    """Return a format of another package, checked."""
+def _load(entry: EntryPoint, builtin: list[Format]) -> Format:
+    """Load a format of another package and check it."""
     package = "a package" if entry.dist is None else printable(entry.dist.name)
     where, mend = f"{printable(entry.value)} of {package}", "repair or remove that package."
     try:
-        found = entry.load()
+        plugin = entry.load()
     except Exception as error:
+        # Importing a plug-in may raise anything; the operator needs to know which one it was.
         why = printable(f"{type(error).__name__}: {error}")
         raise UsageError(
             f"The format {printable(entry.name)} of {package} cannot be loaded ({why}); {mend}",
             code="format-not-loaded",
         ) from error
-    if not isinstance(found, Format) or not _has_endings(found):
+    if not isinstance(plugin, Format) or not _has_endings(plugin):
         raise UsageError(
-            f"{where} is no format with endings of its own (geodp.io.write.format.Format); {mend}",
+            f"{where} is not a format with its own endings (geodp.io.write.format.Format); {mend}",
             code="format-without-endings",
         )
-    if not is_name(getattr(found, "name", None)) or not isinstance(found.rank, int):
+    # Names go into messages and sort keys: control characters or markup must not come in with them.
+    if not is_name(getattr(plugin, "name", None)) or not isinstance(plugin.rank, int):
         raise UsageError(
-            f"{where} is no format with {NAMES} and a whole number as rank; {mend}",
+            f"{where} is not a format with {NAMES} and an integer as rank; {mend}",
             code="format-without-rank",
         )
-    last = max(one.rank for one in own)
-    if found.rank <= last:
+    # The release's id is the digest of the first file written and the card. A plug-in ranked
+    # before geodp's own formats would change the id of a release with the packages installed.
+    last = max(one.rank for one in builtin)
+    if plugin.rank <= last:
         raise UsageError(
             f"{where} would stand before geodp's own files, and its rank must be above {last}; "
             f"{mend}",
             code="format-rank-too-low",
         )
-    return found
+    return plugin
 
 
-def _has_endings(found: Format) -> bool:
-    """Whether a format names endings, each a text."""
-    given = found.endings
-    return isinstance(given, tuple) and given != () and all(isinstance(e, str) and e for e in given)
+def _has_endings(plugin: Format) -> bool:
+    """Test whether a format names endings, each a text."""
+    endings = plugin.endings
+    if not isinstance(endings, tuple) or endings == ():
+        return False
+    return all(isinstance(ending, str) and ending for ending in endings)
 
 
 @cache
@@ -72,13 +78,13 @@ def find_formats() -> tuple[Format, ...]:
         Another package's format cannot be loaded, is none, has the name or an ending of another,
         or would stand before geodp's own: the release's id is taken from the first file.
     """
-    own = _own()
-    found = [*own, *(_load(entry, own) for entry in entry_points(group=GROUP))]
-    for words in ([one.name for one in found], [e for one in found for e in one.endings]):
-        twice = sorted({word for word in words if words.count(word) > 1})
+    builtin = _list_builtin()
+    formats = [*builtin, *(_load(entry, builtin) for entry in entry_points(group=GROUP))]
+    for texts in ([one.name for one in formats], [e for one in formats for e in one.endings]):
+        twice = sorted({text for text in texts if texts.count(text) > 1})
         if twice:
             raise UsageError(
                 f"Two formats have the name or ending {twice[0]!r}; remove a package.",
                 code="format-twice",
             )
-    return tuple(sorted(found, key=lambda one: (one.rank, one.name)))
+    return tuple(sorted(formats, key=lambda one: (one.rank, one.name)))

@@ -1,7 +1,7 @@
-"""Kinds of release: whose card lies in a public folder, and who reads, checks and explains it.
+"""Kinds of release: the class of each, and how to find the one whose card lies in a public folder.
 
 The release of a table is geodp's own kind, which the core knows. Every other kind is a
-:class:`Kind` that a feature lists in its module ``kind``, or a package of somebody else's in a
+:class:`Kind` that a feature lists in its module ``kind``, or a third-party package in a
 module that an entry point ``geodp.kinds`` names, both as ``KINDS``. They are imported only where a
 folder holds no release of a table, so that nothing of them is loaded for one that does.
 """
@@ -29,23 +29,23 @@ GROUP = "geodp.kinds"
 
 
 class PublicCard(Protocol):
-    """What every card says, of whatever kind it is."""
+    """Attributes that cards of every kind have."""
 
     @property
     def schema(self) -> str:
-        """Name and version of the card's form, which tells its kind."""
+        """Name and version of the card's schema, which identifies its kind."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One question asked of a release.
+    """Result of one check of a release.
 
     Attributes
     ----------
     name : str
     ok : bool
     detail : str
-        What was found, in a sentence.
+        The result, in a sentence.
     """
 
     name: str
@@ -54,18 +54,18 @@ class Check:
 
 
 class Kind(ABC):
-    """A kind of release beside that of a table.
+    """A kind of release other than that of a table.
 
     Attributes
     ----------
     name : str
-        Such as "selection".
+        For example "selection".
     title : str
         With its article, for sentences: "a selection".
     file : str
         Name of the card inside ``public``.
     schemas : tuple of str
-        What ``schema`` says in cards of this kind. No two kinds share one.
+        Values of ``schema`` in cards of this kind. No two kinds share one.
     """
 
     name: ClassVar[str]
@@ -75,39 +75,39 @@ class Kind(ABC):
 
     @abstractmethod
     def read_card(self, folder: Path) -> PublicCard:
-        """Return the card in a public folder; VerificationError for what is none."""
+        """Read the card in a public folder; VerificationError if it is not valid."""
 
     @abstractmethod
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
-        """Ask a public folder whether its files agree with each other and with the card.
+        """Check whether the files of a public folder agree with each other and with the card.
 
-        ``errors`` is that of :func:`geodp.io.verify.verify.verify`, for tables among the files.
+        ``errors`` is passed to :func:`geodp.io.verify.verify.verify`, for tables among the files.
         """
 
     def identify(self, folder: Path) -> str:
-        """Return 16 hexadecimal digits that tell this release from every other."""
+        """Return 16 hexadecimal digits that distinguish this release from every other."""
         self.read_card(folder)
         return sha256(folder / self.file)[:16]
 
     def open(self, folder: Path) -> object:
-        """Return what is in a public folder, for :func:`geodp.open`."""
+        """Open a public folder, for :func:`geodp.open`."""
         self.refuse_table()
 
     def explain(self, card: Any, language: str) -> Any:
-        """Return what a release means for people: a :class:`geodp.explain.Explanation`."""
+        """Explain what a release means for people, as a :class:`geodp.explain.Explanation`."""
         raise VerificationError(
             f"This is {self.title}, which geodp explain does not know.", code="kind-not-explained"
         )
 
     def refuse_table(self) -> NoReturn:
-        """Raise VerificationError where a table is asked for, with what to do instead."""
+        """Raise VerificationError if a table is requested, with what to do instead."""
         raise VerificationError(
             f"This is {self.title}, which has no table.", code="kind-has-no-table"
         )
 
 
 def _fits(one: object) -> bool:
-    """Whether something is a kind with what its class must say."""
+    """Test whether a plug-in's object is a kind with all required attributes."""
     return (
         isinstance(one, Kind)
         and all(isinstance(text, str) for text in (one.name, one.title, one.file))
@@ -118,13 +118,15 @@ def _fits(one: object) -> bool:
 
 @cache
 def list_kinds() -> dict[str, Kind]:
-    """Return every kind beside that of a table, by its name; imports whoever offers one."""
-    own = {kind.name: kind for module in find_modules("kind") for kind in module.KINDS}
-    return add_plugins(own, GROUP, "KINDS", _fits)
+    """Import and return every kind other than that of a table, by its name."""
+    builtin = {kind.name: kind for module in find_modules("kind") for kind in module.KINDS}
+    # Plug-ins that break are skipped with a note: opening someone's release must not depend on
+    # them.
+    return add_plugins(builtin, GROUP, "KINDS", _fits)
 
 
 def _schema_in(file: Path) -> object:
-    """Return what a card says of its form; None where there is no such card."""
+    """Read the schema that a card declares; None if there is no such card."""
     try:
         card = read_json(file)
     except (OSError, ValueError):
@@ -143,6 +145,8 @@ def find_kind(folder: Path) -> Kind | None:
     None for the release of a table, and where there is no card that any kind knows.
     """
     schema = _schema_in(folder / CARD)
+    # Decided before `list_kinds`, which imports every feature: opening a table must not pay for
+    # that.
     if schema in (SCHEMA, PARTS_SCHEMA):
         return None
     for kind in list_kinds().values():
@@ -152,7 +156,7 @@ def find_kind(folder: Path) -> Kind | None:
 
 
 def kind_of(card: PublicCard) -> Kind:
-    """Return the kind of a card that is not that of a table; VerificationError where none is."""
+    """Return the kind of a card that is not that of a table; VerificationError if there is none."""
     for kind in list_kinds().values():
         if card.schema in kind.schemas:
             return kind
@@ -162,10 +166,11 @@ def kind_of(card: PublicCard) -> Kind:
 
 
 def find_card(folder: Path) -> Path | None:
-    """Return the card in a folder, by its name alone; None where no kind has one there."""
+    """Return the card in a folder, by its name alone; None if no kind has one there."""
     if (folder / CARD).is_file():
         return folder / CARD
     if not folder.is_dir():
         return None
+    # By name alone, as a damaged card should still be found, and then be reported as damaged.
     files = (folder / kind.file for kind in list_kinds().values())
     return next((file for file in files if file.is_file()), None)

@@ -1,4 +1,4 @@
-"""What a folder of a release holds, by its checksums: these files are geodp's, all others not."""
+"""Checksums of a release's folder: geodp wrote the files listed there, and no others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from geodp.io.folder.whole import is_draft
+from geodp.io.folder.atomic import is_draft
 from geodp.table.card import drop_written
 
 SUMS = "SHA256SUMS"
-BESIDE = "formats"
-"""Of other formats, for everybody."""
+FORMATS = "formats"
+"""Folder of a release in further formats, for everybody."""
 
-PARTS = ("public", "restricted", BESIDE)
-"""Folders of a release, each with the checksums of its files; the last where it was asked for."""
+PARTS = ("public", "restricted", FORMATS)
+"""Folders of a release, each with the checksums of its files; the last only on request."""
 
 
 WAITING = "released.npz"
@@ -29,13 +29,13 @@ Checksums do not list it, as it goes when the rest is in its place.
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Compute the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
-    """Return what identifies a release: 16 hexadecimal digits of the digest of its table and card.
+    """Compute a release's identifier: 16 hexadecimal digits of its table's and card's digest.
 
     Parameters
     ----------
@@ -50,20 +50,20 @@ def release_id(csv_file: Path, plain: Mapping[str, Any]) -> str:
 
 
 def sums_text(digests: Mapping[str, str]) -> str:
-    """Digests by file name as ``sha256sum`` writes and checks them."""
+    """Format digests by file name as ``sha256sum`` writes and checks them."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digests by file name, of a folder's checksums."""
+    """Read the digests by file name from a folder's checksums."""
     lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def foreign(release: Path) -> str | None:
-    """Return the first thing in a release's folder that its checksums do not answer for, in words.
+    """Describe the first entry of a release's folder that its checksums do not list.
 
-    None where all of it is what was written. A file that is listed and no longer there is no
+    None if every entry is as it was written. A file that is listed and no longer there is no
     loss, and drafts of a killed ``geodp withdraw`` are geodp's.
     """
     for entry in sorted(os.listdir(release)):
@@ -71,14 +71,15 @@ def foreign(release: Path) -> str | None:
             continue
         if entry not in PARTS or not _is_folder(release / entry):
             return f"{entry}, which is not part of the release"
+    # Checksums exist for each folder separately: public and restricted ones go to different people.
     for part in PARTS:
-        if (release / part).is_dir() and (found := _foreign(release / part)):
-            return f"{part}/{found}"
+        if (release / part).is_dir() and (description := _unlisted_entry(release / part)):
+            return f"{part}/{description}"
     return None
 
 
-def _foreign(folder: Path) -> str | None:
-    """Return the same of one of the two folders."""
+def _unlisted_entry(folder: Path) -> str | None:
+    """Describe the first such entry of one of the release's folders; None if there is none."""
     try:
         listed = read_sums(folder)
     except (OSError, ValueError):
@@ -87,19 +88,21 @@ def _foreign(folder: Path) -> str | None:
     for above, inner, files in os.walk(folder):
         for name in sorted([*inner, *files]):
             path = Path(above, name)
-            own = path.relative_to(folder).as_posix()
-            if own in _unlisted(folder) and path.is_file() and not path.is_symlink():
+            relative = path.relative_to(folder).as_posix()
+            if relative in _unlisted(folder) and path.is_file() and not path.is_symlink():
                 continue
-            if not (own in folders and _is_folder(path)):
-                if own not in listed or path.is_symlink() or not path.is_file():
-                    return f"{own}, which its {SUMS} does not list"
-                if sha256(path) != listed[own]:
-                    return f"{own}, which was changed since it was written"
+            if not (relative in folders and _is_folder(path)):
+                # A link is never geodp's, whatever its content: replacing the release would follow
+                # it elsewhere.
+                if relative not in listed or path.is_symlink() or not path.is_file():
+                    return f"{relative}, which its {SUMS} does not list"
+                if sha256(path) != listed[relative]:
+                    return f"{relative}, which was changed since it was written"
     return None
 
 
 def remove_release(release: Path) -> None:
-    """Remove a release as far as its checksums list it; what else is there stays, with its folders.
+    """Remove the files that a release's checksums list; others stay, with their folders.
 
     The checksums go last, and only when all that they list has gone, so that a removal that was
     cut short can go on.
@@ -109,12 +112,14 @@ def remove_release(release: Path) -> None:
         with contextlib.suppress(OSError, ValueError):
             listed = set(read_sums(folder))
         there = [Path(above, name) for above, _, files in os.walk(folder) for name in files]
-        own = [path for path in there if path.relative_to(folder).as_posix() in listed]
+        written = [path for path in there if path.relative_to(folder).as_posix() in listed]
         below = [Path(above) for above, _, _ in os.walk(folder, topdown=False)]
-        *others, sums = [*own, *(folder / name for name in _unlisted(folder))]
+        *others, sums = [*written, *(folder / name for name in _unlisted(folder))]
         for path in others if listed else ():
             with contextlib.suppress(OSError):
                 path.unlink()
+        # While a listed file is left, the checksums are still needed to recognise it in the next
+        # attempt.
         if listed and not any(os.path.lexists(path) for path in others):
             with contextlib.suppress(OSError):
                 sums.unlink()

@@ -1,4 +1,4 @@
-"""A release in parts: one folder of GeoParquet files, which several processes write."""
+"""A release in parts: one folder of GeoParquet files that several processes write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geodp.errors import OutputError
 from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.publication import RUN, write_card, write_restricted
-from geodp.io.folder.staged_release import check_publication, most_listed, require_space
+from geodp.io.folder.staged_release import check_publication, max_listed_cells, require_space
 from geodp.io.folder.staging import stage
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
@@ -38,23 +38,25 @@ check_parts = check_publication
 
 
 def part_path(public: Path, name: str, number: int) -> Path:
-    """Where a part belongs; parts are numbered in key order."""
+    """Return the path of a part; parts are numbered in key order."""
     return public / f"{name}.parquet" / f"part-{number:05d}.parquet"
 
 
 def write_part(view: View, path: Path) -> dict[str, Any]:
-    """Write one part; it appears complete or not at all, and again the same if written again.
+    """Write one part; it appears complete or not at all, and writing it again gives the same file.
 
     Returns
     -------
     dict
         ``name`` inside the public folder, ``rows`` and ``sha256``.
     """
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    # Workers may write the same part twice, when one of them is thought dead: each writes under a
+    # name that no other has, and the last rename wins with the same bytes.
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        write_parquet(view, beside)
-        digest = sha256(beside)
-        os.replace(beside, path)
+        write_parquet(view, draft)
+        digest = sha256(draft)
+        os.replace(draft, path)
     except OSError as error:
         raise OutputError(
             f"A part could not be written ({error.strerror or error}).", code="part-unwritten"
@@ -64,7 +66,7 @@ def write_part(view: View, path: Path) -> dict[str, Any]:
 
 
 def parts_id(digests: Iterable[str], plain: Mapping[str, Any]) -> str:
-    """First 16 hexadecimal digits of the SHA-256 over the files' digests and the card as given.
+    """Compute 16 hexadecimal digits of the SHA-256 over the files' digests and the card.
 
     ``plain``: a card as :meth:`geodp.table.card.Card.to_json` gives it, with or without files.
     """
@@ -75,7 +77,7 @@ def parts_id(digests: Iterable[str], plain: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PartsFolder:
-    """A folder that takes up parts, and is then finished with the card."""
+    """A folder that collects parts, and is completed by the card."""
 
     folder: Path
     grid: Grid
@@ -83,16 +85,16 @@ class PartsFolder:
 
     @property
     def public(self) -> Path:
-        """What is published."""
+        """Folder that is published."""
         return self.folder / "public"
 
     def name_card(self, card: Card) -> Card:
-        """Return a release's card as that of a release in parts, with the name of the count."""
+        """Return the card of a release in parts, with the name of the count."""
         return replace(card, schema=PARTS_SCHEMA, name=self.name)
 
     def require_space(self, cells: int) -> None:
-        """Raise OutputError where a release of so many occupied cells hardly fits."""
-        require_space(self.folder, most_listed(self.grid, cells))
+        """Raise OutputError if a release of so many occupied cells would hardly fit."""
+        require_space(self.folder, max_listed_cells(self.grid, cells))
 
     def finish(
         self,
@@ -110,7 +112,8 @@ class PartsFolder:
         listed = {file.name for file in files}
         for path in self.public.glob("*/*"):
             if path.relative_to(self.public).as_posix() not in listed:
-                path.unlink()  # of a worker that died while it wrote
+                # The public folder must hold exactly what the card lists, or verification fails.
+                path.unlink()  # the draft of a worker that died while it wrote
         for regions in self.grid.areas.tables:
             table = self.public / hierarchy_file(self.name)
             write_hierarchy(regions, self.grid, table)
@@ -119,10 +122,10 @@ class PartsFolder:
         left_out = [LeftOut(f"{self.name}.csv", ONLY_PARQUET)]
         if no_raster is not None:
             left_out.append(LeftOut(f"{self.name}.vrt", no_raster))
-        stated = self.name_card(card)
+        named = self.name_card(card)
         complete = replace(
-            stated,
-            release_id=parts_id([file.sha256 for file in files], stated.to_json()),
+            named,
+            release_id=parts_id([file.sha256 for file in files], named.to_json()),
             files=tuple(files),
             left_out=tuple(left_out),
         )
@@ -153,12 +156,12 @@ class PartsFolder:
 def write_parts(
     path: str | Path, grid: Grid, *, name: str, overwrite: bool
 ) -> Iterator[PartsFolder]:
-    """Make a folder for parts, which takes the place of ``path`` when the block ends well.
+    """Create a folder for parts, which takes the place of ``path`` when the block ends well.
 
     Raises
     ------
     UsageError
-        The folder exists, or holds something else than a release.
+        The folder exists, or holds something other than a release.
     OutputError
         The file system refused; nothing is published.
     """
@@ -173,6 +176,7 @@ def write_parts(
 
 def _remove(folder: Path) -> None:
     """Remove a folder into which workers may still write a file or two, but make no folders."""
+    # A worker that has not heard of the end may still create a file between listing and removing.
     deadline = time.monotonic() + LAST_FILES
     while folder.exists() and time.monotonic() < deadline:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The files of a release: a public folder that agrees with itself, and a restricted one."""
+"""The files of a release: a consistent public folder, and a restricted one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
+from geodp.io.folder.pending import PENDING
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format
 from geodp.io.write.view import View, keep_rows
@@ -22,7 +22,7 @@ from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
 
 RUN = "run.json"
-"""Name of what is for the operator inside ``restricted``."""
+"""Name of the operator's document inside ``restricted``."""
 
 CONFIDENTIAL = (
     "CONFIDENTIAL. This folder is for the operator of the release and must not be published: "
@@ -31,17 +31,17 @@ CONFIDENTIAL = (
 
 
 def write_public(view: View, folder: Path) -> None:
-    """Write every format that does not refuse, then the card, into an empty folder.
+    """Write every format that can hold the release, then the card, into an empty folder.
 
-    ``view``: its card has a name.
+    ``view``: a view whose card has a name.
 
     Raises
     ------
     OutputError
-        A format wrote other files than those that it lists.
+        A format wrote files other than those that it lists.
     """
-    with keep_rows(view, folder.parent) as kept:
-        _write_formats(kept, folder)
+    with keep_rows(view, folder.parent) as stored:
+        _write_formats(stored, folder)
 
 
 def _write_formats(view: View, folder: Path) -> None:
@@ -55,12 +55,15 @@ def _write_formats(view: View, folder: Path) -> None:
             left_out.append(LeftOut(f"{name}.{one.endings[0]}", reason))
             continue
         files += _write_format(one, view, folder)
+        # An unlisted file in the public folder would be published without a checksum or a
+        # description.
         if {file.name for file in files} != {*os.listdir(folder)}:
             raise OutputError(
-                f"The format {one.name} wrote other files than it lists.",
+                f"The format {one.name} wrote files other than those that it lists.",
                 code="format-wrote-other-files",
             )
-        if not view.card.release_id:  # the first format is the one that it is taken from
+        # The id is computed from the first format, so that files written later can carry it.
+        if not view.card.release_id:
             identity = release_id(folder / f"{name}.csv", view.card.to_json())
             view = replace(view, card=replace(view.card, release_id=identity))
     card = replace(view.card, files=tuple(files), left_out=tuple(left_out))
@@ -68,7 +71,7 @@ def _write_formats(view: View, folder: Path) -> None:
 
 
 def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
-    """Write the files of a format; yield what the card says of each."""
+    """Write the files of a format; yield the card's entry for each."""
     name = view.name
     names = {f"{name}.{ending}" for ending in one.endings}
     for entry in one.write(view, folder):
@@ -78,44 +81,46 @@ def _write_format(one: Format, view: View, folder: Path) -> Iterator[File]:
                 f"The format {one.name} lists a file that is none of its own.",
                 code="format-lists-own-files",
             )
+        # Formats do not know whether text was beyond ASCII, so the card reports what is in the
+        # file.
         what = entry.what
         if entry.media_type.startswith("text/csv") and is_marked(path):
             what += "; begins with the byte order mark of UTF-8"
-        plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.said}
+        plain = {"name": entry.name, "media_type": entry.media_type, "what": what, **entry.details}
         yield read_plain(File, {**plain, "sha256": sha256(path)}, f"format {one.name}")
 
 
 def write_card(card: Card, folder: Path) -> None:
-    """Write a card, and the checksums of what it lists, into a folder that holds the files."""
+    """Write a card, and the checksums of all files that it lists, into their folder."""
     (folder / CARD).write_bytes(card_bytes(card.to_json()))
     sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
 def card_bytes(values: dict[str, Any]) -> bytes:
-    """Encode a card or an index, as it is written for everybody.
+    """Encode a card or an index, as published.
 
-    UsageError for a text that is not UTF-8, as one typed in another encoding is.
+    Raises UsageError for text that is not UTF-8, for example typed in another encoding.
     """
     try:
         return json_text(values).encode("utf-8")
     except UnicodeEncodeError:
         raise UsageError(
-            "A name, label or source that the card of the release has is not UTF-8; write it in "
-            "UTF-8, as public files hold no other text.",
+            "A name, label or source in the card of the release is not UTF-8; write it in UTF-8, "
+            "as public files hold no other text.",
             code="card-not-utf8",
         ) from None
 
 
 def json_text(values: dict[str, Any]) -> str:
-    """Plain values as a file for people and programs."""
+    """Format plain values as JSON for people and programs."""
     return json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n"
 
 
 def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> Path:
-    """Make the folder for the operator in a staged one; ``path`` is where that will be.
+    """Create the operator's folder in a staged one; ``path`` is the final place of the latter.
 
-    ``again``: it may be there, as in the folder of an interrupted run.
+    ``again``: it may exist already, as in the folder of an interrupted run.
     """
     made = folder / "restricted"
     made.mkdir(mode=0o700, exist_ok=again)
@@ -124,19 +129,19 @@ def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> P
 
 
 def list_written(folder: Path, target: Path) -> dict[str, list[str]]:
-    """Return the paths that the public and restricted files of a staged folder will have."""
+    """Return the final paths of the public and restricted files of a staged folder."""
     return {
         part: [
             str(target / part / name)
             for name in sorted(os.listdir(folder / part))
-            if name != KEPT.name
+            if name != PENDING.name
         ]
         for part in ("public", "restricted")
     }
 
 
 def write_restricted(folder: Path, name: str, document: dict[str, Any]) -> None:
-    """Write what is for the operator into a folder that is there, with checksums of all of it."""
+    """Write the operator's document into an existing folder, with checksums of all its files."""
     write_private(folder / name, json_text(document))
     write_private(folder / "README.txt", CONFIDENTIAL)
     sums = {path.name: sha256(path) for path in folder.iterdir() if path.name != WAITING}
@@ -149,6 +154,8 @@ def write_private(path: Path, text: str) -> None:
     A file's name that is not UTF-8 has surrogates in Python, which are written as JSON escapes
     them (``\\udc90``): ``os.fsencode`` of what is read back is the name.
     """
+    # The permissions are set at creation: a later chmod would leave a moment in which anybody can
+    # read.
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(text)

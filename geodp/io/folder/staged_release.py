@@ -1,4 +1,4 @@
-"""A release's folder: made and tried before anything is charged, filled after the draw."""
+"""A release's folder: created and tested before anything is charged, filled after the draw."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
-from geodp.io.folder.kept import discard_draft, reserve
-from geodp.io.folder.manifest import BESIDE, SUMS, sha256, sums_text
+from geodp.io.folder.manifest import FORMATS, SUMS, sha256, sums_text
+from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
     card_bytes,
@@ -33,7 +33,7 @@ TAKEN = re.compile(r"gpkg_|sqlite_|layer_styles\Z", re.IGNORECASE)
 """Tables of a GeoPackage that are not its layers; QGIS makes the last where a style is saved."""
 
 LONGEST_NAME = 200
-"""Bytes: file systems take 255, endings included."""
+"""Bytes of a count's name: file systems take 255, endings included."""
 
 LISTED_BYTES = 800
 """Bytes of a listed cell in all files together, outlines included."""
@@ -42,25 +42,25 @@ OTHER_BYTES = 1 << 24
 """Bytes of a release without a cell: the map, the card."""
 
 VISITED = 4
-"""Nodes that are visited for a listed cell, about."""
+"""Approximate number of nodes visited for a listed cell."""
 
 SOME_CELLS = 1 << 12
-"""Cells that noise alone may list; more of a large domain, but space is guessed, not measured."""
+"""Cells that noise alone may list; a large domain has more, but space is only estimated."""
 
 
 @dataclass(frozen=True)
 class StagedRelease:
-    """A folder for a release, made and tried before anything is charged.
+    """A folder for a release, created and tested before anything is charged.
 
     Attributes
     ----------
     folder : Path
         The staged folder.
     target : Path
-        Whose place it takes.
+        The folder that it replaces.
     grid : Grid
     name : str
-        Of the count.
+        Name of the count.
     """
 
     folder: Path
@@ -69,16 +69,16 @@ class StagedRelease:
     name: str
 
     def try_out(self, empty: View, cells: int, nodes: int | None = None) -> None:
-        """Do what does not need the table, and take the space for it: all that may fail does now.
+        """Do everything that may fail and needs no table, and reserve the space for the table.
 
         Parameters
         ----------
         empty : View
-            Of the release without a cell, and without its charge.
+            View of the release without a cell, and without its charge.
         cells : int
-            Occupied cells; no message tells them.
+            Occupied cells; no message reveals their number.
         nodes : int, optional
-            Of complete levels, where measurements are published.
+            Nodes of complete levels, where measurements are published.
         """
         try_formats(empty.named(self.name))
         listed = list_cells(self.grid, empty.card, cells)
@@ -87,16 +87,18 @@ class StagedRelease:
         reserve(self.folder, listed + measured)
 
     def try_exports(self, empty: View, cells: int, chosen: Sequence[Export]) -> None:
-        """Write a release without a cell in other formats and take it back, before the charge.
+        """Write a release without a cell in other formats and remove it again, before the charge.
 
-        Raises UsageError where a format cannot have it or a library is not there, OutputError where
-        space is short.
+        Raises UsageError if a format cannot hold it or a library is missing, OutputError if space
+        is short.
         """
         view = empty.named(self.name)
         require_writable(view, chosen)
         listed = list_cells(self.grid, view.card, cells)
         require_space(self.folder, listed * (1 + len(chosen)))
-        tried = self.folder / BESIDE
+        # The trial goes where the files will be, as the limits of a file system may differ by
+        # folder.
+        tried = self.folder / FORMATS
         tried.mkdir()
         fill(tried, [view], chosen)
         shutil.rmtree(tried)
@@ -104,15 +106,15 @@ class StagedRelease:
     def write_exports(self, view: View, chosen: Sequence[Export]) -> list[str]:
         """Write a release in other formats beside its public folder, with their checksums.
 
-        Raises UsageError where a format cannot have it, as a resumed run may ask for others.
+        Raises UsageError if a format cannot hold it, as a resumed run may request others.
         """
         require_writable(view, chosen)
-        folder = self.folder / BESIDE
+        folder = self.folder / FORMATS
         folder.mkdir()
         names = sorted(fill(folder, view.with_levels(), chosen))
         sums = sums_text({name: sha256(folder / name) for name in names})
         (folder / SUMS).write_text(sums, encoding="utf-8", newline="\n")
-        return [str(Path(self.target, BESIDE, name)) for name in [SUMS, *names]]
+        return [str(Path(self.target, FORMATS, name)) for name in [SUMS, *names]]
 
     def write(self, view: View, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write all files; parameters and result are those of :func:`write_publication`."""
@@ -131,7 +133,7 @@ def stage_release(
     """Yield a :class:`StagedRelease` that takes the place of ``path`` when the block ends well.
 
     Parameters are those of :func:`write_publication`; ``resume``: go on in the folder of an
-    interrupted run. Whoever calls it has asked `check_publication`. Raises what `stage` does.
+    interrupted run. The caller has called `check_publication`. Raises as `stage` does.
     """
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         make_restricted(folder, path, again=resume)
@@ -154,12 +156,12 @@ def write_publication(
     Parameters
     ----------
     view : View
-        Its card has no files: ``name``, ``release_id``, ``files`` and ``left_out`` are added to
-        what is written.
+        A view whose card has no files: ``name``, ``release_id``, ``files`` and ``left_out`` are
+        added when it is written.
     path : path
         A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
     name : str
-        Of the count: a file name of letters, digits, ``_`` and ``-``.
+        Name of the count: a file name of letters, digits, ``_`` and ``-``.
     overwrite : bool
     restricted : dict
         For ``restricted/run.json``, which only its owner can read.
@@ -183,10 +185,10 @@ def write_publication(
 
 
 def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: bool) -> None:
-    """Raise UsageError where a release could not be written; before any noise is drawn.
+    """Raise UsageError if a release could not be written; before any noise is drawn.
 
-    Parameters are those of `write_publication`. A LettersWarning says that the map will lack the
-    name.
+    Parameters are those of `write_publication`. A LettersWarning says that no font has the letters
+    of the name, which the map will lack.
     """
     if not re.fullmatch(r"\w[\w-]*", name) or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
@@ -200,6 +202,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             "every database has; choose another name for the count.",
             code="release-name-of-database",
         )
+    # Every format checks the name and grid itself, as each has different restrictions.
     for one in find_formats():
         one.check(grid, name)
     require_free(path, overwrite=overwrite)
@@ -207,28 +210,29 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
 
 
 def try_formats(empty: View) -> None:
-    """Do all that may fail in every format and needs no counts."""
+    """Do everything that may fail in any format and needs no counts."""
     card_bytes(empty.card.to_json())
     for one in find_formats():
         one.try_out(empty)
 
 
 def list_cells(grid: Grid, card: Card, cells: int) -> int:
-    """Return about how many cells a release lists at most, of so many occupied ones."""
+    """Estimate how many cells a release lists at most, from the number of occupied ones."""
+    # Only clamped integer counts leave most empty cells at 0; any other method lists the whole
+    # domain.
     sparse = card.mechanism.nonnegative and card.mechanism.whole
-    return most_listed(grid, cells) if sparse else grid.size
+    return max_listed_cells(grid, cells) if sparse else grid.size
 
 
-def most_listed(grid: Grid, cells: int) -> int:
-    """About the most cells that a release lists whose method clamps at 0, of occupied cells."""
+def max_listed_cells(grid: Grid, cells: int) -> int:
+    """Estimate the most cells listed by a method that clamps at 0, from the occupied ones."""
     return min(grid.size, 2 * cells + SOME_CELLS)
 
 
 def require_space(folder: Path, cells: int) -> None:
-    """Raise OutputError where the files of a release of so many cells hardly fit.
+    """Raise OutputError if the files of a release of so many cells would hardly fit.
 
-    It cannot be known before the draw how many cells are listed, so this is an estimate that is
-    mostly too large.
+    How many cells are listed is only known after the draw, so this estimate is usually too large.
     """
     if shutil.disk_usage(folder).free < LISTED_BYTES * cells + OTHER_BYTES:
         raise OutputError(

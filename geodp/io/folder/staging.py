@@ -1,4 +1,4 @@
-"""All or nothing: a folder that appears complete, or not at all."""
+"""Staging: a folder that appears complete, or not at all."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
 from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
-from geodp.io.folder.kept import DRAWN, KEPT, settle_interrupted
 from geodp.io.folder.kinds import find_kind, is_table
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
+from geodp.io.folder.pending import DRAWN, PENDING, resolve_interrupted
 from geodp.io.folder.stopping import commits
 
 CHECK = "check.json"
-"""Name of what was read inside ``restricted``, where nothing has been published yet."""
+"""Name of the report on the inputs inside ``restricted``, before anything is published."""
 
 
 LONGEST_FILE = 255
-"""Bytes of a file's name that file systems take."""
+"""Longest name of a file that file systems take, in bytes."""
 
 A_LOOK = 0.5
-"""Seconds to wait for others who look whether a table waits."""
+"""Seconds to wait for others who check whether a draw is pending."""
 
 LAST_STEPS = 30.0
-"""Seconds to wait for a run whose release is in its place and that takes its last steps."""
+"""Seconds to wait for a run whose release is in its place and that is just finishing."""
 
 
 @contextmanager
 def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) -> Iterator[Path]:
     """Yield a hidden folder beside ``target`` that takes its place when the block ends well.
 
-    The folder has one name for each target, and one run at a time has it: whoever comes while
-    another run works for the same target is refused before it has cost anything. Whether the target
-    may be replaced is asked again when the name is taken, as another run may just have ended.
+    The folder has one name for each target, and one run at a time holds it: a second run for the
+    same target is refused before it has cost anything. Whether the target may be replaced is
+    checked again when the name is taken, as another run may just have ended.
 
-    Leaving the block by any exception, interrupts included, removes the folder wholly, but for a
-    charged table that is kept in it (:mod:`geodp.io.folder.kept`). A release that is replaced stays
-    until the new one is complete. What a killed run left behind (a partial folder, a replaced
-    release) is removed or put back by the next run for the same target.
+    Leaving the block by any exception, interrupts included, removes the folder entirely, except for
+    a charged draw stored in it (:mod:`geodp.io.folder.pending`). A release that is replaced stays
+    until the new one is complete. Leftovers of a killed run (a partial folder, a replaced
+    release) are removed or put back by the next run for the same target.
 
     Before the block begins, the file system has shown that it takes folders and files, puts them
     on the disk and renames them.
@@ -56,7 +56,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     overwrite : bool
         Allow ``target`` to hold a geodp release, which is then replaced.
     resume : bool
-        Go on in the folder of the interrupted run that kept its table.
+        Go on in the folder of the interrupted run that stored its draw.
 
     Yields
     ------
@@ -67,19 +67,21 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
     ------
     UsageError
         ``target`` is a file, the current folder, a mount point or a folder that must not be
-        replaced; there is a kept table, or, to resume, there is none.
+        replaced; a draw is pending, or, to resume, none is.
     OutputError
         The file system refused: no space, no permission, another run at the same time.
     """
+    # Links are resolved once: replacing a link's target later must not redirect a running release.
     final = Path(os.path.realpath(target))
     left: list[Path] = []
     with (
         _explain(final, left),
         contextlib.ExitStack() as locks,
-        contextlib.ExitStack() as spare,
+        contextlib.ExitStack() as reserved,
     ):
+        # Checked before anything is created, so that a refused call leaves no trace.
         require_free(final, overwrite=overwrite)
-        spare.enter_context(hold_handles())
+        reserved.enter_context(hold_handles())
         made = _make_parents(final.parent)
         try:
             partial = _take_name(final, locks)
@@ -96,7 +98,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
                 require_own(final)
                 _exchange(partial, final)
             except BaseException:
-                spare.close()  # where file handles are short, removing needs these
+                reserved.close()  # where file handles are short, removing needs these
                 if (rest := _give_up(partial, locks)) is not None:
                     left.append(rest)
                 raise
@@ -108,7 +110,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
 
 
 def _make_parents(folder: Path) -> list[Path]:
-    """Make a folder and its parents; those that were not there, from the top."""
+    """Create a folder and its parents; return those that did not exist, from the top."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     folder.mkdir(parents=True, exist_ok=True)
     return missing
@@ -117,11 +119,13 @@ def _make_parents(folder: Path) -> list[Path]:
 def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
     """Take the hidden folder of a target, which one run at a time has; return it.
 
-    It is a new one or that of a run that was killed, in which nothing is left but a kept table.
-    Raises BlockingIOError where another run has it.
+    It is a new one or that of a run that was killed, in which only a pending draw is left.
+    Raises BlockingIOError if another run holds it.
     """
     partial = _name_partial(final)
     with contextlib.suppress(FileExistsError):
+        # The folder may be left over from a killed run; the lock below decides whether it is in
+        # use.
         partial.mkdir()
     locks.enter_context(hold(partial, patience=A_LOOK))
     _strip(partial)
@@ -129,8 +133,8 @@ def _take_name(final: Path, locks: contextlib.ExitStack) -> Path:
 
 
 def _require_waiting(partial: Path, final: Path, *, resume: bool) -> None:
-    """Raise UsageError where a kept table waits and is not resumed, or the other way round."""
-    waits = settle_interrupted(partial)
+    """Raise UsageError if a pending draw is not resumed, or there is none to resume."""
+    waits = resolve_interrupted(partial)
     if not resume and waits:
         raise _waits(partial)
     if resume and not waits:
@@ -146,13 +150,13 @@ def _name_partial(final: Path) -> Path:
     return final.parent / f".{final.name}.partial"
 
 
-def _beside(final: Path, what: str) -> Path:
-    """Make up a hidden name beside a target that no other run has: removed, replaced."""
+def _hidden_sibling(final: Path, what: str) -> Path:
+    """Make a hidden name beside a target that no other run has: removed, replaced."""
     return final.parent / f".{final.name}.{what}-{token_hex(4)}"
 
 
 def _try(folder: Path) -> None:
-    """Do once, where it costs nothing, what the end of a run does when it has been paid for."""
+    """Do once, while it costs nothing, what the end of a run does after it has been charged."""
     before, after = folder / "tried", folder / "renamed"
     before.mkdir()
     (before / "file").write_bytes(b"tried")
@@ -165,33 +169,35 @@ def _try(folder: Path) -> None:
 
 
 def _try_to_move(final: Path) -> None:
-    """Move a release that is to be replaced aside and back, where an open file would keep it there.
+    """Move a release to be replaced aside and back, which fails while a file in it is open.
 
     A run that is killed between the two leaves what `_recover` puts back.
     """
     if not OPENS_FOLDERS and is_release(final):
-        aside = _beside(final, "replaced")
+        # Windows refuses to rename a folder while a file in it is open. That must show before the
+        # charge.
+        aside = _hidden_sibling(final, "replaced")
         with hold(final):
             move(final, aside)
             move(aside, final)
 
 
 def find_interrupted(target: str | Path) -> Path | None:
-    """Return the folder beside a target in which a charged draw waits; None where there is none.
+    """Return the folder beside a target in which a charged draw is pending; None if there is none.
 
-    That of a run that is alive is left out. UsageError where the ledger of a draw cannot be asked.
+    The folder of a running process is ignored. UsageError if the ledger of a draw cannot be read.
     """
     partial = _name_partial(Path(os.path.realpath(target)))
     with contextlib.suppress(OSError), hold(partial):
-        if settle_interrupted(partial):
+        if resolve_interrupted(partial):
             return partial
     return None
 
 
 def require_uninterrupted(target: str | Path) -> None:
-    """Raise UsageError where an interrupted release waits, which a new one would waste."""
-    if (found := find_interrupted(target)) is not None:
-        raise _waits(found)
+    """Raise UsageError if an interrupted release is pending, which a new one would waste."""
+    if (interrupted := find_interrupted(target)) is not None:
+        raise _waits(interrupted)
 
 
 def _waits(partial: Path) -> UsageError:
@@ -204,14 +210,15 @@ def _waits(partial: Path) -> UsageError:
 
 
 def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
-    """Remove a folder that was not completed, but for a kept table; return what could not be.
+    """Remove an incomplete folder, except for a pending draw; return one that remains.
 
-    The name is given back only when nothing of this run is left under it, as the next run may take
+    The name is released only when nothing of this run is left under it, as the next run may take
     it at once; the folder is removed under another name.
     """
     try:
-        waits = settle_interrupted(partial)
+        waits = resolve_interrupted(partial)
     except UsageError:
+        # The ledger cannot be read: the draw may have been charged and must not be thrown away.
         waits = True
     if waits:
         with contextlib.suppress(OSError):
@@ -228,11 +235,11 @@ def _give_up(partial: Path, locks: contextlib.ExitStack) -> Path | None:
 
 
 def _strip(partial: Path) -> None:
-    """Leave nothing in a folder but what was kept."""
-    kept = [path for name in (KEPT, DRAWN) if (path := partial / name).is_file()]
-    inside = (partial / KEPT).parent
-    for path in [*partial.iterdir(), *(inside.iterdir() if kept else ())]:
-        if path not in kept and not (path == inside and kept):
+    """Remove everything from a folder except a pending draw."""
+    pending = [path for name in (PENDING, DRAWN) if (path := partial / name).is_file()]
+    inside = (partial / PENDING).parent
+    for path in [*partial.iterdir(), *(inside.iterdir() if pending else ())]:
+        if path not in pending and not (path == inside and pending):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
@@ -240,7 +247,8 @@ def _strip(partial: Path) -> None:
 
 
 def _remove(folder: Path) -> bool:
-    """Remove a folder into which a thread that nobody waits for may just put a file."""
+    """Remove a folder, even if a detached thread still writes a file into it."""
+    # Packing runs in a thread that an interrupt does not wait for, which may still create a file.
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -254,7 +262,7 @@ def is_release(folder: Path) -> bool:
 
 
 def is_check(folder: Path) -> bool:
-    """Whether a folder holds what a check of the inputs wrote, and nothing else."""
+    """Test whether a folder holds the report of a check of the inputs, and nothing else."""
     try:
         names = {path.name for path in (folder / "restricted").iterdir()}
         return CHECK in names <= {CHECK, "README.txt", SUMS} and len([*folder.iterdir()]) == 1
@@ -263,7 +271,7 @@ def is_check(folder: Path) -> bool:
 
 
 def require_free(target: str | Path, *, overwrite: bool) -> None:
-    """Raise UsageError where `stage` must not, or could not, put a folder."""
+    """Raise UsageError if `stage` must not, or could not, put a folder there."""
     try:
         final = Path(os.path.realpath(target))
         _require_name(final)
@@ -278,7 +286,7 @@ def require_free(target: str | Path, *, overwrite: bool) -> None:
 def _require_name(final: Path) -> None:
     """Raise UsageError, or the system's OSError, for a place that no release can have.
 
-    The system is asked for the longest names of a run: of folders beside it, and of files in them.
+    The longest names of a run are tried: of folders beside it, and of files in them.
     """
     if not is_utf8(final):
         raise UsageError(
@@ -286,12 +294,13 @@ def _require_name(final: Path) -> None:
             "a release take no other name; choose another folder.",
             code="output-not-utf8",
         )
-    longest = _beside(final, "replaced")
+    longest = _hidden_sibling(final, "replaced")
     files = longest / "public" / ("x" * LONGEST_FILE)
     there = next(folder for folder in (*final.parents, final) if os.path.lexists(folder))
     if not there.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-    # Of a path whose first folders are missing a system does not look at the names behind them.
+    # A system stops at the first missing folder of a path and does not check the names after it, so
+    # each name is tried in the last folder that exists.
     names = (*final.parts[len(there.parts) :], longest.name)
     for path in (files, *(there / name for name in names)):
         with contextlib.suppress(FileNotFoundError):
@@ -299,7 +308,7 @@ def _require_name(final: Path) -> None:
 
 
 def _require_free(final: Path, *, overwrite: bool) -> None:
-    """Raise UsageError where something is in the place of a release that must not be replaced."""
+    """Raise UsageError if the target holds something that must not be replaced."""
     if final.exists() and not final.is_dir():
         raise UsageError(
             f"{final} is a file; give the name of a new folder.", code="output-is-file"
@@ -317,7 +326,7 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
         return
     if not is_release(final):
         raise UsageError(
-            f"{final} exists and holds something else than a release; it is never replaced. "
+            f"{final} exists and holds something other than a release; it is never replaced. "
             "Choose another folder.",
             code="output-is-no-release",
         )
@@ -331,14 +340,14 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
 
 
 def require_own(target: str | Path) -> None:
-    """Raise UsageError where a release that is to be replaced holds anything else."""
+    """Raise UsageError if a release that is to be replaced holds files that geodp did not write."""
     final = Path(os.path.realpath(target))
 
     def look() -> None:
-        if final.is_dir() and (found := foreign(final)) is not None:
+        if final.is_dir() and (description := foreign(final)) is not None:
             raise UsageError(
-                f"{final} holds {found}, and what geodp has not written it does not remove. Move "
-                "it to another place, or choose another folder.",
+                f"{final} holds {description}. geodp removes only files that it wrote: move it "
+                "elsewhere, or choose another folder.",
                 code="output-holds-other-files",
             )
 
@@ -346,9 +355,9 @@ def require_own(target: str | Path) -> None:
 
 
 def _look(final: Path, look: Callable[[], None]) -> None:
-    """Look at a folder that another run may be replacing; again where it was replaced meanwhile.
+    """Look at a folder that another run may be replacing; repeat if it was replaced meanwhile.
 
-    Between two names a release is nowhere, and half of a look may be at the one before.
+    Between two renames there is no release, and a look may begin at the old one and end at the new.
     """
     while True:
         before = _identity(final)
@@ -356,12 +365,14 @@ def _look(final: Path, look: Callable[[], None]) -> None:
             look()
             return
         except (OSError, UsageError):
+            # Nothing changed in between, so the error is real and not a glimpse of another run's
+            # renames.
             if _identity(final) == before:
                 raise
 
 
 def _identity(folder: Path) -> tuple[int, int, int] | None:
-    """Return what tells a folder from another of its name; None where there is none."""
+    """Return the device, inode and time of change of a folder; None if it does not exist."""
     try:
         status = folder.stat()
     except FileNotFoundError:
@@ -370,11 +381,11 @@ def _identity(folder: Path) -> tuple[int, int, int] | None:
 
 
 def _exchange(partial: Path, final: Path) -> None:
-    """Put the complete folder in its place; an earlier release comes back if that fails.
+    """Move the complete folder to its place; an earlier release comes back if that fails.
 
-    With the rename the run is complete: whatever fails or interrupts afterwards changes nothing.
+    The rename completes the run: whatever fails or interrupts afterwards changes nothing.
     """
-    aside = _beside(final, "replaced")
+    aside = _hidden_sibling(final, "replaced")
     replaces = final.exists() and any(final.iterdir())
     with commits():
         if replaces:
@@ -388,14 +399,16 @@ def _exchange(partial: Path, final: Path) -> None:
         else:
             move(partial, final)
     with contextlib.suppress(OSError):
-        sync(final.parent)  # only now may go what a loss of power would need
-        (final / KEPT).unlink(missing_ok=True)
+        # Until the rename is on the disk, a loss of power may bring back the old names: only then
+        # may the pending draw and the old release go.
+        sync(final.parent)
+        (final / PENDING).unlink(missing_ok=True)
         if replaces:
             remove_release(aside)
 
 
 def _recover(final: Path) -> None:
-    """Put back or remove what killed runs left beside a target, whose name this run has."""
+    """Put back or remove what killed runs left beside a target, whose name this run holds."""
     for aside in _find_leftovers(final, "replaced"):
         with contextlib.suppress(OSError), hold(aside):
             if final.exists():
@@ -411,7 +424,7 @@ def _recover(final: Path) -> None:
 
 
 def _find_leftovers(final: Path, what: str) -> list[Path]:
-    """Folders of runs for a target; no others have such names."""
+    """List the folders that runs for a target left behind; nothing else has such names."""
     name = re.compile(re.escape(f".{final.name}.{what}-") + "[0-9a-f]{8}")
     with contextlib.suppress(FileNotFoundError):
         return sorted(path for path in final.parent.iterdir() if name.fullmatch(path.name))

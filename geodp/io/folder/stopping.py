@@ -1,11 +1,13 @@
-"""When a process that was told to stop does so.
+"""Safe points at which a process that was told to stop does so.
 
-At once, as a rule. Not in the middle of a charge; and not once what was asked for is there: a run
-that says that it was stopped has published nothing, and one that has published says so.
+A stop takes effect at once, as a rule. Not in the middle of a charge; and not once the requested
+result is in its place: a run that says that it was stopped has published nothing, and one that has
+published says so.
 
-A signal's handler calls :func:`ask`, in the main thread; what must not be cut calls
-:func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a handler raises,
-so both look again before they begin. Without a handler that asks, nothing here does anything.
+A signal's handler calls :func:`request_stop`, in the main thread; code that must not be
+interrupted calls :func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a
+handler raises, so both check again before they begin. Without such a handler, nothing here has any
+effect.
 """
 
 from __future__ import annotations
@@ -17,21 +19,21 @@ from dataclasses import dataclass
 
 @dataclass
 class Stop:
-    """What a process was told, and what it has done.
+    """State of a process that may be told to stop.
 
     Attributes
     ----------
-    asked : BaseException or None
-        What ends it.
+    exception : BaseException or None
+        Exception that ends it.
     complete : bool
-        What was asked for is in its place.
+        The requested result is in its place.
     commit_completes : bool
         The next commit puts it there.
     holds : int
-        Blocks that must not be cut.
+        Number of open blocks that must not be interrupted.
     """
 
-    asked: BaseException | None = None
+    exception: BaseException | None = None
     complete: bool = False
     commit_completes: bool = False
     holds: int = 0
@@ -41,46 +43,47 @@ _stop = Stop()
 
 
 def begin() -> Stop:
-    """Nobody has asked the process to stop, and nothing is done."""
+    """Reset the state: no stop is requested, and nothing is complete."""
     global _stop
     _stop = Stop()
     return _stop
 
 
 def complete_with_commit() -> None:
-    """Say that the process is there for one result: with its commit, nothing is left to stop."""
+    """Declare that the process makes one result: after its commit, it is too late to stop."""
     _stop.commit_completes = True
 
 
-def ask(end: BaseException) -> None:
-    """Raise ``end`` now, or where a block ends that must not be cut; never once all is there."""
+def request_stop(end: BaseException) -> None:
+    """Raise ``end`` now, or at the end of an uninterruptible block; never after completion."""
     if _stop.complete:
         return
-    _stop.asked = end
+    _stop.exception = end
     if not _stop.holds:
         raise end
 
 
 @contextmanager
 def hold_stops() -> Iterator[None]:
-    """Hold a stop back until the block has ended; one that was asked for before is raised first."""
+    """Hold a stop back until the block has ended; one requested earlier is raised first."""
     _raise_stop()
     _stop.holds += 1
     try:
         yield
     finally:
         _stop.holds -= 1
+    # Not in `finally`: an exception of the block itself must not be replaced by the stop.
     _raise_stop()
 
 
 @contextmanager
 def commits() -> Iterator[None]:
-    """:func:`hold_stops`, where a result is put in its place."""
+    """Hold stops back, as :func:`hold_stops` does, while a result is moved to its place."""
     with hold_stops():
         yield
         _stop.complete = _stop.commit_completes
 
 
 def _raise_stop() -> None:
-    if _stop.asked is not None and not _stop.complete and not _stop.holds:
-        raise _stop.asked
+    if _stop.exception is not None and not _stop.complete and not _stop.holds:
+        raise _stop.exception

@@ -1,10 +1,10 @@
 """Official Japanese mesh statistics (JIS X 0410), as the statistics bureau publishes them.
 
-A layout of the file: :class:`geodp.io.read.table.Table` reads it wherever it meets it.
+This is a layout of files: :class:`geodp.io.read.table.Table` reads it wherever it recognises it.
 
 One row is one mesh: ``KEY_CODE``, on newer files ``HTKSYORI`` (0: as counted; 1: holds details
 of others; 2: its details are hidden), ``HTKSAKI`` and ``GASSAN`` (where they went and came
-from), then values. Totals are counted in every row, whatever HTKSYORI says, and are never moved:
+from), then values. Totals are counted in every row, whatever HTKSYORI is, and are never moved:
 adding the rows up is right.
 """
 
@@ -45,13 +45,13 @@ def read_mesh(
 ) -> CountTable:
     """Read official mesh files: zip, gzip or text, CP932 or UTF-8.
 
-    What is not explained here all readers have in common: :class:`geodp.io.read.reader.Reader`,
-    which also says what is raised.
+    All other parameters are those of every reader: :class:`geodp.io.read.reader.Reader`, which
+    also documents the errors.
 
     Parameters
     ----------
     paths : path or sequence of paths
-        Of an archive, all tables are read, or those of `member`.
+        All tables of an archive are read, or those of `member`.
     grid : str or Grid
         "jis:half" and so on, or a map made by ``Grid.mesh``. The grid is public: it never
         depends on the rows.
@@ -64,10 +64,10 @@ def read_mesh(
     bounds : (west, south, east, north), optional
         Public domain of a `grid` named by a string, in degrees.
     primary : primary mesh code or sequence of them, optional
-        The same by codes such as 5339: their cells alone are the domain.
+        Alternatively codes such as 5339: only their cells are the domain.
     by : str or sequence of str
-        Name of the attribute that tells several values apart. Columns may count a person several
-        times: :func:`geodp.publish` asks for a contribution.
+        Name of the attribute that distinguishes several values. Columns may count a person several
+        times: :func:`geodp.publish` requires a contribution.
     duplicates : {"error", "sum"}
         For a mesh that is in several files; twice in one file is always an error. Files of
         prefectures each hold their share of a mesh on the border: "sum".
@@ -93,7 +93,9 @@ def read_mesh(
     from geodp.io.read.rows.mesh_columns import public_map, require_meshes
     from geodp.io.read.table import Table
 
+    # Official files often cover more than a smaller public domain, whose other rows are left out.
     cropping: Outside = "drop" if primary is not None else "crop" if bounds is not None else "error"
+    # The domain is fixed before a file is opened, so that it cannot depend on the rows.
     public = public_map(grid, bounds, primary)
     require_meshes(public)
     return Table(

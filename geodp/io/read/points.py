@@ -1,4 +1,4 @@
-"""Raw records with coordinates, one row a person, counted per cell."""
+"""Raw records with coordinates, one row for each person, counted per cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from geodp.errors import Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Option, Reader, asks
+from geodp.io.read.reader import Option, Reader, cli_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
-CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
+CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
 BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
 PERSON = Option(
-    "Column of persons (points); enforces the bounds that follow.", "--person", everyday=True
+    "Column that identifies persons (points); enforces the limits below.", "--person", everyday=True
 )
-CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
-PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
+CELLS = Option("Largest number of cells per person.", "--cells", type=int, show=True)
+PER_CELL = Option(
+    "Largest number of records per person in a cell.", "--per-cell", type=int, show=True
+)
 TRUNCATION = Option(
-    "Which records of a person are kept: the first, or some at random.",
+    "Records of a person to keep: the first, or a random sample.",
     "--truncation",
     type=("first", "sample"),
 )
@@ -61,47 +63,47 @@ class Points(Reader):
     kind: ClassVar[str] = "points"
     flag: ClassVar[str] = "Every row is one person at x, y, or at a geometry that is a point."
 
-    x: str | None = field(default=None, metadata=asks(reader.X))
-    y: str | None = field(default=None, metadata=asks(reader.Y))
-    crs: str | None = field(default=None, metadata=asks(CRS))
-    allow_ballpark: bool = field(default=False, metadata=asks(BALLPARK))
-    person: str | None = field(default=None, metadata=asks(PERSON))
-    cells: int = field(default=1, metadata=asks(CELLS, needs="person"))
-    per_cell: int = field(default=1, metadata=asks(PER_CELL, needs="person"))
-    truncation: Truncation = field(default="first", metadata=asks(TRUNCATION, needs="person"))
+    x: str | None = field(default=None, metadata=cli_option(reader.X))
+    y: str | None = field(default=None, metadata=cli_option(reader.Y))
+    crs: str | None = field(default=None, metadata=cli_option(CRS))
+    allow_ballpark: bool = field(default=False, metadata=cli_option(BALLPARK))
+    person: str | None = field(default=None, metadata=cli_option(PERSON))
+    cells: int = field(default=1, metadata=cli_option(CELLS, needs="person"))
+    per_cell: int = field(default=1, metadata=cli_option(PER_CELL, needs="person"))
+    truncation: Truncation = field(default="first", metadata=cli_option(TRUNCATION, needs="person"))
     secret: NoiseKey | None = None
-    columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=cli_option(reader.COLUMNS))
+    by: Sequence[str] = field(default=(), metadata=cli_option(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, convert=reader.convert_labels),
+        metadata=cli_option(reader.LABELS, convert=reader.convert_labels),
     )
-    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
-    outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
-    encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
-    delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
-    decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
-    layer: str | None = field(default=None, metadata=asks(reader.LAYER))
-    header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
-    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
-    last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
-    member: str | None = field(default=None, metadata=asks(reader.MEMBER))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(reader.WHERE))
+    outside: Outside | None = field(default=None, metadata=cli_option(reader.OUTSIDE))
+    encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
+    delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
+    decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
+    layer: str | None = field(default=None, metadata=cli_option(reader.LAYER))
+    header_row: int | None = field(default=None, metadata=cli_option(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=cli_option(reader.FIRST_ROW))
+    last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
+    member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
 
     def read(self, paths: Given) -> CountTable:
-        """Count the records in the files, with what each person adds bounded where it is asked."""
+        """Count the records in the files, with each person's contribution bounded on request."""
         tables, named = self._open(paths), self.named()
-        if not named.asks:
+        if not named.needs_header:
             return self._read(tables)
         from geodp.io.read.layout.by import resolve
 
         first = next(tables)
-        found = resolve(first, named)
-        columns = {**self.columns, **found.columns}
-        reader = replace(self, grid=found.extend(self.grid), columns=columns, by=(), labels={})
-        return reader._read(chain([first], tables), found.facts)
+        resolved = resolve(first, named)
+        columns = {**self.columns, **resolved.columns}
+        reader = replace(self, grid=resolved.extend(self.grid), columns=columns, by=(), labels={})
+        return reader._read(chain([first], tables), resolved.facts)
 
     def named(self) -> Named:
-        """Return what the call says of attributes, without a look at the table."""
+        """Return the options for attributes, without reading the table."""
         from geodp.io.read.layout.named import Named
 
         taken = tuple(one for one in (self.x, self.y, self.person) if one is not None)
@@ -125,7 +127,7 @@ class Points(Reader):
         )
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
-        """Count the records of tables whose attributes the grid has; ``facts``: how found."""
+        """Count the records of tables whose attributes the grid has; ``facts``: their origin."""
         from geodp.io.memory import LEAST_MEMORY, bytes_of
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.survey import Survey
@@ -133,7 +135,8 @@ class Points(Reader):
         from geodp.table.counts import CountTable
 
         share = bytes_of(self.memory)
-        if self.person is not None:  # one half for the records, one for their cells
+        if self.person is not None:
+            # One half is for the records, which wait by person, the other for their cells.
             share = max(share // 2, LEAST_MEMORY)
         runs, survey, persons = Runs(share, self.scratch), Survey(), self._persons(share)
         for within, key, names, inside in self._place(tables, survey, facts):
@@ -151,9 +154,9 @@ class Points(Reader):
     def list_records(
         self, paths: Given, survey: Survey
     ) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
-        """Persons as texts and keys uint64[n] of the records in the domain, in their order.
+        """Yield persons as texts, and keys uint64[n], of the records in the domain, in their order.
 
-        Raises as :meth:`read` does, and adds what is met to the survey.
+        Raises as :meth:`read` does, and records counts of rows in the survey.
         """
         from geodp.io.read.rows.persons import name_persons
 
@@ -170,7 +173,7 @@ class Points(Reader):
     def _place(
         self, tables: Iterator[InputTable], survey: Survey, facts: Sequence[Fact] = ()
     ) -> Iterator[tuple[Rows, NDArray[np.uint64], pa.Array, NDArray[np.bool_] | None]]:
-        """Rows in the domain, their keys, the last column of all rows, and which are inside."""
+        """Yield rows in the domain, their keys, the last column of all rows, and those inside."""
         import numpy as np
 
         from geodp.io.read.rows.columns import batches, find_column
@@ -178,6 +181,8 @@ class Points(Reader):
         from geodp.io.read.rows.locators import describe_columns, locate
         from geodp.io.read.rows.tally import place
 
+        # Without columns of coordinates each table is located by its geometries, whose CRS may
+        # differ.
         by_column = self._require_places()
         located = self._locators(self._columns()) if by_column else []
         for table in tables:
@@ -197,11 +202,12 @@ class Points(Reader):
                 reasons = {} if inside is None else self.grid.explain_outside(index, inside)
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside, reasons=reasons)
                 if self.person is None:
+                    # These records have no identifier of a person, which the card states.
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, arrays[-1], inside
 
     def _describe(self, table: InputTable, names: Sequence[str]) -> StatedReading:
-        """Describe for the card how a table is read, by its columns of places first."""
+        """Describe for the card how a table is read; the columns of places come first."""
         from geodp.io.read.layout.presets import describe_layout
         from geodp.table.stated.reading import StatedReading
 
@@ -216,7 +222,7 @@ class Points(Reader):
         )
 
     def _require_places(self) -> bool:
-        """Whether columns say where records are; UsageError for half of them, or no such grid."""
+        """Test whether columns locate records; UsageError for one coordinate, or no map."""
         if self._map() is None:
             raise UsageError(NO_MAP)
         if (self.x is None) != (self.y is None):
@@ -227,7 +233,7 @@ class Points(Reader):
         return self.x is not None
 
     def _map(self) -> Lattice | None:
-        """Return the map that points are located on; None where the grid has none."""
+        """Return the map on which points are located; None if the grid has none."""
         from geodp.grid.cells.points import CellMap
 
         place = self.grid.maps.one
@@ -244,40 +250,42 @@ class Points(Reader):
         assert self.x is not None
         assert self.y is not None
         move = transformation(lattice, self.crs, self.allow_ballpark)
+        # A stated CRS is the operator's answer to the question that the check would raise.
         check = UnitCheck(lattice, REMEDY_OF_POINTS) if self.crs is None else None
         return point_locator(lattice, self.x, self.y, move, check)
 
     def _geometry(self, table: InputTable) -> Locator:
         from geodp.io.read.rows.forms.geometry import find_geometry, geometry_points
 
-        lattice, found = self._map(), find_geometry(table)
+        lattice, geometry = self._map(), find_geometry(table)
         assert lattice is not None
-        return geometry_points(lattice, found, self.crs, self.allow_ballpark)
+        return geometry_points(lattice, geometry, self.crs, self.allow_ballpark)
 
     def _locators(self, first: Locator) -> list[Locator]:
         from geodp.io.read.rows.locators import axis_locators, require_axes
 
-        found = [first, *axis_locators(self.grid, self.columns)]
-        require_axes(self.grid, found)
-        return found
+        locators = [first, *axis_locators(self.grid, self.columns)]
+        require_axes(self.grid, locators)
+        return locators
 
     def _persons(self, memory: int) -> Persons | None:
-        """Return what takes in records, if persons are told apart; refuse wrong bounds first."""
+        """Return the collector of records by person, if persons are distinguished."""
         import numpy as np
 
         from geodp.io.read.rows.persons import Persons
 
         if self.person is None:
             return None
+        # Invalid bounds must be refused before hours of reading, not after.
         self.truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
-        # What a kept key draws goes by the numbers of all records.
-        kept = self.truncation == "sample" and self.secret is not None
-        return Persons(self.person, memory, self.scratch, single_part=kept)
+        # A stored key draws by the numbers of all records, so that they must stay together.
+        reproducible = self.truncation == "sample" and self.secret is not None
+        return Persons(self.person, memory, self.scratch, single_part=reproducible)
 
     def truncate(
         self, person: NDArray[np.int64], key: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Bound what persons (int64[n]) add by their records in cells (uint64[n])."""
+        """Bound the contribution of persons (int64[n]) by their records in cells (uint64[n])."""
         from geodp.table.contribution import truncate
 
         return truncate(
@@ -327,37 +335,37 @@ def read_points(
     Also GeoJSON, JSON lines, GeoPackage, FlatGeobuf, Shapefile and workbooks.
 
     With a column of persons, at most `cells` cells of a person are kept, and at most `per_cell`
-    records in each; the table then carries the bound that it keeps, ``cells * per_cell``. Records
-    that go beyond the limit of memory wait on disk, by person; only those that a kept `secret`
-    samples, and those of any one person, must fit. Without a column of persons nothing bounds how
-    often a person is counted, and :func:`geodp.publish` asks for a contribution to vouch for. What
-    is not explained here all readers have in common: :class:`geodp.io.read.reader.Reader`, which
-    also says what is raised.
+    records in each; the table then carries the bound ``cells * per_cell``. Records
+    beyond the limit of memory wait on disk, by person; only those sampled with a stored `secret`,
+    and those of any one person, must fit. Without a column of persons nothing bounds how
+    often a person is counted, and :func:`geodp.publish` requires a declared contribution. All other
+    parameters are those of every reader: :class:`geodp.io.read.reader.Reader`, which also documents
+    the errors.
 
     Parameters
     ----------
     paths : path, sequence of paths, or table in memory
-        In memory: whatever speaks Arrow, such as a DataFrame of pandas or Polars, a relation of
-        DuckDB or a pyarrow.Table.
+        In memory: any object with the Arrow interface, such as a DataFrame of pandas or Polars, a
+        relation of DuckDB or a pyarrow.Table.
     grid : str or Grid
-        Public, one map with or without attributes; a string names a code system.
+        Public grid of one map, with or without attributes; a string names a code system.
     x, y : str, optional
         Columns of longitude and latitude, or of easting and northing. Default: the file's
         geometries are points.
     crs : str, optional
-        CRS of the records. Default: the grid's, or what is said of geometries. A transformation
+        CRS of the records. Default: the grid's, or that of the geometries. A transformation
         that is not exact enough is refused.
     person : str, optional
-        Column that tells persons apart.
+        Column that identifies persons.
     cells, per_cell, truncation, secret
         See :func:`geodp.table.contribution.truncate`.
     columns : mapping, optional
-        For every attribute of the grid the column of its labels.
+        Column of the labels of every attribute of the grid.
     by, labels
         Attributes by their names, and their labels, as in :func:`geodp.read_table`.
     allow_ballpark : bool
-        Whether a datum may be taken for another where the exact transformation is not
-        installed: the points of the Tokyo datum then move by some 450 m.
+        Whether one datum may be taken for another if the exact transformation is not
+        installed: points in the Tokyo datum are then displaced by about 450 m.
     where, outside, delimiter, encoding, decimal, layer, header_row, first_row, last_row, member
     memory, scratch
 

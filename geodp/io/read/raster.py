@@ -1,4 +1,4 @@
-"""Rasters of counts: GeoTIFF, ASCII grid, NetCDF and arrays, on a lattice of the same cells."""
+"""Rasters of counts: GeoTIFF, ASCII grid, NetCDF and arrays, on a lattice of equal cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from geodp import progress
 from geodp.errors import UsageError
-from geodp.io.read.reader import MEMBER, MISSING, OUTSIDE, ROUND, Call, Claim, Option, Reader, asks
+from geodp.io.read.reader import (
+    MEMBER,
+    MISSING,
+    OUTSIDE,
+    ROUND,
+    Call,
+    MatchScore,
+    Option,
+    Reader,
+    cli_option,
+)
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -19,7 +29,7 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
-BAND = Option("Of a raster with several, counted from 1.", "--band", type=int)
+BAND = Option("Band of a raster with several, counted from 1.", "--band", type=int)
 UNIT = Option(
     "Raster value of one person, after the scale that the file states.  [default: 1]",
     "--raster-unit",
@@ -27,9 +37,9 @@ UNIT = Option(
 )
 
 
-def _numbers(given: Sequence[str]) -> list[float]:
+def _numbers(texts: Sequence[str]) -> list[float]:
     try:
-        return [float(text) for text in given]
+        return [float(text) for text in texts]
     except ValueError:
         raise UsageError(
             "--missing of a raster is a number.", code="raster-missing-not-number"
@@ -43,12 +53,12 @@ class Raster(Reader):
     name: ClassVar[str] = "raster"
     kind: ClassVar[str] = "a raster"
 
-    band: int | None = field(default=None, metadata=asks(BAND))
-    unit: float | None = field(default=None, metadata=asks(UNIT))
-    missing: Sequence[float] = field(default=(), metadata=asks(MISSING, convert=_numbers))
-    outside: Outside | None = field(default=None, metadata=asks(OUTSIDE))
-    member: str | None = field(default=None, metadata=asks(MEMBER))
-    rounding: Rounding | None = field(default=None, metadata=asks(ROUND))
+    band: int | None = field(default=None, metadata=cli_option(BAND))
+    unit: float | None = field(default=None, metadata=cli_option(UNIT))
+    missing: Sequence[float] = field(default=(), metadata=cli_option(MISSING, convert=_numbers))
+    outside: Outside | None = field(default=None, metadata=cli_option(OUTSIDE))
+    member: str | None = field(default=None, metadata=cli_option(MEMBER))
+    rounding: Rounding | None = field(default=None, metadata=cli_option(ROUND))
     secret: NoiseKey | None = None
     x: str | None = None
     y: str | None = None
@@ -61,9 +71,9 @@ class Raster(Reader):
             )
 
     @classmethod
-    def claim(cls, call: Call) -> Claim:
-        """Rasters are told by their endings."""
-        return Claim.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else Claim.NONE
+    def match_score(cls, call: Call) -> MatchScore:
+        """Match files by their endings."""
+        return MatchScore.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else MatchScore.NONE
 
     def read(self, paths: Given) -> CountTable:
         """Read the pixels of the one raster, or the numbers of the array."""
@@ -72,6 +82,7 @@ class Raster(Reader):
         from geodp.io.read.rows.tally import Tally
 
         progress.begin("Reading")
+        # An array keeps its coordinates and attributes, and needs neither a file nor windows.
         in_memory = isinstance(paths, LabelledArray)
         tally = Tally(
             self.grid,
@@ -99,19 +110,22 @@ class Raster(Reader):
                 code="array-has-no-bands",
             )
         axes = (self.x, self.y)
-        found = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
-        lines = Lines(found.name, found.width, found.facts)
-        tally.survey.note(found.name, found.facts)
-        name = None if array.name is None else found.name
-        tally.survey.state(describe_facts("array", found.facts, name, found.places, found.labels))
-        tally.survey.take(found.name, found.valid, {}, found.valid)
-        rows = Rows(lines, 0, found.position)
+        aligned = align_array(array, self.grid, axes, unit=self.unit, missing=self.missing)
+        lines = Lines(aligned.name, aligned.width, aligned.facts)
+        tally.survey.note(aligned.name, aligned.facts)
+        name = None if array.name is None else aligned.name
+        tally.survey.state(
+            describe_facts("array", aligned.facts, name, aligned.places, aligned.labels)
+        )
+        # Every valid number counts as read, including zeros.
+        tally.survey.take(aligned.name, aligned.valid, {}, aligned.valid)
+        rows = Rows(lines, 0, aligned.position)
         with rows.named():
             if rounded is None:
-                count = found.stored.counts(found.values)
+                count = aligned.stored.counts(aligned.values)
             else:
-                count = rounded(found.index, found.stored.fractions(found.values))
-        tally.add(rows, found.index, count)
+                count = rounded(aligned.index, aligned.stored.fractions(aligned.values))
+        tally.add(rows, aligned.index, count)
 
     def _add_file(self, paths: Any, tally: Tally, rounded: Rounder | None) -> None:
         """Count the pixels of the one file."""
@@ -132,9 +146,11 @@ class Raster(Reader):
                 code="dimensions-of-file",
             )
         place = self.grid.require_plain_map("A raster needs a grid of one map without attributes.")
+        # Downloads and unpacked members must outlive the loop over windows that reads them.
         with ExitStack() as held:
-            given = held.enter_context(fetch_urls(paths, self.scratch))
-            (path, *others) = list_paths(given)
+            fetched = held.enter_context(fetch_urls(paths, self.scratch))
+            (path, *others) = list_paths(fetched)
+            # Two rasters could count the same people, and their overlap is not checked.
             if others:
                 raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
@@ -177,31 +193,31 @@ def read_raster(
     """Read a raster of counts: GeoTIFF, ASCII grid, NetCDF in its classic formats; or an array.
 
     Its cells must be the grid's: same CRS, same size, shifted by whole cells; longitudes may be
-    whole turns away. A pixel means ``(stored * scale + offset) / unit`` people, with the scale and
-    the offset that the file states. Nodata and NaN are nobody. An error's row is the raster's line,
-    counted from 1. What is not explained here all readers have in common:
-    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
+    multiples of 360 degrees away. A pixel means ``(stored * scale + offset) / unit`` people, with
+    the scale and the offset in the file. Nodata and NaN count nobody. The row in an error is the
+    raster's line, counted from 1. All other parameters are those of every reader:
+    :class:`geodp.io.read.reader.Reader`, which also documents the errors.
 
     Parameters
     ----------
     path : path or xarray.DataArray
-        An array is over y, x and the grid's attributes, in any order, with the middles of rows and
-        columns. ``scale_factor``, ``add_offset``, ``_FillValue``, ``missing_value``,
-        ``valid_range`` and ``_Unsigned`` in its attributes are applied; what xarray keeps in
-        ``encoding`` was applied when the file was opened.
+        An array has the dimensions y, x and the grid's attributes, in any order, with the centres
+        of rows and columns as coordinates. ``scale_factor``, ``add_offset``, ``_FillValue``,
+        ``missing_value``, ``valid_range`` and ``_Unsigned`` in its attributes are applied; those in
+        xarray's ``encoding`` were applied when the file was opened.
     grid : Grid
-        Public, one map, of a file without attributes: of a public raster it is
-        :func:`geodp.io.read.rows.pixels.grid_like`. Of this raster itself only where its extent was
-        not chosen by looking at where people are.
+        Public grid of one map, for a file without attributes. From a public raster it is made by
+        :func:`geodp.io.read.rows.pixels.grid_like`; from this raster only if its extent was not
+        chosen by looking at where people are.
     unit : float, optional
-        Value of one person, after scale and offset; values divided by it must be whole within 1e-4.
-        Default: 1, where the file does not say that its values are something else than people.
+        Value of one person, after scale and offset; values divided by it must be integers within
+        1e-4. Default: 1, unless the file states that its values are something other than people.
     band : int, optional
-        Counted from 1; needed where there are several.
+        Band, counted from 1; required if there are several.
     missing : sequence of float, optional
         Stored values that mean nobody besides nodata, such as -200.
     x, y : str, optional
-        Of an array: the dimensions of columns and rows. Default: as they are usually called.
+        Dimensions of an array's columns and rows. Default: found by their usual names.
     outside, member, rounding, secret, memory, scratch
 
     Examples
@@ -219,7 +235,7 @@ def read_raster(
     """
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    with fetch_urls(path, scratch) as given:
+    with fetch_urls(path, scratch) as fetched:
         return Raster(
             grid=grid,
             unit=unit,
@@ -233,4 +249,4 @@ def read_raster(
             y=y,
             memory=memory,
             scratch=scratch,
-        ).read(given)
+        ).read(fetched)

@@ -1,4 +1,4 @@
-"""The front door of all readers: the one that a call is meant for reads."""
+"""Entry point of all readers: chooses the reader that a call is meant for."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def read(
     paths: Given, grid: Grid | str, *, reader: str | None = None, **options: Any
 ) -> CountTable:
-    """Read confidential counts or records on a public grid, by the reader that they are for.
+    """Read confidential counts or records on a public grid, with the reader that fits them.
 
-    Columns that are not named are found by their names, or by the form of the first values, as
-    ``geodp publish`` finds them: codes of cells or coordinates, and the one column of counts. Where
-    several may be meant, a sentence asks which.
+    Columns that are not given are found by their names, or by the form of the first values, as
+    ``geodp publish`` finds them: codes of cells or coordinates, and the one column of counts. If
+    several are possible, the error lists them.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ def read(
         As every reader takes them: frames of pandas, geopandas, Polars and Arrow, and arrays of
         xarray, which are rasters.
     grid : Grid or str
-        The public grid; ``"jis:half"`` is the whole extent of that code system.
+        The public grid; ``"jis:half"`` is the full extent of that code system.
     reader : str, optional
-        Of ``geodp.io.read.READERS``: ``"table"``, ``"points"``, ``"raster"``. Default:
-        the one that claims files of this kind, with these options, on this grid; ``"points"``,
-        a row for each record, with options that it alone has, such as ``person``.
+        Name in ``geodp.io.read.READERS``: ``"table"``, ``"points"``, ``"raster"``. Default:
+        the best match for files of this kind, with these options, on this grid; ``"points"``,
+        a row for each record, if an option is given that only it has, such as ``person``.
     **options
         Fields of the reader; see ``geodp.read_mesh``, ``read_table``, ``read_points`` and
         ``read_raster``.
@@ -48,8 +48,7 @@ def read(
     Raises
     ------
     UsageError
-        Nothing says which reader is meant, or it does not have an option; several columns may be
-        what is meant, or none is.
+        The reader is ambiguous, or does not have an option; or a column is missing or ambiguous.
     InputError
         Data that must not be used as they are; it names file and line.
 
@@ -64,14 +63,14 @@ def read(
     """
     from geodp.io.read.rows.forms.url import fetch_urls
 
-    with fetch_urls(paths, options.get("scratch")) as given:
-        return _read(given, grid, reader, options)
+    with fetch_urls(paths, options.get("scratch")) as fetched:
+        return _read(fetched, grid, reader, options)
 
 
 def _read(
     paths: Given, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
 ) -> CountTable:
-    """Read what is not at URLs any more."""
+    """Read inputs that have been fetched from any URLs."""
     from geodp.grid.grid import Grid
     from geodp.io.read import READERS
     from geodp.io.read.points import Points
@@ -80,37 +79,46 @@ def _read(
     from geodp.io.read.table import Table
 
     on = Grid.mesh(grid) if isinstance(grid, str) else grid
+    # An array has no file name by which a reader could recognise it.
     if isinstance(paths, LabelledArray) and reader in (None, Raster.name):
         chosen: type[Reader] = Raster
     elif reader is None:
-        chosen = choose(Call(_names(paths), spec_of(on), _given(options, READERS)))
+        chosen = choose(Call(_names(paths), spec_of(on), _by_option_name(options, READERS)))
     elif reader in READERS:
         chosen = READERS[reader]
     else:
         raise UsageError(
-            f"There is no reader {reader!r}; there are {', '.join(READERS)}.", code="reader-unknown"
+            f"There is no reader {reader!r}; choose from {', '.join(READERS)}.",
+            code="reader-unknown",
         )
-    _require_known(chosen, options, READERS)
-    given = {one.field: one.convert for one in chosen.asks() if one.convert is not None}
+    _require_options(chosen, options, READERS)
+    converters = {
+        one.field: one.convert for one in chosen.option_fields() if one.convert is not None
+    }
     made = chosen(
         grid=on,
-        **{name: given[name](one) if name in given else one for name, one in options.items()},
+        **{
+            name: converters[name](one) if name in converters else one
+            for name, one in options.items()
+        },
     )
     if not isinstance(made, Table | Points):
         return made.read(paths)
-    from geodp.io.read.layout.settle import settle
+    from geodp.io.read.layout.completion import complete_reader
     from geodp.io.read.rows.arrow import convert_once
 
+    # Recognition reads the first values before the rows are read, so a stream must be replayable.
     once = convert_once(paths)
-    return settle(made, once).read(once)
+    return complete_reader(made, once).read(once)
 
 
-def _require_known(
+def _require_options(
     chosen: type[Reader], options: Mapping[str, Any], readers: Mapping[str, type[Reader]]
 ) -> None:
-    """Raise UsageError for options that a reader has not, and for those that it needs."""
-    known = sorted({*chosen.__dataclass_fields__} - {"grid"})
-    if unknown := sorted({*options} - {*known}):
+    """Raise UsageError for options that a reader does not have, and for those that it lacks."""
+    allowed = sorted({*chosen.__dataclass_fields__} - {"grid"})
+    # Naming the reader that takes the option is more useful than the list of valid ones.
+    if unknown := sorted({*options} - {*allowed}):
         others = [
             f"reader={name!r} takes {', '.join(also)}"
             for name, one in readers.items()
@@ -124,10 +132,12 @@ def _require_known(
                 code="option-not-for-reader",
             )
         raise UsageError(
-            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(known)}.",
+            f"Not for {chosen.kind}: {', '.join(unknown)}. It takes {', '.join(allowed)}.",
             code="option-not-for-reader",
         )
-    missing = [one.field for one in chosen.asks() if one.required and one.field not in options]
+    missing = [
+        one.field for one in chosen.option_fields() if one.required and one.field not in options
+    ]
     if missing:
         raise UsageError(
             f"{chosen.kind.capitalize()} needs {', '.join(missing)}=.", code="reader-option-missing"
@@ -135,20 +145,22 @@ def _require_known(
 
 
 def _names(paths: Any) -> tuple[Path, ...]:
-    """Return the files of a call; none of a table in memory."""
+    """Return the files of a call; none for a table in memory."""
     several = paths if isinstance(paths, list | tuple) else [paths]
     return tuple(Path(one) for one in several if isinstance(one, str | PathLike))
 
 
-def _given(options: Mapping[str, Any], readers: Mapping[str, type[Reader]]) -> dict[str, Any]:
-    """Return the options under the names that a command has for them.
+def _by_option_name(
+    options: Mapping[str, Any], readers: Mapping[str, type[Reader]]
+) -> dict[str, Any]:
+    """Return the options under their names on the command line.
 
-    What only a reader with a flag takes asks for that reader, as its flag does.
+    An option that only a reader with a flag has selects that reader, as its flag does.
     """
-    asked = [one for reader in readers.values() for one in reader.asks()]
-    found = {one.option.name: options[one.field] for one in asked if one.field in options}
+    entries = [one for reader in readers.values() for one in reader.option_fields()]
+    by_name = {one.option.name: options[one.field] for one in entries if one.field in options}
     plain = {name for one in readers.values() if not one.flag for name in one.__dataclass_fields__}
-    if own := {*options} - plain:
+    if exclusive := {*options} - plain:
         flagged = [one for one in readers.values() if one.flag]
-        found |= {one.name: True for one in flagged if own <= {*one.__dataclass_fields__}}
-    return found
+        by_name |= {one.name: True for one in flagged if exclusive <= {*one.__dataclass_fields__}}
+    return by_name

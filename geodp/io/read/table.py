@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from geodp.errors import InputError, Rule, UsageError
 from geodp.io.read import reader
-from geodp.io.read.reader import Call, Claim, Option, Reader, asks
+from geodp.io.read.reader import Call, MatchScore, Option, Reader, cli_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,14 +35,14 @@ Suppressed: TypeAlias = Literal["error", "zero"]
 
 CODE = Option("Column of cell codes (tables).", "--code")
 ANCHOR = Option(
-    "What x and y of a table are: the cell's centre, its lower left corner, its indices.",
+    "Meaning of x and y in a table: the cell's centre, its lower left corner, or its indices.",
     "--anchor",
     type=("centre", "corner", "index"),
 )
 
 
 SUPPRESSED = Option(
-    "Cells of official mesh files whose count the publisher hides: refuse them, or count nobody.",
+    "Cells of official mesh files with a hidden count: refuse them, or count nobody there.",
     "--suppressed",
     type=("error", "zero"),
 )
@@ -59,49 +59,49 @@ NO_MARKS = Rule(
 )
 MIXED = Rule(
     "layouts-mixed",
-    "This is no table of the same layout as the one before it: official mesh files (KEY_CODE) and "
+    "This table does not have the layout of the one before it: official mesh files (KEY_CODE) and "
     "other tables are not read in one call.",
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Reader):
-    """Tables with one row a cell; the fields are those of :func:`read_table`."""
+    """Tables with one row for each cell; the fields are those of :func:`read_table`."""
 
     name: ClassVar[str] = "table"
     kind: ClassVar[str] = "a table"
 
     value: Values = field(
-        default=None, metadata=asks(reader.VALUE, convert=lambda given: given or None)
+        default=None, metadata=cli_option(reader.VALUE, convert=lambda value: value or None)
     )
-    code: str | None = field(default=None, metadata=asks(CODE))
-    x: str | None = field(default=None, metadata=asks(reader.X))
-    y: str | None = field(default=None, metadata=asks(reader.Y))
-    anchor: Anchor = field(default="centre", metadata=asks(ANCHOR, needs="x"))
-    columns: Mapping[str, str] = field(default_factory=dict, metadata=asks(reader.COLUMNS))
-    by: Sequence[str] = field(default=(), metadata=asks(reader.BY, convert=reader.convert_by))
+    code: str | None = field(default=None, metadata=cli_option(CODE))
+    x: str | None = field(default=None, metadata=cli_option(reader.X))
+    y: str | None = field(default=None, metadata=cli_option(reader.Y))
+    anchor: Anchor = field(default="centre", metadata=cli_option(ANCHOR, needs="x"))
+    columns: Mapping[str, str] = field(default_factory=dict, metadata=cli_option(reader.COLUMNS))
+    by: Sequence[str] = field(default=(), metadata=cli_option(reader.BY, convert=reader.convert_by))
     labels: Lists = field(
         default_factory=dict,
-        metadata=asks(reader.LABELS, convert=reader.convert_labels),
+        metadata=cli_option(reader.LABELS, convert=reader.convert_labels),
     )
-    where: Mapping[str, Value] = field(default_factory=dict, metadata=asks(reader.WHERE))
-    missing: Sequence[str | float] = field(default=(), metadata=asks(reader.MISSING))
+    where: Mapping[str, Value] = field(default_factory=dict, metadata=cli_option(reader.WHERE))
+    missing: Sequence[str | float] = field(default=(), metadata=cli_option(reader.MISSING))
     flags: Sequence[str] = field(
-        default=(), metadata=asks(reader.FLAGS, convert=reader.convert_flags)
+        default=(), metadata=cli_option(reader.FLAGS, convert=reader.convert_flags)
     )
-    duplicates: Duplicates = field(default="error", metadata=asks(reader.DUPLICATES))
-    suppressed: Suppressed = field(default="error", metadata=asks(SUPPRESSED))
-    outside: Outside | None = field(default=None, metadata=asks(reader.OUTSIDE))
-    other: str | None = field(default=None, metadata=asks(reader.OTHER))
-    encoding: str | None = field(default=None, metadata=asks(reader.ENCODING))
-    delimiter: str | None = field(default=None, metadata=asks(reader.DELIMITER))
-    decimal: Decimal | None = field(default=None, metadata=asks(reader.DECIMAL))
-    layer: str | None = field(default=None, metadata=asks(reader.LAYER))
-    header_row: int | None = field(default=None, metadata=asks(reader.HEADER_ROW))
-    first_row: int | None = field(default=None, metadata=asks(reader.FIRST_ROW))
-    last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
-    member: str | None = field(default=None, metadata=asks(reader.MEMBER))
-    rounding: Rounding | None = field(default=None, metadata=asks(reader.ROUND))
+    duplicates: Duplicates = field(default="error", metadata=cli_option(reader.DUPLICATES))
+    suppressed: Suppressed = field(default="error", metadata=cli_option(SUPPRESSED))
+    outside: Outside | None = field(default=None, metadata=cli_option(reader.OUTSIDE))
+    other: str | None = field(default=None, metadata=cli_option(reader.OTHER))
+    encoding: str | None = field(default=None, metadata=cli_option(reader.ENCODING))
+    delimiter: str | None = field(default=None, metadata=cli_option(reader.DELIMITER))
+    decimal: Decimal | None = field(default=None, metadata=cli_option(reader.DECIMAL))
+    layer: str | None = field(default=None, metadata=cli_option(reader.LAYER))
+    header_row: int | None = field(default=None, metadata=cli_option(reader.HEADER_ROW))
+    first_row: int | None = field(default=None, metadata=cli_option(reader.FIRST_ROW))
+    last_row: int | None = field(default=None, metadata=cli_option(reader.LAST_ROW))
+    member: str | None = field(default=None, metadata=cli_option(reader.MEMBER))
+    rounding: Rounding | None = field(default=None, metadata=cli_option(reader.ROUND))
     secret: NoiseKey | None = None
 
     def __post_init__(self) -> None:
@@ -111,32 +111,33 @@ class Table(Reader):
             from geodp.io.read.rows.names import fold
 
             key = self.x is None and fold(self.code or KEY) == fold(KEY)
+            # Only official mesh files mark hidden counts that were added to another cell.
             if not (key and is_of_meshes(self.grid)):
                 raise UsageError(NO_MARKS)
 
     @classmethod
-    def claim(cls, call: Call) -> Claim:
-        """Whatever names columns of places is one; so is what no other reader takes."""
-        places = any(call.given.get(name) for name in ("code", "x", "y", "column"))
-        return Claim.COLUMNS if places else Claim.ANY
+    def match_score(cls, call: Call) -> MatchScore:
+        """Match any call, and better if an option names columns of places."""
+        places = any(call.options.get(name) for name in ("code", "x", "y", "column"))
+        return MatchScore.COLUMNS if places else MatchScore.ANY
 
     def read(self, paths: Given) -> CountTable:
         """Read the places and the counts of every table in the files."""
         tables, named = self._open(paths), self.named()
-        if not named.asks:
+        if not named.needs_header:
             return self._read(tables)
         from geodp.io.read.layout.by import resolve
 
         first = next(tables)
-        found = resolve(first, named)
-        values: Any = self.value if found.values is None else found.values
-        columns = {**self.columns, **found.columns}
-        own = {"grid": found.extend(self.grid), "columns": columns, "value": values}
-        reader = replace(self, **own, by=(), labels={})
-        return reader._read(chain([first], tables), found.facts)
+        resolved = resolve(first, named)
+        values: Any = self.value if resolved.values is None else resolved.values
+        columns = {**self.columns, **resolved.columns}
+        fields = {"grid": resolved.extend(self.grid), "columns": columns, "value": values}
+        reader = replace(self, **fields, by=(), labels={})
+        return reader._read(chain([first], tables), resolved.facts)
 
     def named(self) -> Named:
-        """Return what the call says of attributes, without a look at the table."""
+        """Return the options for attributes, without reading the table."""
         from geodp.io.read.layout.named import Named
 
         taken = (self.code, self.x, self.y)
@@ -150,7 +151,7 @@ class Table(Reader):
         )
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
-        """Read tables whose attributes the grid has; ``facts``: how these were found."""
+        """Read tables whose attributes the grid has; ``facts``: their origin."""
         from geodp.io.read.layout.named import name_joint
         from geodp.io.read.layout.one_table import OneTable
         from geodp.io.read.layout.parts import PartNumbers, find_parts
@@ -163,9 +164,10 @@ class Table(Reader):
         paired = pair(self.grid, name_joint(self.by, self.value), self.value)
         grid, wide = paired.grid, paired.wide
         located = self._locators(grid, wide) if self._names_places else None
+        # Rows of one cell are added early if nothing else depends on the single row.
         summed = self.duplicates == "sum" and not wide and self.rounding is None
         tally: Tally | None = None
-        said = facts or [*paired.facts, *describe_columns(grid, self.columns)]
+        details = facts or [*paired.facts, *describe_columns(grid, self.columns)]
         groups, one_table, parts = Groups(), OneTable(), PartNumbers()
         for table in tables:
             keyed = self.code is not None or located is None
@@ -174,22 +176,23 @@ class Table(Reader):
                 first, counting = official, self._counting(official)
                 tally = self._tally(grid, official)
             elif official != first:
+                # The conversion of values was chosen for the first table and would be wrong here.
                 raise InputError(MIXED, file=table.name)
             locators = located or self._locators_of(grid, table, wide, official)
             columns = self._find_values(table, paired.columns, official)
             names = [name for locator in locators for name in locator.columns]
-            asked = [*(paired.columns or ()), *names]
+            used = [*(paired.columns or ()), *names]
             part = find_parts(table) if self.duplicates == "sum" else []
-            chosen = [*columns, *(find_column(table, name, asked) for name in names), *part]
-            wanted = {find_column(table, name, asked): self.where[name] for name in self.where}
+            chosen = [*columns, *(find_column(table, name, used) for name in names), *part]
+            wanted = {find_column(table, name, used): self.where[name] for name in self.where}
             values = [mesh.title_of(table, column) for column in columns]
             one_table.add(table, columns)
-            tally.survey.note(table.name, said)
+            tally.survey.note(table.name, details)
             tally.survey.state(self._describe(table, paired, values, names))
             if wide or official:
                 tally.survey.name(table.name, values)
             for rows, arrays in batches(table, chosen, wanted, tally.survey):
-                # The key's name is no code, whatever other columns say.
+                # A row that repeats the name of the column of codes is a second header.
                 first_place = slice(len(values), len(values) + 1)
                 mesh.require_one_header(rows, arrays[first_place], chosen[first_place])
                 if official:
@@ -213,17 +216,17 @@ class Table(Reader):
     def _describe(
         self, table: InputTable, paired: Paired, values: Sequence[str], names: Sequence[str]
     ) -> StatedReading:
-        """Describe for the card how a table is read: columns as they were named, or by its header.
+        """Describe for the card how a table is read: columns as named, or by its header.
 
-        ``values`` and ``names``: titles of its columns of counts, and names of those of places and
-        labels.
+        ``values`` and ``names``: titles of the columns of counts, and names of the columns of
+        places and labels.
         """
         from geodp.io.read.layout.presets import describe_layout
         from geodp.io.read.rows.mesh_columns import key_of
         from geodp.table.stated.reading import StatedCounts, StatedReading
 
-        given = {"code": self.code, "x": self.x, "y": self.y}
-        places = {role: name for role, name in given.items() if name is not None}
+        coordinates = {"code": self.code, "x": self.x, "y": self.y}
+        places = {role: name for role, name in coordinates.items() if name is not None}
         if not self._names_places:
             places = {"code" if names[0] == key_of(table, paired.grid) else "geometry": names[0]}
         attributes = {one.name for one in paired.grid.attributes}
@@ -234,18 +237,18 @@ class Table(Reader):
             layout=describe_layout(table.columns),
             places=places | {axis: n for axis, n in self.columns.items() if axis not in labels},
             labels=labels,
-            counts=tuple(StatedCounts(name, own) for name, own in counts),
+            counts=tuple(StatedCounts(name, label) for name, label in counts),
             anchor=None if self.x is None else self.anchor,
         )
 
     def _counts_once(self, grid: Grid) -> bool:
-        """Whether what a layout states of its table holds of what is read of it."""
-        # What is added up may be other dates, and a rounded share may be several persons'.
+        """Test whether a layout's contribution bound holds for the rows as they are read."""
+        # Rows that are added up may be of several dates, and a rounded share of several persons.
         counted_once = self.duplicates == "error" and self.rounding is None
         return counted_once and grid.plain_map is not None
 
     def _open(self, paths: Given) -> Iterator[InputTable]:
-        """Open the tables; a second header row is a property of the file."""
+        """Open the tables; a second header row is recognised."""
         from geodp.io.read.rows.columns import open_tables
 
         return open_tables(
@@ -262,7 +265,7 @@ class Table(Reader):
         )
 
     def _tally(self, grid: Grid, official: bool) -> Tally:
-        """Return where counts are gathered; an official file lists a cell once, sum or not."""
+        """Return the accumulator of counts; an official file lists a cell once even with "sum"."""
         from geodp.io.read.rows.tally import Tally
 
         other = None
@@ -280,7 +283,7 @@ class Table(Reader):
         )
 
     def _counting(self, official: bool) -> Counting:
-        """Return how values become counts; official mesh files have marks of their own."""
+        """Return the conversion of values to counts; official mesh files have special markers."""
         from geodp.io.read.rows.flags import Flags
         from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
         from geodp.io.read.rows.rounding import Counting
@@ -291,6 +294,7 @@ class Table(Reader):
             return Counting(
                 self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
             )
+        # "-" always means 0 in these files, while other marks hide a count.
         zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
         return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
@@ -298,7 +302,7 @@ class Table(Reader):
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
     ) -> list[int]:
-        """Return positions of the columns of counts; of official files also by their labels."""
+        """Return positions of the columns of counts; for official files also by their labels."""
         from geodp.io.read.rows.columns import find_column
         from geodp.io.read.rows.delimited import TextTable
         from geodp.io.read.rows.mesh_columns import find_columns
@@ -311,7 +315,7 @@ class Table(Reader):
 
     @property
     def _names_places(self) -> bool:
-        """Whether columns, and not geometries, say where rows are."""
+        """Whether columns, and not geometries, locate the rows."""
         if self.code is not None or self.x is not None or self.y is not None:
             return True
         return not {*self.grid.axis_names[:2], "origin"}.isdisjoint(self.columns)
@@ -322,7 +326,7 @@ class Table(Reader):
 
         code, point = key or self.code, (self.x, self.y)
         check = None if self.x is None else UnitCheck(grid.places[0], REMEDY_OF_CELLS)
-        found = cell_locators(
+        locators = cell_locators(
             grid,
             code,
             point,
@@ -332,12 +336,12 @@ class Table(Reader):
             other=self.other,
             check=check,
         )
-        return _complete(grid, found, wide)
+        return _complete(grid, locators, wide)
 
     def _locators_of(
         self, grid: Grid, table: InputTable, wide: bool, official: bool
     ) -> list[Locator]:
-        """Return locators where no option names columns of places: the key, or geometries."""
+        """Return locators if no option names columns of places: by the key, or by geometries."""
         from geodp.io.read.rows.delimited import TextTable
         from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
 
@@ -358,12 +362,12 @@ class Table(Reader):
         from geodp.io.read.rows.locators import axis_locators
 
         if (place := grid.maps.one) is None:
-            return self._locators(grid, wide)  # which says what is missing
-        found = [geometry_cells(place, find_geometry(table), table.name)]
-        return _complete(grid, [*found, *axis_locators(grid, self.columns)], wide)
+            return self._locators(grid, wide)  # raises the error that lists the missing columns
+        located = [geometry_cells(place, find_geometry(table), table.name)]
+        return _complete(grid, [*located, *axis_locators(grid, self.columns)], wide)
 
     def _with_points(self, rows: Rows, places: list[Any], locators: Sequence[Locator]) -> list[Any]:
-        """Return columns of places, with points for the decimal marks of coordinates."""
+        """Return columns of places, with decimal points in the coordinates."""
         from geodp.io.read.rows.fields import decimal_points
 
         if self.x is None or self.decimal is None:
@@ -379,19 +383,19 @@ class Table(Reader):
 def _count(
     rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
 ) -> list[NDArray[Any]]:
-    """Return the numbers of each column of values, and tell which are missing or have flags."""
-    found = []
+    """Return the numbers of each column of values, and record missing and flagged ones."""
+    numbers = []
     for value, array in zip(values, arrays, strict=False):
         with rows.named(value):
             plain, flagged = counting.drop_flags(array)
-            found.append(counting.numbers(plain))
+            numbers.append(counting.numbers(plain))
         survey.flag(rows.table.name, flagged)
-        survey.miss(rows.table.name, counting.count_missing(plain, found[-1]))
-    return found
+        survey.miss(rows.table.name, counting.count_missing(plain, numbers[-1]))
+    return numbers
 
 
 def _set_labels(grid: Grid, index: NDArray[Any], column: int) -> None:
-    """Set the labels that a column of counts is for, by its number, in indices of cells."""
+    """Set the labels that a column of counts is for, by its position, in indices of cells."""
     import numpy as np
 
     from geodp.io.read.rows.pairing import numbers_of_labels
@@ -401,7 +405,7 @@ def _set_labels(grid: Grid, index: NDArray[Any], column: int) -> None:
 
 
 def _complete(grid: Grid, locators: list[Locator], wide: bool) -> list[Locator]:
-    """Return locators of all axes, or of all but attributes that columns of values make."""
+    """Check that locators cover all axes, or all but attributes made by columns of values."""
     from geodp.io.read.rows.locators import require_axes
 
     places = len(grid.axis_names) - len(grid.attributes)
@@ -419,7 +423,7 @@ READERS = (Table,)
 
 
 def _grid_of(grid: str | Grid) -> Grid:
-    """Return the grid that a name stands for, or the grid itself."""
+    """Return the grid of a code system's name, or the grid itself."""
     from geodp.grid.grid import Grid
 
     return Grid.mesh(grid) if isinstance(grid, str) else grid
@@ -460,47 +464,46 @@ def read_table(
     """Read tables with one row a cell: text (plain, gzip, zip), Parquet, GeoPackage and the like.
 
     Also GeoJSON, JSON lines, FlatGeobuf, Shapefile, workbooks, tables in memory. Columns are found
-    by their exact names, or but for letter case. The place of a cell is in `code`, in `x` and `y`,
-    in `columns`, or, where none is given, in geometries that are cells of the grid; all other axes
-    of the grid are in `columns`. How often a person is counted is known of one table in the layout
-    of a publisher only (docs/inputs.md); of others :func:`geodp.publish` asks for it. What is not
-    explained here all readers have in common:
-    :class:`geodp.io.read.reader.Reader`, which also says what is raised.
+    by their exact names, or regardless of case. The place of a cell is in `code`, in `x` and `y`,
+    in `columns`, or, if none is given, in geometries that are cells of the grid; all other axes
+    of the grid are in `columns`. How often a person is counted is known only for one table in the
+    layout of a publisher (docs/inputs.md); otherwise :func:`geodp.publish` requires it. All other
+    parameters are those of every reader: :class:`geodp.io.read.reader.Reader`, which also documents
+    the errors.
 
     Parameters
     ----------
     paths : path, sequence of paths, or table in memory
-        In memory: whatever speaks Arrow, such as a DataFrame of pandas or Polars, a relation of
-        DuckDB or a pyarrow.Table.
+        In memory: any object with the Arrow interface, such as a DataFrame of pandas or Polars, a
+        relation of DuckDB or a pyarrow.Table.
     grid : str or Grid
-        Public; a string names a code system, as in ``Grid.mesh``.
+        Public grid; a string names a code system, as in ``Grid.mesh``.
     value : str, sequence of str or mapping
-        Column of counts, or a pattern of several, as "F_*". Several are told apart by `by`, as in
+        Column of counts, or a pattern of several, as "F_*". Several make the attributes `by`, as in
         :func:`geodp.read_mesh`; only an official mesh file with one such column needs no name.
     code : str, optional
         Column of published codes.
     x, y : str, optional
         Columns of coordinates in the grid's CRS, or of cell indices.
     anchor : {"centre", "corner", "index"}
-        What `x` and `y` state: the cell's centre, its lower left corner (in the south-west),
+        Meaning of `x` and `y`: the cell's centre, its lower left corner (in the south-west),
         or its column and row counted from 0.
     columns : mapping, optional
-        Also for "origin" and "destination": columns of codes.
+        Columns of indices or labels by axis; for "origin" and "destination" columns of codes.
     by : sequence of str
-        Names of attributes, such as ["sex", "age"]: the columns that have their labels are found
-        by their names, and the grid gets the attributes. Of columns of counts side by side,
-        several in `value`, of a pattern ("F_*") or in a publisher's layout, they are what the
-        columns make.
+        Names of attributes, such as ["sex", "age"]: the columns of their labels are found
+        by their names, and the grid gets the attributes. They can also consist of columns of counts
+        side by side: several in `value`, a pattern ("F_*") or a publisher's layout.
     labels : mapping or path, optional
-        Labels of `by`, or files of public lists of them. Of hour (0 to 23), month, weekday (1 is
-        Monday) and quarter they are standard, and of a publisher's layout or a pattern known.
+        Labels of `by`, or files of public lists of them. Those of hour (0 to 23), month, weekday (1
+        is Monday) and quarter are standard; a publisher's layout or a pattern determines them, too.
     other : str, optional
         Unit that counts codes which the grid's table of units does not have, such as "abroad".
     missing : sequence of str or number, optional
         Values that mean nobody, such as -1, as they are written or as numbers; ``"nan"`` stands
         for NaN, in letters or as a float, and for nulls among numbers, ``""`` for blanks too.
     suppressed : {"error", "zero"}
-        For marks of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
+        Treatment of hidden counts in official mesh files, as in :func:`geodp.read_mesh`.
     where, flags, duplicates, outside, delimiter, encoding, decimal, layer, header_row, first_row
     last_row, member, rounding, secret, memory, scratch
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from geodp.errors import Rule
-from geodp.io.folder.kept import KEPT
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, read_sums, sha256, sums_text
+from geodp.io.folder.pending import PENDING
 from geodp.io.verify.card import require
 from geodp.privacy.access import has_owners
 
@@ -107,7 +107,7 @@ def _require_unchanged(hidden: Path) -> None:
         listed = {}
     digests = {}
     for path in sorted(hidden.iterdir()):
-        if path.name == SUMS or path.name == KEPT.name:
+        if path.name == SUMS or path.name == PENDING.name:
             continue  # the table of an interrupted run goes with the next release
         is_plain = path.is_file() and not path.is_symlink()
         name = f"{where}/{path.name}"

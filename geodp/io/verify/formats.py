@@ -18,7 +18,7 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError, printable
 from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
-from geodp.io.folder.manifest import BESIDE, SUMS, read_sums, sha256
+from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
 from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
 from geodp.io.read.rows.forms.geometry import find_geometry
@@ -37,7 +37,7 @@ OpenView: TypeAlias = Callable[[Path], View]
 
 def has_formats(folder: Path) -> bool:
     """Whether other formats stand beside the public folder of a release."""
-    return folder.name == "public" and (folder.parent / BESIDE).exists()
+    return folder.name == "public" and (folder.parent / FORMATS).exists()
 
 
 def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
@@ -51,7 +51,7 @@ def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
         Of the public files.
     card : Card
     """
-    beside = folder.parent / BESIDE
+    beside = folder.parent / FORMATS
     require(
         strange_entry(beside) is None,
         Rule("folder-has-link", "There is a link or a device in the folder."),
@@ -60,7 +60,7 @@ def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
     sums = read_sums(beside)
     require(
         there == {SUMS, *sums},
-        Rule("formats-files-unlisted", f"{BESIDE}/{SUMS} lists other files than there are."),
+        Rule("formats-files-unlisted", f"{FORMATS}/{SUMS} lists other files than there are."),
     )
     for name, digest in sums.items():
         require(

@@ -200,7 +200,7 @@ def _ask_areas(written: Written) -> str:
             np.array_equal(found, areas.count),
             Rule("area-sums-differ", f"{stem} has other sums than its cells."),
         )
-        again = View(table, card).of(areas).whole.columns
+        again = View(table, card).of(areas).all_rows.columns
         same = all(
             rows[column].combine_chunks().equals(again[column].combine_chunks())
             for column in again.schema.names

@@ -1,1 +1,1 @@
-"""What goes out: one format, one file."""
+"""Formats of a release: one file for each format."""

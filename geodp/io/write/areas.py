@@ -28,7 +28,7 @@ class AreaTables(Format):
     rank: ClassVar[int] = 30
 
     def check(self, grid: Grid, name: str) -> None:
-        """Ask whether all levels have files and columns of their own."""
+        """Check that all levels have different files and columns."""
         file_names(grid, name)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
@@ -43,36 +43,39 @@ def _write_level(view: View, folder: Path, stem: str) -> Iterator[Entry]:
     """Write a level's CSV file with its types, then its Parquet file."""
     path, card = folder / f"{stem}.parquet", view.card
     write_csv(view, folder / f"{stem}.csv")
+    # Levels of a code system are cells of a coarser grid, and have outlines; an office's regions do
+    # not.
     if view.regions is None:
         parquet.write_parquet(view, path)
     else:
         about = {"geodp": json.dumps(view.about, ensure_ascii=False)}
-        rows = view.whole.columns.replace_schema_metadata(about)
+        rows = view.all_rows.columns.replace_schema_metadata(about)
         pa.parquet.write_table(rows, path, compression="zstd")
     what = f"counts of {view.level}: exactly the sums of their cells inside the domain"
-    said: dict[str, Any] = {
+    details: dict[str, Any] = {
         "level": view.level,
         "unit": view.counted,
         "values": card.mechanism.values,
     }
     if view.errors is not None:
-        said["standard_error"] = f"of each area {card.expected_error.holds}"
-    yield Entry(f"{stem}.csv", csv.MEDIA_TYPE, what, {"columns": [*view.columns], **said})
+        details["standard_error"] = f"of each area {card.expected_error.holds}"
+    yield Entry(f"{stem}.csv", csv.MEDIA_TYPE, what, {"columns": [*view.columns], **details})
     yield types_entry(stem)
     more = ["geometry", "bbox"] if view.located else []
-    said["geoparquet"] = "1.1.0" if view.located else None
+    details["geoparquet"] = "1.1.0" if view.located else None
     what += ", with the areas' outlines" if view.located else ""
-    yield Entry(path.name, parquet.MEDIA_TYPE, what, {"columns": [*view.columns, *more], **said})
+    yield Entry(path.name, parquet.MEDIA_TYPE, what, {"columns": [*view.columns, *more], **details})
 
 
 def file_names(grid: Grid, name: str) -> dict[str, str]:
-    """Name of every level's files, without their endings: ``population-basic``.
+    """Return the names of every level's files, without their endings: ``population-basic``.
 
-    Raises UsageError where two levels would share a file, or two columns a name.
+    Raises UsageError if two levels would share a file, or two columns a name.
     """
     levels = [level for level, _ in grid.areas.above_cells]
-    found = {level: f"{name}-{_word(level)}" for level in levels}
-    if len(set(found.values())) < len(found):
+    stems = {level: f"{name}-{_word(level)}" for level in levels}
+    # Names are reduced to letters and digits, so that different levels may become the same.
+    if len(set(stems.values())) < len(stems):
         raise UsageError(
             "Two levels of regions would be written to one file; rename a level.",
             code="region-levels-share-file",
@@ -89,11 +92,11 @@ def file_names(grid: Grid, name: str) -> dict[str, str]:
                 "A level of regions has the name of another column; rename it.",
                 code="region-level-is-column",
             )
-    return found
+    return stems
 
 
 def _word(level: str) -> str:
-    """Return a level as a part of a file name."""
+    """Convert a level to a part of a file name."""
     return re.sub(r"[^\w-]+", "_", level.partition(":")[2] or level)
 
 

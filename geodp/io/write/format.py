@@ -1,4 +1,4 @@
-"""What a format of a release is, and an export: found by the files that list one."""
+"""Base classes of a release's formats, and of exports, found by the files that list one."""
 
 from __future__ import annotations
 
@@ -14,79 +14,80 @@ from geodp.io.write.view import View
 
 @dataclass(frozen=True)
 class Entry:
-    """What a release's card says of a file, but for its digest; see :class:`geodp.table.card.File`.
+    """A card's entry for a file, without its digest; see :class:`geodp.table.card.File`.
 
     Attributes
     ----------
     name, media_type, what : str
-    said : mapping
+    details : mapping
     """
 
     name: str
     media_type: str
     what: str
-    said: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Format(ABC):
-    """One format: which files it writes, and what it refuses.
+    """One format: the files it writes, and the releases it refuses.
 
     Attributes
     ----------
     name : str
     endings : tuple of str
-        Of its files after the count's name, such as ``"csv"``: no two formats share one. Where it
-        refuses a release, the first is what the card lists as left out.
+        Endings of its files after the count's name, such as ``"csv"``: no two formats share one. If
+        it refuses a release, the card lists the first as left out.
     rank : int
-        Where its files stand in the card, the lowest first; of equal ones by name.
+        Position of its files in the card, the lowest first; equal ranks are sorted by name.
     """
 
     name: ClassVar[str]
+    # Empty for formats whose files depend on the grid, such as one for each level of areas.
     endings: ClassVar[tuple[str, ...]] = ()
     rank: ClassVar[int] = 100
 
     def check(self, grid: Grid, name: str) -> None:
-        """Raise UsageError where a release could not be written; before any noise is drawn.
+        """Raise UsageError if a release could not be written; before any noise is drawn.
 
-        ``name``: of the count.
+        ``name``: the name of the count.
         """
         return
 
     def try_out(self, empty: View) -> None:
-        """Do all that may fail and needs no counts; before anything is charged.
+        """Do everything that may fail and needs no counts; before anything is charged.
 
-        ``empty``: of a release without a cell, on the grid of the one that is written.
+        ``empty``: view of a release without a cell, on the grid of the one to be written.
         """
         return
 
     def unsupported(self, view: View) -> str | None:
-        """Return why a release is written without it, in words; None where it is written."""
+        """Return why a release is written without this format; None if it is written."""
         return None
 
     @abstractmethod
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write its files into a folder; yield an entry for each when it is complete.
 
-        Raises OSError where the file system refuses.
+        Raises OSError if the file system refuses.
         """
 
 
 class Export(ABC):
-    """One format that a release is exported to; one file for each published level.
+    """One format for exports of a release; one file for each published level.
 
-    A file of the folder ``export`` lists it in its ``EXPORTS``; a :class:`Format` is one of every
-    release, listed in the ``FORMATS`` of a file of this folder.
+    A module of the folder ``export`` lists it in its ``EXPORTS``; a :class:`Format` is part of
+    every release, listed in the ``FORMATS`` of a module of this folder.
 
     Attributes
     ----------
     name : str
-        As ``--to`` has it: ``"csv:excel"``.
+        Name for ``--to``: ``"csv:excel"``.
     ending : str
-        Of its files, after the name of the count and of the level.
+        Ending of its files, after the names of the count and of the level.
     help : str
-        Who opens it, in some words.
+        Short list of programs that open it.
     takes_regions : bool
-        Whether it has files of levels of an office's own regions, which have no outlines.
+        Whether it has files for levels of an office's own regions, which have no outlines.
     """
 
     name: ClassVar[str]
@@ -96,11 +97,11 @@ class Export(ABC):
 
     @abstractmethod
     def why_not(self, view: View) -> str | None:
-        """Return why a level cannot be written, as a sentence's end; None where it can."""
+        """Return why a level cannot be written, as the end of a sentence; None if it can."""
 
     @abstractmethod
     def write(self, view: View, path: Path) -> None:
         """Write one file.
 
-        Raises OSError where the file system refuses, UsageError where a library is not there.
+        Raises OSError if the file system refuses, UsageError if a library is missing.
         """

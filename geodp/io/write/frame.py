@@ -1,6 +1,6 @@
-"""The frame of a map: its size in pixels, its scale bar and the areas of its blocks.
+"""Frame of a map: its size in pixels, its scale bar and the areas of its blocks.
 
-All of it is public and depends on the grid alone, so it is worked out before any noise is drawn.
+All of it is public and depends on the grid alone, so it is computed before any noise is drawn.
 Lengths and sizes are exact ratios: a round domain has a round frame.
 """
 
@@ -22,38 +22,38 @@ if TYPE_CHECKING:
     from pyproj import CRS
 
 MOST_BLOCKS = 1600
-"""Blocks that are drawn along one side at most; more cells are summed first."""
+"""Largest number of blocks along one side; more cells are summed first."""
 
 LONG_SIDE = 1100
-"""Pixels that the longer side is enlarged towards, by whole factors, of all maps together."""
+"""Pixels up to which the longer side of all maps together is enlarged, by integer factors."""
 
-MOST_SUMMED = 1 << 18
-"""Cells of a pixel that are looked at one by one."""
+MAX_SUMMED = 1 << 18
+"""Largest number of cells of a pixel that are enumerated."""
 
 SEEN = 1 << 5
-"""Places in a masked domain that a pixel is looked for at, and cells along its side."""
+"""Number of places where a pixel is searched in a masked domain, and of samples along its side."""
 
 MOST_PIXELS = 4096
-"""Of the longer side of a map whose cells are much wider than high, or higher than wide."""
+"""Largest side in pixels of a map whose cells are much wider than high, or higher than wide."""
 
 POLE = 89
-"""Degrees of latitude beyond which a cell is drawn as it would be there."""
+"""Latitude in degrees beyond which a cell is drawn as it would be there."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """One place of a grid as it is drawn.
+    """One map of a grid, as it is drawn.
 
     Attributes
     ----------
     place : Lattice
     block : int
-        Side in cells of the square blocks that are drawn: a power of 2, so that blocks are nodes
+        Side of the square blocks that are drawn, in cells: a power of 2, so that blocks are nodes
         of the release.
     size : (int, int)
         Width and height in pixels.
     kilometres : Fraction or None
-        Width of a cell in the middle of the map, if the map lies on the Earth.
+        Width of a cell at the centre of the map, if the map lies on the Earth.
     """
 
     place: Lattice
@@ -63,31 +63,32 @@ class Frame:
 
     @classmethod
     def of(cls, grid: Grid, number: int) -> Frame:
-        """Of a grid's place; units with outlines are drawn one by one."""
+        """Build the frame of a grid's map; units with outlines are drawn one by one."""
         place = grid.places[number]
-        most = 0 if grid.outlines is None else place.cols
-        return cls.of_place(place, grid.maps.share(LONG_SIDE), most)
+        max_blocks = 0 if grid.outlines is None else place.cols
+        return cls.of_place(place, grid.maps.share(LONG_SIDE), max_blocks)
 
     @classmethod
-    def of_place(cls, place: Lattice, side: Fraction, most: int = 0) -> Frame:
-        """Of a map whose longer side is about ``side`` pixels.
+    def of_place(cls, place: Lattice, side: Fraction, max_blocks: int = 0) -> Frame:
+        """Build the frame of a map whose longer side is about ``side`` pixels.
 
-        ``most``: blocks along a side; 0: as many as a page has.
+        ``max_blocks``: largest number of blocks along a side; 0: as many as a page has.
         """
+        # Blocks are nodes of the release's hierarchy, whose errors the card lists.
         block = 1
-        while max(place.rows, place.cols) > block * (most or MOST_BLOCKS):
+        while max(place.rows, place.cols) > block * (max_blocks or MOST_BLOCKS):
             block *= 2
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
         longest = max(high, wide)
         scale = Fraction(max(1, round(side / longest)))
         scale = min(scale, MOST_PIXELS / longest)
-        known = None if place.crs is None or place.transform is None else width
-        return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
+        kilometres = None if place.crs is None or place.transform is None else width
+        return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), kilometres)
 
     @property
     def units(self) -> int | None:
-        """How many units with outlines are drawn; None of cells."""
+        """Number of units with outlines; None for cells."""
         return None
 
     @property
@@ -95,10 +96,10 @@ class Frame:
         """Rows and columns of blocks; the last ones may be cut."""
         return -(-self.place.rows // self.block), -(-self.place.cols // self.block)
 
-    def scale_bar(self, most: int) -> tuple[Fraction, Fraction] | None:
-        """Length in kilometres, and in pixels, of a bar of at most so many pixels.
+    def scale_bar(self, limit: int) -> tuple[Fraction, Fraction] | None:
+        """Return length in kilometres, and in pixels, of a bar of at most ``limit`` pixels.
 
-        None where the map lies nowhere on the Earth.
+        None if the map has no place on the Earth.
 
         Examples
         --------
@@ -109,11 +110,11 @@ class Frame:
         if self.kilometres is None:
             return None
         each = self.size[0] / (self.place.cols * self.kilometres)
-        length = round_length(min(most, self.size[0]) / each)
+        length = round_length(min(limit, self.size[0]) / each)
         return length, length * each
 
     def areas(self) -> NDArray[np.float64]:
-        """Area of blocks, in square kilometres, or in cells where it is not known.
+        """Compute the areas of blocks, in square kilometres, or in cells if these are unknown.
 
         Returns
         -------
@@ -123,7 +124,7 @@ class Frame:
         return np.outer(*self.lengths())
 
     def lengths(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what an area is the product of: float64[rows] and float64[cols] of blocks."""
+        """Return the factors of the areas: float64[rows] and float64[cols] of blocks."""
         place, block = self.place, self.block
         row = np.append(np.arange(0, place.rows, block), place.rows)
         col = np.append(np.arange(0, place.cols, block), place.cols)
@@ -148,16 +149,16 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class Pixel:
-    """What a pixel sums: a block of cells of its place, all labels, all cells of another place.
+    """Cells summed by a pixel: a block of its map, all labels, all cells of another map.
 
     Attributes
     ----------
     cells : int
-        How many they are.
+        Their number.
     keys : uint64[n] or None
-        In order; None for more than 2**18.
+        Their keys in order; None for more than 2**18.
     run : (int, int) or None
-        Where they are one aligned run of keys: its number, and how many keys it covers.
+        If they are one aligned range of keys: its number, and the number of keys it covers.
     """
 
     cells: int
@@ -166,7 +167,7 @@ class Pixel:
 
     @classmethod
     def of(cls, grid: Grid, number: int) -> Pixel:
-        """One in the middle of the domain, and whole if there are such, on the map of a place.
+        """Choose a pixel at the centre of the domain, complete if possible, on one of the maps.
 
         Examples
         --------
@@ -183,29 +184,31 @@ class Pixel:
             first = int(at[axis]) // block * block
             sides[axis] = range(first, min(first + block, grid.shape[axis]))
         cells = math.prod(map(len, sides))
-        if cells <= MOST_SUMMED:
+        if cells <= MAX_SUMMED:
             index = np.array(np.meshgrid(*sides, indexing="ij"), np.int64).reshape(len(sides), -1)
             key = np.sort(grid.encode(index[:, grid.contains(index)]))
             return cls(int(key.size), key)
         if not order.follows_map or any(order.offset):
-            return cls(cells, None)  # blocks of the map are no runs of keys
+            return cls(cells, None)  # blocks of the map are not contiguous in key order
         wanted = [block if axis in places else size for axis, size in enumerate(grid.shape)]
         for digits in range(len(order.radices)):
-            found = order.sides(digits, len(wanted)).tolist()
-            exact = all(found[axis] == block for axis in places)
-            if exact and all(side >= size for side, size in zip(found, wanted, strict=True)):
+            node_sides = order.sides(digits, len(wanted)).tolist()
+            exact = all(node_sides[axis] == block for axis in places)
+            if exact and all(side >= size for side, size in zip(node_sides, wanted, strict=True)):
                 keys = math.prod(order.radices[digits:])
                 return cls(cells, None, (int(order.encode(at[:, None])[0]) // keys, keys))
         return cls(cells, None)
 
 
 def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
-    """Return a cell whose block of the map holds the most cells of the domain: int64[d]."""
-    most = 1 if grid.domain.is_box else SEEN
-    parts = np.arange(1, 2 * most, 2) * grid.size // (2 * most)
+    """Find a cell whose block of the map holds the most cells of the domain: int64[d]."""
+    samples = 1 if grid.domain.is_box else SEEN
+    parts = np.arange(1, 2 * samples, 2) * grid.size // (2 * samples)
+    # Nearest to the centre first, so that argmax, which takes the first maximum, prefers the
+    # centre.
     nearest = np.argsort(np.abs(parts - grid.size // 2), kind="stable")
     at = grid.decode(grid.domain.keys_of_ranks(parts[nearest]))
-    if most == 1:
+    if samples == 1:
         return at[:, 0]
     side = np.arange(0, block, max(1, block // SEEN))
     within = np.array(np.meshgrid(side, side)).reshape(2, -1)
@@ -218,25 +221,25 @@ def _middle(grid: Grid, number: int, block: int) -> NDArray[np.int64]:
 
 
 def pixel_errors(grid: Grid, error_of: Callable[[Pixel], float | None]) -> list[dict[str, Any]]:
-    """Return what a pixel of the map of each place sums, and the error of that: plain values.
+    """Compute the number of cells and the error of a pixel of each map, as plain values.
 
     Parameters
     ----------
     grid : Grid
     error_of : callable
-        Closed-form standard error of what a pixel sums; None where there is none.
+        Computes the closed-form standard error of a pixel's sum; None if there is none.
     """
-    found = []
+    errors = []
     for number, _ in enumerate(grid.places):
         pixel = Pixel.of(grid, number)
         error = error_of(pixel)
-        stated = None if error is None else float(f"{error:.6g}")
-        found.append({"cells": pixel.cells, "standard_error": stated})
-    return found
+        rounded = None if error is None else float(f"{error:.6g}")
+        errors.append({"cells": pixel.cells, "standard_error": rounded})
+    return errors
 
 
-def round_length(most: Fraction) -> Fraction:
-    """Return the largest of 1, 2, 5, 10, 20 ... (or 1/2, 1/5, 1/10 ...) up to ``most``, above 0.
+def round_length(limit: Fraction) -> Fraction:
+    """Return the largest of 1, 2, 5, 10 ... (or 1/2, 1/5, 1/10 ...) up to ``limit``, above 0.
 
     Examples
     --------
@@ -244,18 +247,18 @@ def round_length(most: Fraction) -> Fraction:
     ['100', '50', '1/5', '1/10']
     """
     power = Fraction(1)
-    while 10 * power <= most:
+    while 10 * power <= limit:
         power *= 10
-    while power > most:
+    while power > limit:
         power /= 10
-    return max(step * power for step in (1, 2, 5) if step * power <= most)
+    return max(step * power for step in (1, 2, 5) if step * power <= limit)
 
 
 def cell_size(place: Lattice) -> tuple[Fraction, Fraction]:
-    """Width and height of a cell in the middle of the map: kilometres, or the CRS's units."""
+    """Compute width and height of a central cell of the map: kilometres, or units of the CRS."""
     if place.transform is None:
         return Fraction(1), Fraction(1)
-    # As decimals say them: 0.1 is a tenth.
+    # By the shortest decimal: 0.1 means a tenth, not the nearest binary fraction.
     wide, high = (Fraction(repr(abs(place.transform[i]))) for i in (0, 4))
     if place.crs is None:
         return wide, high
@@ -266,8 +269,8 @@ def cell_size(place: Lattice) -> tuple[Fraction, Fraction]:
         return wide * kilometre, high * kilometre
     major, flattening = _ellipsoid(crs)
     squared = flattening * (2 - flattening)
-    most = POLE * math.pi / 180
-    middle = min(max((place.bounds[1] + place.bounds[3]) / 2 * unit, -most), most)
+    pole = POLE * math.pi / 180
+    middle = min(max((place.bounds[1] + place.bounds[3]) / 2 * unit, -pole), pole)
     curve = 1 - squared * math.sin(middle) ** 2
     along_parallel = Fraction(major * math.cos(middle) / math.sqrt(curve) * unit / 1e3)
     along_meridian = Fraction(major * (1 - squared) / curve**1.5 * unit / 1e3)
@@ -279,16 +282,16 @@ def _pixels(length: Fraction) -> int:
 
 
 def crs_of(crs: str) -> CRS:
-    """Return a CRS as pyproj has it."""
+    """Parse a CRS with pyproj."""
     from pyproj import CRS
 
     return CRS.from_user_input(crs)
 
 
 def _ellipsoid(crs: CRS) -> tuple[float, float]:
-    """Semi-major axis in metres, and flattening."""
-    found = crs.ellipsoid
-    if found is None:
+    """Return the semi-major axis in metres, and the flattening."""
+    ellipsoid = crs.ellipsoid
+    if ellipsoid is None:
         return 6_371_000.0, 0.0
-    inverse = found.inverse_flattening
-    return found.semi_major_metre, 1 / inverse if inverse else 0.0
+    inverse = ellipsoid.inverse_flattening
+    return ellipsoid.semi_major_metre, 1 / inverse if inverse else 0.0

@@ -1,4 +1,4 @@
-"""Geometry of cells in GeoParquet: squares, outlines of units, and lines between two places."""
+"""Geometries of cells in GeoParquet: squares, outlines of units, and lines between two places."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINE = np.dtype([*HEADER, ("points", "<u4"), ("at", POINT, 2)])
 
 
 def has_geometry(grid: Grid) -> bool:
-    """Whether the rows' places can be drawn: outlines, or known transforms, and one CRS for all."""
+    """Test whether rows have geometries: outlines, or transforms of all maps with one CRS."""
     places = grid.places
     if grid.outlines is not None:
         return True
@@ -47,7 +47,7 @@ def geometry_crs(grid: Grid) -> str | None:
 
 
 def geometry_kind(grid: Grid) -> str:
-    """Return the kind of geometry that draws a cell, as OGC calls it."""
+    """Return the OGC type of the geometries of cells."""
     return grid.maps.geometry if grid.outlines is None else "MultiPolygon"
 
 
@@ -62,7 +62,7 @@ def geometry_bounds(grid: Grid) -> tuple[float, float, float, float]:
 
 
 def projjson(crs: str | None) -> Any:
-    """Return a CRS as PROJJSON, plain values; None stays None. UsageError for an unknown one."""
+    """Convert a CRS to PROJJSON as plain values; None stays None. UsageError for an unknown one."""
 
     try:
         return None if crs is None else CRS.from_user_input(crs).to_json_dict()
@@ -76,20 +76,22 @@ SIDES = ("xmin", "ymin", "xmax", "ymax")
 
 
 def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Arrow arrays of the geometries, as WKB, and of their bounding boxes.
+    """Return Arrow arrays of the geometries, as WKB, and of their bounding boxes.
 
     Parameters
     ----------
     grid : Grid
-        For which `has_geometry` is true.
+        Grid for which `has_geometry` is true.
     index : int64[d, n]
     """
     if grid.outlines is not None:
-        return _outlines(grid.outlines, index[1])
+        return _outlines_at(grid.outlines, index[1])
     boxes = [_sides(grid, index, number) for number, _ in enumerate(grid.places)]
     n = index.shape[1]
     if len(boxes) == 1:
         box = boxes[0]
+        # All records have one layout, so the WKB of all cells is one array without a loop over
+        # cells.
         shapes = np.zeros(n, POLYGON)
         shapes["type"], shapes["rings"], shapes["points"] = 3, 1, 5
         for corner, (x, y) in enumerate([(0, 1), (2, 1), (2, 3), (0, 3), (0, 1)]):
@@ -104,13 +106,14 @@ def geometry(grid: Grid, index: NDArray[np.int64]) -> tuple[Any, Any]:
         xs, ys = shapes["at"]["x"], shapes["at"]["y"]
         box = xs.min(axis=1), ys.min(axis=1), xs.max(axis=1), ys.max(axis=1)
     shapes["order"] = 1  # little-endian
+    # All shapes have the same size, so that the offsets follow from their number.
     offsets = np.arange(n + 1, dtype=np.int32) * shapes.itemsize
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(shapes.tobytes())]
     wkb = pa.Array.from_buffers(pa.binary(), n, buffers)
     return wkb, pa.StructArray.from_arrays([pa.array(side) for side in box], names=list(SIDES))
 
 
-def _outlines(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
+def _outlines_at(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return outlines of units at columns of their grid, int64[n], as WKB, and their boxes."""
     wkb = pa.array([outlines.wkb[one] for one in at.tolist()], pa.binary())
     box = outlines.boxes[at].T
@@ -118,7 +121,7 @@ def _outlines(outlines: Outlines, at: NDArray[np.int64]) -> tuple[Any, Any]:
 
 
 def _sides(grid: Grid, index: NDArray[np.int64], number: int) -> tuple[NDArray[np.float64], ...]:
-    """West, south, east, north of cells at a place, in its CRS: float64[n] each."""
+    """Return west, south, east, north of cells of a map, in its CRS: float64[n] each."""
     return grid.places[number].edges_at(*index[2 * number : 2 * number + 2])
 
 
@@ -142,14 +145,14 @@ def geo_metadata(grid: Grid) -> dict[str, Any]:
 
 
 def same_geo_metadata(written: Any, grid: Grid) -> bool:
-    """Whether GeoParquet's ``geo`` metadata are those of a grid, but for words of its CRS."""
-    found, found_crs = _apart(written)
+    """Test whether GeoParquet's ``geo`` metadata are a grid's, up to the wording of its CRS."""
+    metadata, crs = _apart(written)
     expected, _ = _apart(geo_metadata(grid))
-    return found == expected and same_crs(found_crs, geometry_crs(grid))
+    return metadata == expected and same_crs(crs, geometry_crs(grid))
 
 
 def _apart(metadata: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Return the metadata without the CRS of their one column, and this CRS."""
+    """Split the metadata into the CRS of their one column and everything else."""
     column = dict(metadata["columns"]["geometry"])
     crs = column.pop("crs")
     return {**metadata, "columns": {**metadata["columns"], "geometry": column}}, crs

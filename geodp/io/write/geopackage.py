@@ -1,9 +1,9 @@
-"""Released tables as a GeoPackage 1.3 (OGC 12-128r17), by SQLite itself.
+"""Released tables as a GeoPackage 1.3 (OGC 12-128r17), written by SQLite itself.
 
-It is the one vector file that everybody opens: GDAL from 2 on, QGIS, sf of R, ArcGIS. SQLite is in
-Python's standard library, so that a default file of every release needs no library that not every
-office has, and the same release gives the same bytes: no clock is asked. With a packed index that
-takes about as long as GDAL does through pyogrio, whose bytes are those of its version.
+It is the vector format with the widest support: GDAL from 2 on, QGIS, sf of R, ArcGIS. SQLite is in
+Python's standard library, so that a default file of every release needs no library that some
+offices lack, and the same release gives the same bytes: no clock is read. With a packed index it
+takes about as long as GDAL through pyogrio, whose bytes depend on its version.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ OUTLINES = {
     "MultiPolygon": "outlines of the units",
     "LineString": "lines between the cells",
 }
-"""What each kind of geometry shows."""
+"""Description of each kind of geometry."""
 
 AT_ONCE = 1 << 14
-"""Rows that are Python's values at a time."""
+"""Number of rows that are converted to Python's values at a time."""
 
 SHAPE = "geometry"
 """Name of the column of outlines."""
@@ -53,15 +53,15 @@ APPLICATION, VERSION = 0x47504B47, 10300
 """``GPKG``, and version 1.3, which GDAL 3.6 reads without a warning."""
 
 UNCHANGED = "1970-01-01T00:00:00.000Z"
-"""Instead of when it was written, so that the same release gives the same bytes."""
+"""Time of every change in the file, so that the same release gives the same bytes."""
 
 HEADER = np.dtype(
     [("magic", "S2"), ("version", "u1"), ("flags", "u1"), ("srs", "<i4"), ("box", "<f8", 4)]
 )
-"""Of a geometry, before its WKB: flags 3 for little-endian numbers and a box of x and y."""
+"""Header of a geometry, before its WKB: flags 3 for little-endian numbers and a box of x and y."""
 
-OWN = 100_000
-"""Number of a CRS that no authority numbers."""
+UNREGISTERED = 100_000
+"""Number of a CRS without a number in EPSG."""
 
 TABLES = """
 CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER NOT NULL PRIMARY KEY,
@@ -91,7 +91,7 @@ CREATE TABLE gpkg_metadata_reference (reference_scope TEXT NOT NULL, table_name 
   CONSTRAINT crmr_mfi_fk FOREIGN KEY (md_file_id) REFERENCES gpkg_metadata(id),
   CONSTRAINT crmr_mpi_fk FOREIGN KEY (md_parent_id) REFERENCES gpkg_metadata(id));
 """
-"""As the standard has them."""
+"""Tables of the standard."""
 
 TRIGGERS = """
 CREATE TRIGGER {insert} AFTER INSERT ON {table}
@@ -113,7 +113,7 @@ CREATE TRIGGER {update4} AFTER UPDATE ON {table}
 CREATE TRIGGER {delete} AFTER DELETE ON {table} WHEN OLD.{shape} NOT NULL
   BEGIN DELETE FROM {index} WHERE id = OLD.{fid}; END;
 """
-"""Which keep the index of outlines, for whoever changes a copy of the file (annex F.3)."""
+"""Triggers that maintain the index of outlines when a copy of the file is edited (annex F.3)."""
 
 
 class GeoPackage(Format):
@@ -137,7 +137,7 @@ class GeoPackage(Format):
 
 
 def why_no_geopackage(grid: Grid) -> str | None:
-    """Return why cells of a grid are in no GeoPackage; None where they can be."""
+    """Return why cells of a grid cannot be in a GeoPackage; None if they can."""
     if not has_geometry(grid):
         return "the grid lies nowhere on the Earth"
     crs = geometry_crs(grid)
@@ -147,12 +147,12 @@ def why_no_geopackage(grid: Grid) -> str | None:
 
 
 def define_crs(crs: str) -> str | None:
-    """Return a CRS as WKT 1, or None where it cannot be said so."""
+    """Convert a CRS to WKT 1; None if that cannot express it."""
     try:
-        found: str | None = CRS.from_user_input(crs).to_wkt("WKT1_GDAL")
+        wkt: str | None = CRS.from_user_input(crs).to_wkt("WKT1_GDAL")
     except CRSError:
         return None
-    return found
+    return wkt
 
 
 def write_geopackage(view: View, path: Path) -> None:
@@ -161,7 +161,7 @@ def write_geopackage(view: View, path: Path) -> None:
     Parameters
     ----------
     view : View
-        Of a grid of which `why_no_geopackage` says nothing.
+        View on a grid for which `why_no_geopackage` is None.
     path : Path
 
     Raises
@@ -173,6 +173,8 @@ def write_geopackage(view: View, path: Path) -> None:
     fid = name_of_number(schema.names)
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as base:
+            # The file is new and private until it is renamed: a journal and syncs would only cost
+            # time.
             for pragma in (
                 *("page_size = 4096", "encoding = 'UTF-8'", "journal_mode = OFF"),
                 *("synchronous = OFF", f"application_id = {APPLICATION}"),
@@ -180,6 +182,7 @@ def write_geopackage(view: View, path: Path) -> None:
             ):
                 base.execute(f"PRAGMA {pragma}")
             base.execute("BEGIN")
+            # executescript would commit the transaction first.
             for statement in TABLES.split(";\n"):
                 base.execute(statement)
             srs = _write_crs(base, geometry_crs(grid))
@@ -194,15 +197,15 @@ def write_geopackage(view: View, path: Path) -> None:
 
 
 def name_of_number(names: list[str]) -> str:
-    """Return a name for the column of row numbers that no other column has."""
+    """Choose a name for the column of row numbers that no other column has."""
     taken, number = {name.casefold() for name in names}, 0
-    while (found := f"fid_{number}" if number else "fid") in taken:
+    while (name := f"fid_{number}" if number else "fid") in taken:
         number += 1
-    return found
+    return name
 
 
 def create_table(name: str, fid: str, schema: Any) -> str:
-    """Return the statement that makes the table of rows."""
+    """Return the statement that creates the table of rows."""
     columns = [f"{quote(fid)} INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", f"{quote(SHAPE)} BLOB"]
     columns += [f"{quote(field.name)} {_type(field.type)}" for field in schema]
     return f"CREATE TABLE {quote(name)} ({', '.join(columns)})"
@@ -215,11 +218,12 @@ def _type(kind: Any) -> str:
 
 
 def number_of_crs(crs: str | None) -> int:
-    """Return the number of a CRS in a file: EPSG's, where it has one; -1 without a CRS."""
+    """Return the number of a CRS in a file: EPSG's, if it has one; -1 without a CRS."""
     if crs is None:
         return -1
+    # Full confidence only: a similar CRS under an EPSG number would shift the cells.
     name, number = CRS.from_user_input(crs).to_authority(min_confidence=100) or ("", "")
-    return int(number) if name == "EPSG" and number.isdigit() else OWN
+    return int(number) if name == "EPSG" and number.isdigit() else UNREGISTERED
 
 
 def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
@@ -231,16 +235,16 @@ def _write_crs(base: sqlite3.Connection, crs: str | None) -> int:
     }
     number = number_of_crs(crs)
     if crs is not None:
-        organisation = "NONE" if number == OWN else "EPSG"
+        organisation = "NONE" if number == UNREGISTERED else "EPSG"
         rows[number] = CRS.from_user_input(crs).name, organisation, number, define_crs(crs)
     statement = "INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)"
-    for own, (name, *others) in sorted(rows.items()):
-        base.execute(statement, (name, own, *others))
+    for row_number, (name, *others) in sorted(rows.items()):
+        base.execute(statement, (name, row_number, *others))
     return number
 
 
 def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
-    """Write what there is: the layer and its metadata."""
+    """Write the layer and its metadata."""
     name, grid, about = view.name, view.table.grid, view.about
     box = geometry_bounds(grid)
     spec = "http://www.geopackage.org/spec130/#extension"
@@ -252,6 +256,7 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
         "INSERT INTO gpkg_geometry_columns VALUES (?, ?, ?, ?, 0, 0)",
         (name, SHAPE, shape, srs),
     )
+    # The standard requires an entry for every extension that the file uses.
     for table, column, kind, scope in (
         (name, SHAPE, "rtree", "write-only"),
         ("gpkg_metadata", None, "metadata", "read-write"),
@@ -262,10 +267,10 @@ def _write_contents(base: sqlite3.Connection, view: View, srs: int) -> None:
             "INSERT INTO gpkg_extensions VALUES (?, ?, ?, ?, ?)",
             (table, column, extension, f"{spec}_{kind}", scope),
         )
-    said = json.dumps(about, ensure_ascii=False)
+    text = json.dumps(about, ensure_ascii=False)
     base.execute(
         "INSERT INTO gpkg_metadata VALUES (1, 'dataset', ?, 'application/json', ?)",
-        (about["schema"], said),
+        (about["schema"], text),
     )
     base.execute(
         "INSERT INTO gpkg_metadata_reference VALUES ('geopackage', NULL, NULL, NULL, ?, 1, NULL)",
@@ -277,6 +282,7 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
     """Write the rows and the index of their outlines."""
     first, tree = 1, PackedTree(base, f"rtree_{name}_{SHAPE}")
     for rows in view.rows("Writing the GeoPackage"):
+        # Python's values take far more memory than Arrow's columns.
         for start in range(0, rows.columns.num_rows, AT_ONCE):
             some = rows.columns.slice(start, AT_ONCE)
             shapes, box = shapes_of(view.table.grid, rows.index[:, start : start + AT_ONCE], srs)
@@ -291,13 +297,13 @@ def _write_rows(base: sqlite3.Connection, view: View, name: str, srs: int) -> No
 def shapes_of(
     grid: Grid, index: NDArray[np.int64], srs: int
 ) -> tuple[list[bytes], list[NDArray[np.float64]]]:
-    """Return outlines as GeoPackage has them, and the sides of their boxes.
+    """Encode outlines for a GeoPackage, and return the sides of their boxes.
 
     Returns
     -------
     list of bytes
     list of float64[n]
-        Least and largest x, least and largest y.
+        Smallest and largest x, smallest and largest y.
     """
     wkb, covering = geometry(grid, index)
     west, south, east, north = (field.to_numpy() for field in covering.flatten())
@@ -305,28 +311,30 @@ def shapes_of(
 
 
 def layout_shapes(wkb: Any, covering: Any, srs: int) -> list[bytes]:
-    """Return outlines as GeoPackage has them, header and WKB of each.
+    """Encode outlines for a GeoPackage: header and WKB of each.
 
     Parameters
     ----------
     wkb, covering : pyarrow.Array
-        Of :func:`geodp.io.write.geometry.geometry`, or a part of both.
+        Result of :func:`geodp.io.write.geometry.geometry`, or a slice of both arrays.
     srs : int
     """
     n = len(wkb)
     ends = np.frombuffer(wkb.buffers()[1], np.int32, n + 1, 4 * wkb.offset)
     lengths = np.diff(ends)
-    alike = n > 0 and bool((lengths == lengths[0]).all())
-    length = int(lengths[0]) if alike else 0
-    found = np.zeros(n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if alike else HEADER)
-    found["magic"], found["flags"], found["srs"] = b"GP", 3, srs
+    equal_length = n > 0 and bool((lengths == lengths[0]).all())
+    length = int(lengths[0]) if equal_length else 0
+    records = np.zeros(
+        n, np.dtype([*HEADER.descr, ("wkb", f"V{length}")]) if equal_length else HEADER
+    )
+    records["magic"], records["flags"], records["srs"] = b"GP", 3, srs
     west, south, east, north = (field.to_numpy() for field in covering.flatten())
-    found["box"] = np.stack([west, east, south, north], axis=1)
-    if not alike:  # those of units
-        pairs = zip(found, wkb.to_pylist(), strict=True)
+    records["box"] = np.stack([west, east, south, north], axis=1)
+    if not equal_length:  # outlines of units
+        pairs = zip(records, wkb.to_pylist(), strict=True)
         return [head.tobytes() + outline for head, outline in pairs]
-    found["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
-    shapes: list[bytes] = found.view(f"V{found.itemsize}").tolist()
+    records["wkb"] = np.frombuffer(wkb.buffers()[2], f"V{length}", n, int(ends[0]))
+    shapes: list[bytes] = records.view(f"V{records.itemsize}").tolist()
     return shapes
 
 

@@ -1,4 +1,4 @@
-"""Released maps as Cloud Optimized GeoTIFF: one band a combination of attributes."""
+"""Released maps as Cloud Optimized GeoTIFF, with a band for each combination of attributes."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray
 
 CACHE = 128 << 20
-"""Bytes of blocks that GDAL keeps, where nothing in the process has set it before."""
+"""Size of GDAL's cache of blocks in bytes, unless the process has set it before."""
 
 MEDIA_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 
 MOST_BANDS = 64
-MOST_VALUES = 1 << 31
+MAX_VALUES = 1 << 31
 """Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""
 
 FAILED = "GDAL could not write the raster; the disk or a quota may be full"
 
 EXACT_FLOAT32, EXACT_FLOAT64 = 1 << 24, 1 << 53
-"""Up to here every whole number is such a float."""
+"""Largest integers up to which all are exact in such a float."""
 
 
 class GeoTiff(Format):
@@ -64,7 +64,8 @@ class GeoTiff(Format):
         """Write the raster."""
         table, card, errors = view.table, view.card, view.errors
         name, largest = card.name, card.expected_error.largest
-        if errors is not None:  # a raster has the errors that all cells have
+        # A band has one standard error for all cells: the largest, so that none is understated.
+        if errors is not None:
             errors = None if largest is None else replace(errors, standard_error=largest)
         tags = {**tags_of(view), "GEODP_RELEASE_ID": card.release_id}
         write_cog(table, folder / f"{name}.tif", name=name, errors=errors, tags=tags)
@@ -84,7 +85,7 @@ class GeoTiff(Format):
 
 
 def tags_of(view: View) -> dict[str, str]:
-    """Return what a raster says of its release, but for the id."""
+    """Return a raster's metadata on its release, without the id."""
     event, software = view.table.event, view.card.software
     return {
         "TIFFTAG_SOFTWARE": str(software),
@@ -98,47 +99,49 @@ def tags_of(view: View) -> dict[str, str]:
 
 
 def why_no_raster(table: ReleasedTable) -> str | None:
-    """Why a release is written without a raster; None where there is one."""
+    """Return why a release is written without a raster; None if there is one."""
     grid = table.grid
     if grid.raster_map is None:
         return "only a grid of one map has a raster"
     if band_count(grid) > MOST_BANDS:
         return f"a raster has at most {MOST_BANDS} combinations of attributes"
-    if prod(grid.shape) > MOST_VALUES:
-        return f"a raster has at most {MOST_VALUES} values"
+    if prod(grid.shape) > MAX_VALUES:
+        return f"a raster has at most {MAX_VALUES} values"
+    # A raster that rounds a count would contradict the tables of the same release.
     if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:
         return "a count is too large to be exact in a raster"
     return None
 
 
 def band_count(grid: Grid) -> int:
-    """How many `combinations` there are, without making them."""
+    """Return the number of `combinations`, without making them."""
     return prod(len(attribute.labels) for attribute in grid.attributes)
 
 
 def combinations(grid: Grid) -> list[str]:
     """Return the attributes' labels of every band: ``""`` without attributes, else ``sex=male``."""
-    found = [""]
+    bands = [""]
     for attribute in grid.attributes:
-        found = [f"{a} {attribute.name}={b}".strip() for a in found for b in attribute.labels]
-    return found
+        bands = [f"{a} {attribute.name}={b}".strip() for a in bands for b in attribute.labels]
+    return bands
 
 
-def band_names(grid: Grid, name: str, beside: tuple[str, ...]) -> list[str]:
-    """Descriptions of a raster's bands: the counts, and what is beside them.
+def band_names(grid: Grid, name: str, extras: tuple[str, ...]) -> list[str]:
+    """Return descriptions of a raster's bands: the counts, and the extra columns.
 
-    Standard errors are one band; other columns of tables have one a combination of attributes.
+    Standard errors are one band; other columns of tables have one for each combination of
+    attributes.
     """
     labels = combinations(grid)
-    found = [f"{name} {label}".strip() for label in labels]
-    for column in beside:
+    names = [f"{name} {label}".strip() for label in labels]
+    for column in extras:
         each = [""] if column == ERROR else labels
-        found += [f"{column} {label}".strip() for label in each]
-    return found
+        names += [f"{column} {label}".strip() for label in each]
+    return names
 
 
 def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
-    """`windows`, counted for those who wait."""
+    """Yield `windows`, with progress."""
     every = [*windows(place)]
     progress.begin(what, len(every), public=True)
     for window in every:
@@ -147,16 +150,17 @@ def _count_windows(place: Lattice, what: str) -> Iterator[Window]:
 
 
 def dtype_of(table: ReleasedTable) -> str:
-    """``float32``, or ``float64`` where a count would not be exact in it."""
+    """Choose ``float32``, or ``float64`` if a count would not be exact in it."""
     if table.count.dtype == np.int64:
         return "float32" if _largest(table) <= EXACT_FLOAT32 else "float64"
+    # Too large values become infinite in float32, which compares unequal, as it should.
     with np.errstate(over="ignore"):
         same = table.count.astype(np.float32) == table.count
     return "float32" if same.all() else "float64"
 
 
 def _largest(table: ReleasedTable) -> int:
-    """Largest absolute value of whole counts."""
+    """Return the largest absolute value of integer counts."""
     return max(int(table.count.max(initial=0)), -int(table.count.min(initial=0)))
 
 
@@ -179,24 +183,24 @@ def write_cog(
     Parameters
     ----------
     table : ReleasedTable
-        For which `why_no_raster` is None.
+        Table for which `why_no_raster` is None.
     path : Path
     name : str
-        Of the count: the first words of every band's description.
+        Name of the count, with which every band's description begins.
     errors : RowErrors or None
-        With one standard error for all cells; None leaves the bands out.
+        Errors with one standard error for all cells; None leaves the bands out.
     tags : dict of str
         TIFF tags and metadata of the file.
 
     Raises
     ------
     UsageError
-        The table is no ReleasedTable.
+        The table is not a ReleasedTable.
 
     Notes
     -----
     The tiled draft beside ``path`` is removed. Memory: a window of all columns and its cells,
-    and a piece of the table; nothing for every cell.
+    and a chunk of the table; nothing grows with the number of cells.
     """
     require_released(table)
     place = table.grid.places[0]
@@ -215,7 +219,7 @@ def write_cog(
             drafted = Draft(draw)
             _fill(drafted, table.grid, pixels, errors)
             drafted.complete()
-        _pack_aside(draft, path)
+        _pack_in_thread(draft, path)
         with open_raster(path) as raster:
             same = _holds(raster, table.grid, pixels)
         if not same:  # GDAL does not report every write that fails at closing
@@ -223,7 +227,7 @@ def write_cog(
 
 
 def profile(dtype: str, bands: int, height: int, width: int) -> dict[str, Any]:
-    """How a tiled draft is made, which GDAL then copies with ``COPY``."""
+    """Return the profile of a tiled draft, which GDAL then copies with ``COPY``."""
     small = np.dtype(dtype).itemsize * bands * height * width <= UNCOMPRESSED
     return {
         "driver": "GTiff",
@@ -251,20 +255,20 @@ COPY = {
     "BIGTIFF": "IF_SAFER",
     "NUM_THREADS": "ALL_CPUS",
 }
-"""How a draft becomes a Cloud Optimized GeoTIFF, with its overviews and statistics.
+"""Options for copying a draft to a Cloud Optimized GeoTIFF, with its overviews and statistics.
 
 Most counts are 0: the predictor for floating-point numbers would make files half as large again and
 take longer, and level 6 would save some 7 % of a file in up to half as much time again.
 """
 
 UNCOMPRESSED = 1 << 30
-"""Largest draft that is not compressed, in bytes: it is read again a moment later."""
+"""Largest draft that is not compressed, in bytes, as it is read again a moment later."""
 
 
 _forked = False
 """Whether this process was forked from one that may have had threads of GDAL.
 
-They do not come along, and GDAL would wait for them for ever.
+Threads are not copied by a fork, and GDAL would wait for them for ever.
 """
 
 
@@ -279,15 +283,15 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def open_gdal() -> Iterator[None]:
-    """GDAL as rasters are written: bounded memory, no files beside them, errors as OSError."""
+    """Configure GDAL for writing: bounded memory, no sidecar files, errors as OSError."""
     with quiet(), _explain(), rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=fit(CACHE, 1)):
         yield
 
 
 class Draft:
-    """A raster that is filled band by band, and the statistics of its bands.
+    """A raster that is filled band by band, with the statistics of its bands.
 
-    GDAL's driver of Cloud Optimized GeoTIFFs would read all of it once more for them.
+    GDAL's driver of Cloud Optimized GeoTIFFs would read the entire raster again for them.
     """
 
     def __init__(self, draw: rasterio.io.DatasetWriter) -> None:
@@ -295,7 +299,7 @@ class Draft:
         self._moments = [Moments() for _ in range(draw.count)]
 
     def write(self, values: FloatArray, band: int, window: Window | None = None) -> None:
-        """Write a window of a band, from 1."""
+        """Write a window of a band, numbered from 1."""
         drawn = values.astype(self._draw.dtypes[0])
         self._draw.write(drawn, band, window=window)
         self._moments[band - 1].add(drawn)
@@ -307,32 +311,35 @@ class Draft:
 
 
 def pack(draft: Path, path: Path, **others: str) -> None:
-    """Make a draft a Cloud Optimized GeoTIFF, and remove it.
+    """Convert a draft to a Cloud Optimized GeoTIFF, and remove it.
 
     Overviews are averages of 2 by 2 cells, 4 by 4 and on until all are one block. GDAL's driver
-    would work out the same from a file with all bands of a pixel together, in five times as long.
-    ``others``: options instead of those of ``COPY``.
+    would compute the same from a file interleaved by pixel, in five times as long.
+    ``others``: options that override those of ``COPY``.
     """
     with rasterio.open(draft, "r+") as draw:
         side = max(draw.width, draw.height)
         factors = [2 << n for n in range(side.bit_length()) if side >> n > BLOCK]
         if factors:
             draw.build_overviews(factors, Resampling.average)
+    # GDAL's pool of threads does not survive a fork, and waiting for it would never end.
     alone = {"NUM_THREADS": "1"} if _forked else {}
     rasterio.shutil.copy(draft, path, **{**COPY, **alone, **others})
     draft.unlink()
 
 
-def _pack_aside(draft: Path, path: Path) -> None:
-    """Do so in a thread that Ctrl-C does not wait for."""
+def _pack_in_thread(draft: Path, path: Path) -> None:
+    """Pack in a thread that Ctrl-C does not wait for."""
 
-    cache = fit(CACHE, 1)  # as the thread knows no limit
+    cache = fit(CACHE, 1)  # context variables, such as the limit, do not reach the thread
 
     def run() -> None:
         with rasterio.Env(GDAL_PAM_ENABLED="NO", GDAL_CACHEMAX=cache):  # each thread has its own
             pack(draft, path)
 
     progress.begin("Packing the raster", public=True)
+    # GDAL does not return to Python while it packs, so that only another thread lets signals
+    # through.
     pool = ThreadPoolExecutor(1)
     try:
         pool.submit(run).result()
@@ -341,23 +348,26 @@ def _pack_aside(draft: Path, path: Path) -> None:
 
 
 def _holds(raster: rasterio.io.DatasetReader, grid: Grid, pixels: Pixels) -> bool:
-    """Whether every pixel of the bands of counts is exactly the table's."""
+    """Test whether every pixel of the bands of counts equals the table exactly."""
     for window in _count_windows(grid.places[0], "Checking the raster"):
         for band in range(band_count(grid)):
-            found = raster.read(band + 1, window=window)
+            values = raster.read(band + 1, window=window)
             if not grid.domain.is_box:
-                found[np.isnan(found)] = 0
+                values[np.isnan(values)] = 0
             row, col, count = pixels.cells(window, band)
-            if not np.array_equal(found[row, col], count) or np.count_nonzero(found) != count.size:
+            if (
+                not np.array_equal(values[row, col], count)
+                or np.count_nonzero(values) != count.size
+            ):
                 return False
     return True
 
 
 @contextmanager
 def _explain() -> Iterator[None]:
-    """GDAL's errors, which know no errno, as an OSError.
+    """Raise GDAL's errors, which have no errno, as OSError.
 
-    Those that GDAL itself numbers have no public class in rasterio: they are told by where it is.
+    Errors of GDAL itself have no public class in rasterio: they are recognised by their module.
     """
     try:
         yield
@@ -369,23 +379,25 @@ def _explain() -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the warning that a raster lies nowhere on the Earth: some grids do."""
+    """Suppress the warning that a raster has no georeference: some grids have none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotGeoreferencedWarning)
         yield
 
 
 def georeference(place: Lattice) -> dict[str, Any]:
-    """North-up transform and CRS of the raster, as far as the lattice has them."""
+    """Return the north-up transform and CRS of the raster, if the lattice has them."""
     if place.transform is None:
         return {}
     west, _, _, north = place.bounds
     a, _, _, _, e, _ = place.transform
+    # Rasters are written north up, whatever the direction of the grid's rows.
     transform = rasterio.Affine(a, 0.0, west, 0.0, -abs(e), north)
     return {"transform": transform, "crs": place.crs and CRS.from_user_input(place.crs)}
 
 
 def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) -> None:
+    """Write all windows of all bands into the draft."""
     bands = band_count(grid)
     for window in _count_windows(grid.places[0], "Writing the raster"):
         empty = background(grid, window)
@@ -393,6 +405,7 @@ def _fill(draft: Draft, grid: Grid, pixels: Pixels, errors: RowErrors | None) ->
             values = empty.copy()
             pixels.dense(window, band, values)
             draft.write(values, band + 1, window)
+            # Bands are ordered by column, then by combination, as `band_names` lists them.
             if errors is not None and errors.intervals is not None:
                 low, high = ends_in(grid, values, window, band, errors.intervals)
                 draft.write(low, bands + band + 2, window)

@@ -1,4 +1,4 @@
-"""The table of an office's regions, as it is released beside the counts."""
+"""Table of an office's regions, as released beside the counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geodp.io.write.view import View
 
 
 class HierarchyTable(Format):
-    """The public table of a hierarchy, where the grid has one."""
+    """The public table of a hierarchy, if the grid has one."""
 
     name: ClassVar[str] = "hierarchy"
     endings: ClassVar[tuple[str, ...]] = ("regions.csv",)
@@ -35,7 +35,7 @@ class HierarchyTable(Format):
 
 
 def hierarchy_file(name: str) -> str:
-    """Name of the file in a release's public folder that holds its table of regions."""
+    """Return the name of the file in a release's public folder with its table of regions."""
     return f"{name}.regions.csv"
 
 
@@ -47,11 +47,12 @@ def write_hierarchy(regions: Hierarchy, grid: Grid, path: str | Path) -> None:
     ----------
     regions : Hierarchy
     grid : Grid
-        Of one map, whose cells they hold.
+        Grid of one map, whose cells the regions hold.
     path : path
 
-    Raises OSError where the file cannot be written.
+    Raises OSError if the file cannot be written.
     """
+    # Stored from the coarsest level, but files list the finest first, next to the cell.
     levels = regions.levels[::-1]
     columns = [grid.places[0].format(*regions.cell), *(regions.labels(level) for level in levels)]
     texts = "".join([*levels, *(code for codes in regions.codes for code in codes)])

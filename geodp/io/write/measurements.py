@@ -1,4 +1,4 @@
-"""What was measured before any clamp: a tidy Parquet file, and a codebook that explains it."""
+"""Noisy measurements before any clamp: a tidy Parquet file, and a codebook that explains it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COLUMNS = {
     "parameter is that of the level",
     "complete": "whether all nodes of the public domain on this level are here",
 }
-"""Columns of the file but for those of indices, and what they hold."""
+"""Columns of the file, except those of indices, with their meaning."""
 
 MEANING = (
     "Noisy values as they were drawn, before any count was clamped at 0 or made consistent. They "
@@ -56,7 +56,7 @@ MEANING = (
 
 
 class MeasurementsFile(Format):
-    """The noisy values, where a release publishes them, and their codebook."""
+    """The noisy values, if a release publishes them, and their codebook."""
 
     name: ClassVar[str] = "measurements"
     endings: ClassVar[tuple[str, ...]] = ("measurements.parquet", "measurements.json")
@@ -64,24 +64,25 @@ class MeasurementsFile(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write two files, or none."""
-        found, grid, about = view.measurements, view.table.grid, view.about
-        if found is None:
+        measurements, grid, about = view.measurements, view.table.grid, view.about
+        if measurements is None:
             return
         name = f"{view.name}.measurements"
         schema = _schema(grid).with_metadata({"geodp": json.dumps(about, ensure_ascii=False)})
         path = folder / f"{name}.parquet"
+        # Few different values, for which dictionaries save most of the space.
         texts = ["measures", "law", "complete"]
         with pa.parquet.ParquetWriter(
             path, schema, compression="zstd", use_dictionary=texts
         ) as file:
-            for number, one in enumerate(found.levels):
+            for number, one in enumerate(measurements.levels):
                 for rows in _rows(grid, number, one, schema):
                     file.write_table(rows)
-        rows = sum(one.node.size for one in found.levels)
+        rows = sum(one.node.size for one in measurements.levels)
         what = "what was measured before any clamp: noisy counts and differences of nodes"
-        said = {"columns": schema.names, "rows": rows, "unit": view.counted}
-        yield Entry(path.name, parquet.MEDIA_TYPE, what, said)
-        book = codebook(grid, found.levels, about)
+        details = {"columns": schema.names, "rows": rows, "unit": view.counted}
+        yield Entry(path.name, parquet.MEDIA_TYPE, what, details)
+        book = codebook(grid, measurements.levels, about)
         text = json.dumps(book, ensure_ascii=False, indent=1) + "\n"
         (folder / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
         what = "codebook of the measurements: columns, laws, levels, and what is biased"
@@ -91,7 +92,7 @@ class MeasurementsFile(Format):
 def codebook(
     grid: Grid, levels: tuple[MeasuredLevel, ...], about: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return all that there is to know of the file, as plain values."""
+    """Build the codebook of the file, as plain values."""
     names = {digits: name for name, digits in grid.areas.above_cells}
     names[len(grid.order.radices)] = "cell"
     firsts = {
@@ -111,10 +112,11 @@ def codebook(
 
 
 def _describe(grid: Grid, number: int, one: MeasuredLevel, area: str | None) -> dict[str, Any]:
-    """Return what the codebook says of a level."""
+    """Return the codebook's entry for a level."""
     level, (law, exact) = one.level, one.level.noise
     size = grid.order.sides(level.digits, len(grid.shape)).tolist()
     shape = dict(zip(grid.axis_names, size, strict=True)) if grid.order.follows_map else None
+    # A difference is measured along the axis whose digit is split next below the level.
     halved = None
     if level.measures != COUNT:
         halved = grid.axis_names[grid.order.axes[level.digits]]
@@ -144,7 +146,7 @@ def scale_of(level: NodeLevel) -> float:
 
 
 def _axes(grid: Grid) -> tuple[str, ...]:
-    """Names of the axes on which nodes are boxes; none of regions, which have any form."""
+    """Return names of the axes on which nodes are boxes; none for regions, which have any shape."""
     return grid.axis_names if grid.order.follows_map else ()
 
 
@@ -166,7 +168,7 @@ def _schema(grid: Grid) -> Any:
 
 
 def _rows(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Iterator[Any]:
-    """Return the rows of a level, a piece at a time."""
+    """Yield the rows of a level in chunks."""
     for piece in slices(one.node.size):
         yield _piece(
             grid, number, replace(one, node=one.node[piece], value=one.value[piece]), schema
@@ -177,6 +179,7 @@ def _piece(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Any:
     level, node = one.level, one.node
     n = node.size
     key = node * np.uint64(stride_of(grid, level.digits))
+    # Only counts are those of an area: a difference compares the halves of a node.
     codes = codes_of(grid, level.digits, node) if level.measures == COUNT else None
     firsts = grid.decode(key) if grid.order.follows_map else ()
     columns = {
@@ -194,7 +197,7 @@ def _piece(grid: Grid, number: int, one: MeasuredLevel, schema: Any) -> Any:
 
 
 def _same(text: str, n: int) -> Any:
-    """Return a column of one text."""
+    """Return a column that repeats one text."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int8)), [text])
 
 

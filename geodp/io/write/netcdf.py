@@ -1,8 +1,8 @@
 """Counts in NetCDF by the CF conventions 1.8: of one map, or of a series of them over time.
 
-The classic format with 64-bit offsets, which every reader of NetCDF reads, by SciPy. It holds no
-whole numbers beyond 32 bits, so larger counts are written as doubles, which are exact to 2**53. Row
-0 is the southernmost.
+It is the classic format with 64-bit offsets, which every reader of NetCDF supports, written by
+SciPy. It has no integers beyond 32 bits, so larger counts are written as doubles, which are exact
+to 2**53. Row 0 is the southernmost.
 """
 
 from __future__ import annotations
@@ -21,53 +21,55 @@ from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 
 COUNT = "count"
-"""Name of the variable: NetCDF's classic names are poorer than those of files."""
+"""Name of the variable: NetCDF's classic format allows fewer names than file systems."""
 
-MOST_BYTES = 1 << 30
-"""Of a file that is written: it is held in memory, and it is not compressed."""
+MAX_BYTES = 1 << 30
+"""Largest file in bytes: it is held in memory, and it is not compressed."""
 
 LARGEST = (1 << 31) - 1
 OUTSIDE = -(1 << 31)
-"""Fill value of whole numbers: no count is as far below 0."""
+"""Fill value of integers: no count is as far below 0."""
 
 
 def why_not(views: Sequence[View]) -> str | None:
-    """Why a series has no NetCDF; None where it has."""
+    """Return why a series has no NetCDF; None if it has."""
     grid = views[0].table.grid
     if grid.plain_map is None or not grid.names.on_map:
         return "NetCDF is written of a grid of one map without attributes"
-    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MOST_BYTES:
-        return f"NetCDF is written of up to {MOST_BYTES:,} bytes, as it is not compressed"
+    if prod(grid.shape) * _dtype(views).itemsize * len(views) > MAX_BYTES:
+        return f"NetCDF is written of up to {MAX_BYTES:,} bytes, as it is not compressed"
     return None
 
 
 def write_places(file: Any, place: Lattice) -> None:
-    """Write the middles of rows and columns, and the CRS."""
+    """Write the centres of rows and columns, and the CRS."""
     west, south, east, north = place.edges_at(
         np.arange(max(place.rows, place.cols)) % place.rows,
         np.arange(max(place.rows, place.cols)) % place.cols,
     )
+    # Row 0 is the southernmost, so that y increases.
     values = {
         "x": ((west + east) / 2)[: place.cols],
         "y": np.sort(((south + north) / 2)[: place.rows]),
     }
     crs = None if place.crs is None else crs_of(place.crs)
     for axis, middle in values.items():
-        found = add_variable(file, axis, np.dtype("f8"), (axis,))
-        found.axis = axis.upper()
+        variable = add_variable(file, axis, np.dtype("f8"), (axis,))
+        variable.axis = axis.upper()
         if crs is None:
-            found.units, found.long_name = "1", f"{axis} in cells"
+            variable.units, variable.long_name = "1", f"{axis} in cells"
         elif crs.is_geographic:
             name = "longitude" if axis == "x" else "latitude"
-            found.standard_name = name
-            found.units = "degrees_east" if axis == "x" else "degrees_north"
+            variable.standard_name = name
+            variable.units = "degrees_east" if axis == "x" else "degrees_north"
         else:
-            found.standard_name = f"projection_{axis}_coordinate"
-            found.units = crs.axis_info[0].unit_name.replace("metre", "m")
-        found[:] = middle
+            variable.standard_name = f"projection_{axis}_coordinate"
+            variable.units = crs.axis_info[0].unit_name.replace("metre", "m")
+        variable[:] = middle
     if crs is not None:
         mapping = add_variable(file, "crs", np.dtype("i4"), ())
-        mapping.data[...] = 0  # its attributes tell; unset, it would be what memory held
+        # Only its attributes matter, but SciPy would write uninitialised memory.
+        mapping.data[...] = 0
         for name, value in crs.to_cf().items():
             if isinstance(value, str | float):
                 plain = value.encode() if isinstance(value, str) else np.float64(value)
@@ -75,7 +77,7 @@ def write_places(file: Any, place: Lattice) -> None:
 
 
 def write_counts(file: Any, views: Sequence[View], dimensions: tuple[str, ...]) -> None:
-    """Write the counts of releases on one grid, over time or of one alone."""
+    """Write the counts of releases on one grid, over time or of a single one."""
     tables = [view.table for view in views]
     place = tables[0].grid.places[0]
     counts = add_variable(file, COUNT, _dtype(views), dimensions)
@@ -84,6 +86,7 @@ def write_counts(file: Any, views: Sequence[View], dimensions: tuple[str, ...]) 
     counts.cell_methods = "area: sum"
     if place.crs is not None:
         counts.grid_mapping = "crs"
+    # Integers have no NaN.
     fill = counts.data.dtype.type(OUTSIDE if counts.data.dtype.kind == "i" else np.nan)
     counts._FillValue = fill
     outside = _outside(tables[0], place)
@@ -98,17 +101,17 @@ def add_variable(file: Any, name: str, kind: np.dtype[Any], dimensions: tuple[st
 
 
 def _dtype(views: Sequence[View]) -> np.dtype[Any]:
-    """Return the type of counts: 32 bits where all are whole and fit."""
+    """Return the type of counts: 32 bits if all are integers and fit."""
     tables = [view.table for view in views]
-    whole = all(table.count.dtype == np.int64 for table in tables)
+    integral = all(table.count.dtype == np.int64 for table in tables)
     largest = max(
         (int(np.abs(table.count).max()) for table in tables if table.count.size), default=0
     )
-    return np.dtype("i4") if whole and largest <= LARGEST else np.dtype("f8")
+    return np.dtype("i4") if integral and largest <= LARGEST else np.dtype("f8")
 
 
 def _outside(table: ReleasedTable, place: Lattice) -> NDArray[np.bool_] | None:
-    """Return cells outside the domain, the southernmost row first; None where there are none."""
+    """Return cells outside the domain, the southernmost row first; None if there are none."""
     if table.grid.domain.is_box:
         return None
     index = np.indices((place.rows, place.cols)).reshape(2, -1)
@@ -120,15 +123,15 @@ def _dense(
     table: ReleasedTable, place: Lattice, outside: NDArray[np.bool_] | None, fill: Any
 ) -> NDArray[Any]:
     """Return counts by rows and columns, the southernmost row first."""
-    found = np.zeros((place.rows, place.cols), np.asarray(fill).dtype)
+    values = np.zeros((place.rows, place.cols), np.asarray(fill).dtype)
     for _, index, count in chunks(table):
-        found[index[0], index[1]] = count
-    found = found if is_upwards(place) else found[::-1]
+        values[index[0], index[1]] = count
+    values = values if is_upwards(place) else values[::-1]
     if outside is not None:
-        found[outside] = fill
-    return found
+        values[outside] = fill
+    return values
 
 
 def is_upwards(place: Lattice) -> bool:
-    """Whether y grows with the rows' number."""
+    """Test whether y increases with the row number."""
     return place.transform is None or place.northwards

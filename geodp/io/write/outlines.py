@@ -1,4 +1,4 @@
-"""The public outlines of a release's units, all of them, whatever was counted in them."""
+"""Public outlines of all units of a release, regardless of the counts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ COLUMNS = ("code", "geometry", "bbox")
 
 
 class UnitOutlines(Format):
-    """One outline for each unit of the domain, where a table of units has them.
+    """One outline for each unit of the domain, if a table of units has outlines.
 
-    Tables of counts list no unit of 0, and maps show all.
+    Tables of counts do not list units with a count of 0, but maps show all units.
     """
 
     name: ClassVar[str] = "outlines"
@@ -37,17 +37,18 @@ class UnitOutlines(Format):
             rows = outline_rows(grid)
             pa.parquet.write_table(rows, folder / file, compression="zstd")
             what = "the public outlines of all units of the domain, also of those of 0"
-            said = {"columns": list(COLUMNS), "geoparquet": "1.1.0"}
-            yield Entry(file, MEDIA_TYPE, what, said)
+            details = {"columns": list(COLUMNS), "geoparquet": "1.1.0"}
+            yield Entry(file, MEDIA_TYPE, what, details)
 
 
 def outlines_file(name: str) -> str:
-    """Name of the file in a release's public folder that holds the outlines of its units."""
+    """Return the name of the file in a release's public folder with the outlines of its units."""
     return f"{name}.outlines.parquet"
 
 
 def outline_rows(grid: Grid) -> Any:
     """Return codes, outlines and their boxes of all units, in key order, as an Arrow table."""
+    # A grid of units has one row, with a column for each unit.
     index = np.zeros((2, grid.places[0].cols), np.int64)
     index[1] = np.arange(index.shape[1])
     code = pa.array(grid.names.format(0, index), pa.string())

@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.io.write.format import Entry, Format
 from geodp.io.write.geometry import SIDES, geo_metadata, geometry_kind, projjson
 from geodp.io.write.tables import ROW_GROUP
-from geodp.io.write.uncertainty import BESIDE
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 
 MEDIA_TYPE = "application/vnd.apache.parquet"
@@ -26,23 +26,23 @@ OUTLINES = {
         "the counts with lines from origins to destinations, of length 0 for those who stay"
     ),
 }
-"""What a file with each kind of geometry holds."""
+"""Description of a file with each kind of geometry."""
 
 
 class GeoParquet(Format):
-    """The counts, with the cells' outlines where the grid lies on the Earth."""
+    """The counts, with the cells' outlines if the grid lies on the Earth."""
 
     name: ClassVar[str] = "parquet"
     endings: ClassVar[tuple[str, ...]] = ("parquet",)
     rank: ClassVar[int] = 10
 
     def check(self, grid: Grid, name: str) -> None:
-        """Ask whether GeoParquet can say where the grid lies."""
+        """Check that the CRS of the grid can be written to GeoParquet."""
         for place in grid.places:
             projjson(place.crs)
 
     def try_out(self, empty: View) -> None:
-        """Compose what the file says of the release."""
+        """Encode the metadata of the release."""
         json.dumps(empty.about)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
@@ -50,13 +50,13 @@ class GeoParquet(Format):
         name, grid, located = view.name, view.table.grid, view.located
         write_parquet(view, folder / f"{name}.parquet")
         what = OUTLINES[geometry_kind(grid)] if located else "the counts"
-        said = view.describe_columns(*(("geometry", "bbox") if located else ()))
-        said["geoparquet"] = "1.1.0" if located else None
-        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {view.listed}", said)
+        details = view.describe_columns(*(("geometry", "bbox") if located else ()))
+        details["geoparquet"] = "1.1.0" if located else None
+        yield Entry(f"{name}.parquet", MEDIA_TYPE, f"{what}, {view.listed}", details)
 
 
 def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:
-    """Write GeoParquet 1.1, or plain Parquet for a grid that lies nowhere on the Earth.
+    """Write GeoParquet 1.1, or plain Parquet for a grid without a place on the Earth.
 
     Cells are polygons whose corners are the same floats as their neighbours'; origin and
     destination are joined by a line between the cells' centres, of length 0 for those who
@@ -67,15 +67,18 @@ def write_parquet(view: View, path: Path, *, compression: str = "zstd") -> None:
     view : View
     path : Path
     compression : str
-        As Arrow calls it.
+        Arrow's name of the compression.
     """
     grid = view.table.grid
     located = view.located
     extra = {"geodp": json.dumps(view.about, ensure_ascii=False)}
     if located:
         extra["geo"] = json.dumps(geo_metadata(grid), ensure_ascii=False)
+    # The schema is fixed before the first row, so that a release without rows is valid, too.
     schema = view.empty.located.schema.with_metadata(extra)
-    repeated = [attribute.name for attribute in grid.attributes] + [*BESIDE]
+    # Dictionaries pay for columns with few different values; for keys and codes they only cost
+    # time.
+    repeated = [attribute.name for attribute in grid.attributes] + [*UNCERTAINTY_COLUMNS]
     repeated += [f"bbox.{side}" for side in SIDES] if located else []
     with pa.parquet.ParquetWriter(
         path, schema, compression=compression, use_dictionary=repeated

@@ -23,12 +23,12 @@ from geodp.io.write.view import View
 
 Form = Literal["png", "svg", "pdf"]
 
-LEAST_DPI, MOST_DPI = 50, 600
-"""Pixels to an inch of a PNG."""
+MIN_DPI, MAX_DPI = 50, 600
+"""Smallest and largest resolution of a PNG, in pixels per inch."""
 
 
 def why_no_picture(grid: Grid) -> str | None:
-    """Why a grid's release has no picture; None where it has one."""
+    """Return why a grid's release has no picture; None if it has one."""
     return None if grid.places else "only a grid with places can be drawn"
 
 
@@ -40,13 +40,14 @@ class Picture(Format):
     rank: ClassVar[int] = 50
 
     def check(self, grid: Grid, name: str) -> None:
-        """Warn where no font has all letters of the name."""
+        """Warn if no font has all letters of the name."""
         if why_no_picture(grid) is None:
             families(name)
 
     def try_out(self, empty: View) -> None:
-        """Lay out the page, with all of its words."""
+        """Lay out the page, with all of its texts."""
         if why_no_picture(empty.table.grid) is None:
+            # Missing fonts must show before the charge, while installing one is still possible.
             families(empty.counted)
             _compose(empty, Look())
 
@@ -60,6 +61,7 @@ class Picture(Format):
         progress.begin("Drawing the map", public=True)
         (folder / f"{name}.png").write_bytes(draw_map(view))
         what = "the map as a picture, colours on a fixed scale"
+        # The card reports missing texts, as the picture itself cannot.
         if not all(map(families, (name, view.counted))):
             what += "; without words for which no font was there with all letters"
         yield Entry(f"{name}.png", "image/png", what)
@@ -75,24 +77,24 @@ def draw_map(
     """Draw a released map, or the largest flows between origins and destinations.
 
     Classes of counts per square kilometre are fixed (`geodp.io.write.scale`), so that pictures of
-    different releases can be compared and nothing of the data sets the scale. Attributes are
+    different releases can be compared and the scale does not depend on the data. Attributes are
     summed. The same view, look and fonts give the same bytes.
 
     Parameters
     ----------
     view : View
-        On a grid with places. Letters of the count's name that geodp's own font lacks are drawn by
-        an installed one; where none has them, the name is left out, with a LettersWarning.
+        View on a grid with places. Letters of the count's name that the bundled font lacks are
+        drawn by an installed one; if none has them, the name is left out, with a LettersWarning.
     look : Look, optional
     form : {"png", "svg", "pdf"}
     dpi : int
-        Of a PNG: pixels to an inch, from 50 to 600.
+        Resolution of a PNG in pixels per inch, from 50 to 600.
 
     Raises
     ------
     UsageError
-        The grid has no picture, and `why_no_picture` says why; the bounds hold no cell; no font has
-        all letters of what the look asks for; a PDF is asked for without fpdf2.
+        The grid has no picture (see `why_no_picture`); the bounds hold no cell; no font has all
+        letters of the look's texts; a PDF is requested without fpdf2.
     """
     reason = why_no_picture(view.table.grid)
     if reason is not None:
@@ -101,7 +103,8 @@ def draw_map(
 
 
 def _compose(view: View, look: Look) -> Sheet:
-    """Lay out the page of a map, or of flows where origins and destinations have some."""
+    """Lay out the page of a map, or of flows if origins and destinations have some."""
+    # Without believable flows, two maps of origins and destinations still say where people are.
     flows = find_flows(view, look.bounds) if look.flows else None
     return compose(view, look) if flows is None else compose_flows(view, look, flows)
 
@@ -116,9 +119,9 @@ def draw_change(
 ) -> bytes:
     """Draw two releases of one grid side by side, and the change between them.
 
-    Both maps have the one scale; a change is pale within its 95 % margin, which is that of the
-    noise of both, and hatched beyond. Parameters and errors: as for :func:`draw_map`; releases on
-    other grids, and those of origins and destinations, are refused.
+    Both maps have the same scale; a change is pale within its 95 % margin, which combines the
+    noise of both, and hatched beyond. Parameters and errors are those of :func:`draw_map`; releases
+    on different grids, and those of origins and destinations, are refused.
     """
     from geodp.io.write.map.change import compose_change
 
@@ -126,10 +129,10 @@ def draw_change(
 
 
 def _render(sheet: Sheet, form: Form, dpi: int) -> bytes:
-    """Return a page as a file."""
-    if not LEAST_DPI <= dpi <= MOST_DPI:
+    """Render a page as a file."""
+    if not MIN_DPI <= dpi <= MAX_DPI:
         raise UsageError(
-            f"A picture has {LEAST_DPI} to {MOST_DPI} pixels to an inch.", code="picture-resolution"
+            f"A picture has {MIN_DPI} to {MAX_DPI} pixels to an inch.", code="picture-resolution"
         )
     if form == "png":
         return draw_png(sheet, dpi)

@@ -1,4 +1,4 @@
-"""A released map by windows of raster rows, as rasters are written and verified."""
+"""A released map by windows of raster rows, for writing and verifying rasters."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BLOCK = 512
 """Side of a tile, and height of the window that is held in memory."""
 
 WIDE = 8 * BLOCK
-"""Most columns of such a window: memory does not grow with the width of the map."""
+"""Largest number of columns of such a window: memory does not grow with the width of the map."""
 
 PIXEL_BYTES = 100
-"""Of a pixel of a window whose intervals are worked out."""
+"""Bytes for each pixel of a window whose intervals are computed."""
 
 
 NOWHERE = np.empty(0, np.int64)
@@ -35,18 +35,18 @@ NOWHERE = np.empty(0, np.int64)
 class Pixels:
     """A released table by windows of ``BLOCK`` raster rows; row 0 is the northernmost.
 
-    Nothing is kept of a cell: windows side by side decode the pieces of the table that touch them,
-    of which there are few in an order of compact areas, and keep what lies in them until the next.
+    Cells are not stored: windows side by side decode the chunks of the table that touch them,
+    of which there are few in an order of compact areas, and hold their cells until the next strip.
 
     Parameters
     ----------
     table : ReleasedTable
-        On a grid that has a raster.
+        Table on a grid that has a raster.
 
     Attributes
     ----------
     decoded : int
-        Cells decoded so far.
+        Number of cells decoded so far.
     """
 
     def __init__(self, table: ReleasedTable) -> None:
@@ -70,8 +70,9 @@ class Pixels:
         out[row, col] += count
 
     def cells(self, window: Window, band: int) -> tuple[IntArray, IntArray, CountArray]:
-        """Return rows and columns in a window and counts of the cells of its band, of n each."""
+        """Return rows and columns in a window, and counts, of the n cells of its band."""
         strip = window.row_off // BLOCK
+        # Windows of one strip come one after the other, for each band: its cells are decoded once.
         if strip != self._strip:
             parts = [self._cells(strip, part) for part, touched in self._parts if touched[strip]]
             self._held = [np.concatenate(one) for one in zip(*parts, strict=True)]
@@ -84,7 +85,7 @@ class Pixels:
         return row[chosen], across[chosen], count[chosen]
 
     def _cells(self, strip: int, part: slice) -> tuple[IntArray, IntArray, Any, CountArray]:
-        """Rows in the strip, columns, bands and counts of a piece's cells that lie in it."""
+        """Return rows in the strip, columns, bands and counts of a chunk's cells that lie in it."""
         grid = self._table.grid
         index = grid.decode(self._table.key[part])
         self.decoded += index.shape[1]
@@ -98,36 +99,40 @@ class Pixels:
 
 
 class Moments:
-    """What GDAL calls the statistics of a band, of pixels as they come.
+    """Statistics of a band in GDAL's sense, accumulated over pixels.
 
-    They are summed by tiles, whose sums are added exactly: windows of any width give the same.
+    They are summed by tiles, whose sums are added exactly: windows of any width give the same
+    result.
     """
 
     def __init__(self) -> None:
-        self._n, self._least, self._largest = 0, np.inf, -np.inf
+        self._n, self._smallest, self._largest = 0, np.inf, -np.inf
         self._about = 0.0
         self._sums: list[float] = []
         self._squares: list[float] = []
 
     def add(self, values: NDArray[Any]) -> None:
-        """Add pixels, float32 or float64[rows, cols]; those that are NaN do not count."""
+        """Add pixels, float32 or float64[rows, cols]; NaN is ignored."""
         for left in range(0, values.shape[1], BLOCK):
             self._add_tile(values[:, left : left + BLOCK])
 
     def _add_tile(self, values: NDArray[Any]) -> None:
-        least = float(values.min())
-        if np.isnan(least):
+        smallest = float(values.min())
+        if np.isnan(smallest):
             values = values[~np.isnan(values)]
             if not values.size:
                 return
-            least = float(values.min())
+            smallest = float(values.min())
+        # Values are summed relative to the first one, so that a small variance survives a large
+        # mean.
         if not self._n:
             self._about = float(values.flat[0])
         largest = float(values.max())
         self._n += values.size
-        self._least, self._largest = min(self._least, least), max(self._largest, largest)
-        if least == largest:  # as of errors, and of counts where nobody lives
-            off_by = least - self._about
+        self._smallest, self._largest = min(self._smallest, smallest), max(self._largest, largest)
+        # A shortcut for constant tiles: errors, and counts of uninhabited areas.
+        if smallest == largest:
+            off_by = smallest - self._about
             self._sums.append(values.size * off_by)
             self._squares.append(values.size * off_by * off_by)
             return
@@ -136,13 +141,14 @@ class Moments:
         self._squares.append(float(np.multiply(off, off, out=off).sum()))
 
     def tags(self, pixels: int) -> dict[str, str]:
-        """Return metadata of a band of ``pixels``; none where not all values are finite."""
-        if not self._n or not np.isfinite([self._least, self._largest]).all():
+        """Return metadata of a band of ``pixels``; none unless all values are finite."""
+        if not self._n or not np.isfinite([self._smallest, self._largest]).all():
             return {}
         mean = fsum(self._sums) / self._n
+        # Rounding can make the difference slightly negative for constant bands.
         deviation = max(fsum(self._squares) / self._n - mean * mean, 0.0) ** 0.5
         return {
-            "STATISTICS_MINIMUM": f"{self._least:.14g}",
+            "STATISTICS_MINIMUM": f"{self._smallest:.14g}",
             "STATISTICS_MAXIMUM": f"{self._largest:.14g}",
             "STATISTICS_MEAN": f"{self._about + mean:.14g}",
             "STATISTICS_STDDEV": f"{deviation:.14g}",
@@ -151,14 +157,14 @@ class Moments:
 
 
 def raster_rows(place: Lattice, row: IntArray) -> IntArray:
-    """Rows counted from the north, of index rows (int64[n]); and the other way round."""
+    """Convert index rows (int64[n]) to rows counted from the north, and back."""
     return place.rows - 1 - row if place.northwards else row
 
 
 def windows(place: Lattice) -> Iterator[Window]:
-    """Return the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west.
+    """Yield the windows of ``BLOCK`` rows and up to ``WIDE`` columns, from the north and west.
 
-    Fewer columns where memory is limited, and then whole tiles.
+    If memory is limited, there are fewer columns, in complete tiles.
     """
     wide = fit(WIDE, BLOCK * PIXEL_BYTES, BLOCK)
     for top in range(0, place.rows, BLOCK):
@@ -168,12 +174,12 @@ def windows(place: Lattice) -> Iterator[Window]:
 
 
 def background(grid: Grid, window: Window) -> FloatArray:
-    """0 inside the domain, NaN outside: float64[rows, cols] of a window."""
+    """Return 0 inside the domain and NaN outside: float64[rows, cols] of a window."""
     place = grid.places[0]
     values = np.zeros((window.height, window.width))
     if grid.domain.is_box:
         return values
-    # Column blocks bound the memory of the test.
+    # The test of membership needs several numbers for each cell: blocks of columns bound them.
     for left in range(0, window.width, 4 * BLOCK):
         piece = values[:, left : left + 4 * BLOCK]
         row, col = np.indices(piece.shape).reshape(2, -1)
@@ -187,7 +193,7 @@ def background(grid: Grid, window: Window) -> FloatArray:
 def ends_in(
     grid: Grid, counts: FloatArray, window: Window, band: int, intervals: Intervals
 ) -> tuple[FloatArray, FloatArray]:
-    """Intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
+    """Compute intervals of the cells in a window: float64[rows, cols] each, NaN outside the domain.
 
     Parameters
     ----------
@@ -201,8 +207,9 @@ def ends_in(
     """
     row = raster_rows(grid.places[0], np.arange(window.height) + window.row_off)
     col = np.arange(window.width) + window.col_off
-    high, wide = _alike(grid, intervals.alike)
+    high, wide = _block_shape(grid, intervals.alike)
     down, right = np.abs(row // high - row[0] // high), col // wide - col[0] // wide
+    # Cells released as 0 share an interval within a block, so that one empty cell stands for all.
     stands = np.full((int(down[-1]) + 1, int(right[-1]) + 1), -1)
     find_empty(counts, down, right, stands)
     blocks = np.flatnonzero(stands.reshape(-1) >= 0)
@@ -213,17 +220,17 @@ def ends_in(
     index[0], index[1] = row[chosen // window.width], col[chosen % window.width]
     labels = tuple(len(attribute.labels) for attribute in grid.attributes)
     index[2:] = np.reshape(np.unravel_index(band, labels), (-1, 1)) if labels else 0
-    found = []
+    ends = []
     for end in intervals.of(grid.encode(index)):
         shared, values = np.full(stands.shape, np.nan), np.empty(counts.shape)
         shared.reshape(-1)[blocks] = end[: blocks.size]
         spread(counts, down, right, shared, end[blocks.size :], values)
-        found.append(values)
-    return found[0], found[1]
+        ends.append(values)
+    return ends[0], ends[1]
 
 
-def _alike(grid: Grid, keys: int) -> tuple[int, int]:
-    """Rows and columns of an aligned block of so many keys; 1 where it is none of the map's."""
+def _block_shape(grid: Grid, keys: int) -> tuple[int, int]:
+    """Return rows and columns of a block of so many keys; 1 if it is not a block of the map."""
     radices = grid.order.radices
     if keys == 1 or any(grid.order.offset):
         return 1, 1

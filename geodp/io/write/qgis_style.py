@@ -1,8 +1,8 @@
 """QGIS style of a release: the classes of all maps, for its raster and for its outlines.
 
 One document has both, as QGIS looks for the style of ``population.tif`` and of ``population.gpkg``
-in ``population.qml``. It is in no table of the GeoPackage: sf, terra and geopandas warn of a second
-layer where a file has one.
+in ``population.qml``. It is not in a table of the GeoPackage, as sf, terra and geopandas would warn
+of a second layer.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ MEDIA_TYPE = "application/xml"
 WHAT = "QGIS style of the raster and of the outlines: fixed classes"
 
 BELOW = "#a6bddb"
-"""Of the class of negative values: pale, as they are noise where few or none are."""
+"""Colour of the class of negative values: pale, as they are noise where counts are near 0."""
 
 FEW = "#ede28a"
-"""Of the class of counts that an office shows as ``<k``: no colour of the scale, nor a pale one."""
+"""Colour of counts that an office shows as ``<k``: neither on the scale nor pale."""
 
 LARGEST = float(1 << 60)
-"""Where the last class of outlines ends: more than any count."""
+"""Upper limit of the last class of outlines: more than any count."""
 
 ALMOST_0 = -1e-9
-"""Where the class of negative values ends, so that 0 itself has one of its own."""
+"""Upper limit of the class of negative values, so that 0 itself has a separate class."""
 
 
 class QgisStyle(Format):
@@ -45,7 +45,7 @@ class QgisStyle(Format):
     rank: ClassVar[int] = 40
 
     def unsupported(self, view: View) -> str | None:
-        """Return why there is none: nothing that it could colour."""
+        """Return why there is none: the release has nothing to colour."""
         return why_no_style(view.table.grid)
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
@@ -56,21 +56,22 @@ class QgisStyle(Format):
 
 
 def why_no_style(grid: Grid) -> str | None:
-    """Return why nothing of a grid is coloured; None where it has a raster or outlines."""
+    """Return why nothing of a grid is coloured; None if it has a raster or outlines."""
     if grid.raster_map is None and not has_geometry(grid):
         return "there is neither a raster nor an outline"
     return None
 
 
 def qml(view: View) -> str:
-    """Return the document for the raster, where the grid has one, and the outlines of a release.
+    """Build the document for the raster, if the grid has one, and the outlines of a release.
 
     Parameters
     ----------
     view : View
-        Of the cells, or of areas that are sums of them.
+        View of the cells, or of areas that are sums of them.
     """
     grid = view.table.grid
+    # QGIS ignores the part that does not apply to a layer.
     parts = [] if grid.raster_map is None else [raster_pipe(view)]
     parts += [vector_renderer(view)] if has_geometry(grid) else []
     return f"""<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
@@ -80,46 +81,47 @@ def qml(view: View) -> str:
 
 
 def raster_pipe(view: View, band: int = 1) -> str:
-    """Return what colours a band of counts by class, for a QML document.
+    """Build the part of a QML document that colours a band of counts by class.
 
-    The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell in the middle
-    of the map. Classes of whole numbers end half-way between them, so that the averages of
-    overviews fall into the class that they round to; averages below 1 still show in the first. Real
-    numbers have classes that begin where the one before ends.
+    The classes are those of the picture (`geodp.io.write.scale`), in counts of a cell at the centre
+    of the map. Classes of integers end half-way between them, so that the averages of
+    overviews fall into the class that they round to; averages below 1 are in the first class. Real
+    numbers have contiguous classes.
 
     Parameters
     ----------
     view : View
-        Of one map. Negative values, if its method can release some, have a class of their own;
+        View of one map. Negative values, if its method can release some, have a separate class;
         counts below an office's limit of display are one class, "<k".
     band : int
-        From 1.
+        Number of the band, from 1.
     """
-    whole, nonnegative, below = _list_kinds(view)
+    integral, nonnegative, below = _list_kinds(view)
     area = area_of(view.table.grid.places[0])
-    classes = fit_classes(area, whole=whole, below=below)
-    known = area is not None
+    classes = fit_classes(area, integral=integral, below=below)
+    has_area = area is not None
     last = float(classes[-1].first)
     items = "\n".join(
-        f'          <item value="{_end(each, whole)}" label="{_label(each, whole, known)}" '
+        f'          <item value="{_end(each, integral)}" '
+        f'label="{_label(each, integral, has_area)}" '
         f'color="{DARK_IS_MANY[each.number]}" alpha="255"/>'
         for each in classes
     )
-    least, negative, few = 0.0, "", ""
+    lowest, negative, few = 0.0, "", ""
     if not nonnegative:
-        least = -last
+        lowest = -last
         negative = (
             f'          <item value="{ALMOST_0:g}" label="below 0" color="{BELOW}" alpha="255"/>\n'
         )
     if below is not None:
         few = (
-            f'\n          <item value="{below - whole / 2:.12g}" '
+            f'\n          <item value="{below - integral / 2:.12g}" '
             f'label={quoteattr(show_limit(below))} color="{FEW}" alpha="255"/>'
         )
     return f"""\
   <pipe>
     <rasterrenderer type="singlebandpseudocolor" band="{band}" opacity="1" alphaBand="-1"
-        classificationMin="{least:.12g}" classificationMax="{last:.12g}">
+        classificationMin="{lowest:.12g}" classificationMax="{last:.12g}">
       <rasterTransparency>
         <singleValuePixelList>
           <pixelListEntry min="0" max="0" percentTransparent="100"/>
@@ -127,7 +129,7 @@ def raster_pipe(view: View, band: int = 1) -> str:
       </rasterTransparency>
       <rastershader>
         <colorrampshader colorRampType="DISCRETE" classificationMode="1" clip="0"
-            minimumValue="{least:.12g}" maximumValue="{last:.12g}">
+            minimumValue="{lowest:.12g}" maximumValue="{last:.12g}">
 {negative}          <item value="0" label="0" color="#000000" alpha="0"/>{few}
 {items}
         </colorrampshader>
@@ -137,66 +139,67 @@ def raster_pipe(view: View, band: int = 1) -> str:
 """
 
 
-OUTLINE = {
+OUTLINE_STYLE = {
     "style": "solid",
     "outline_style": "solid",
     "outline_width": "0.3",
     "outline_width_unit": "MM",
     "joinstyle": "miter",
 }
-"""Of outlines of cells: their border has the colour of what it encloses, and reaches half a pixel
-into each neighbour. Without one, Qt, by which QGIS draws, smooths both edges against the paper, and
-dark cells get seams up to 76 of 255 steps lighter where they end within a pixel; with it 3."""
+"""Style of outlines of cells: their border has the colour of the fill, and reaches half a pixel
+into each neighbour. Without it, Qt, with which QGIS draws, smooths both edges against the paper,
+and dark cells get seams up to 76 of 255 steps lighter where they end within a pixel; with it 3."""
 
 SYMBOLS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
-    "Polygon": ("fill", "SimpleFill", ("color", "outline_color"), OUTLINE),
+    "Polygon": ("fill", "SimpleFill", ("color", "outline_color"), OUTLINE_STYLE),
     "MultiPolygon": (
         *("fill", "SimpleFill", ("color",)),
         {"style": "solid", "outline_color": "180,180,185,255", "outline_width": "0.1"},
     ),
     "LineString": ("line", "SimpleLine", ("line_color",), {"line_width": "0.3"}),
 }
-"""How each kind of geometry is drawn: symbol, its layer, the names of its colours, and the rest."""
+"""Style of each kind of geometry: symbol, its layer, the names of its colours, and the rest."""
 
 
 def _list_kinds(view: View) -> tuple[bool, bool, int | None]:
-    """Return whether counts are whole, whether none is below 0, and the limit of display."""
+    """Return whether counts are integers, whether none is below 0, and the limit of display."""
     method = view.card.mechanism
     return method.whole, method.nonnegative, view.limit
 
 
 def vector_renderer(view: View) -> str:
-    """Return what colours outlines of cells, or lines between them, by class, for a document.
+    """Build the part of a document that colours outlines of cells, or lines, by class.
 
-    The classes are those of :func:`raster_pipe`; lines, which have no area, have those of counts,
-    and units, each of its own area, those of counts per square kilometre, which QGIS works out.
+    The classes are those of :func:`raster_pipe`; lines, which have no area, have classes of counts,
+    and units, whose areas differ, classes of counts per square kilometre, which QGIS computes.
 
     Parameters
     ----------
     view : View
-        Of one map, of pairs, or of units; otherwise as for :func:`raster_pipe`.
+        View of one map, of pairs, or of units; otherwise as for :func:`raster_pipe`.
     """
-    whole, nonnegative, below = _list_kinds(view)
+    integral, nonnegative, below = _list_kinds(view)
     grid = view.table.grid
     if grid.outlines is not None:
         return _style_of_units(view.name, nonnegative=nonnegative, below=below)
     place = grid.maps.one
     area = None if place is None else area_of(place)
-    classes = fit_classes(area, whole=whole, below=below)
+    classes = fit_classes(area, integral=integral, below=below)
     rows = [
-        (float(each.first), each.end, _label(each, whole, area is not None), each.number)
+        (float(each.first), each.end, _label(each, integral, area is not None), each.number)
         for each in classes
     ]
     ranges = []
     for number, (first, end, label, _) in enumerate(rows):
-        last = LARGEST if end is None else float(end) - whole
+        # Ranges of integers must not touch, as QGIS would put the common limit into both.
+        last = LARGEST if end is None else float(end) - integral
         ranges.append(_range(first, last, number, label))
     symbols = [
         _symbol(number, DARK_IS_MANY[colour], grid.maps.geometry)
         for number, (_, _, _, colour) in enumerate(rows)
     ]
     if below is not None:
-        ranges.insert(0, _range(int(whole), below - whole, len(symbols), show_limit(below)))
+        ranges.insert(0, _range(int(integral), below - integral, len(symbols), show_limit(below)))
         symbols.append(_symbol(len(symbols), FEW, grid.maps.geometry))
     if not nonnegative:
         ranges.insert(0, _range(-LARGEST, ALMOST_0, len(symbols), "below 0"))
@@ -205,17 +208,19 @@ def vector_renderer(view: View) -> str:
 
 
 def _style_of_units(column: str, *, nonnegative: bool, below: int | None) -> str:
-    """Return the style of units, whose classes are those of a density that QGIS works out."""
+    """Build the style of units, whose classes are those of a density that QGIS computes."""
     name, kind = quote_name(column), "MultiPolygon"
     shown = f"{name} / ($area / 1000000)"
-    classes = fit_classes(None, whole=False)
+    # Densities are real numbers even where counts are integers.
+    classes = fit_classes(None, integral=False)
     ranges = [
         _range(float(each.first), LARGEST if each.end is None else float(each.end), n,
                f"{each.density} per km²")
         for n, each in enumerate(classes)
     ]  # fmt: skip
     symbols = [_symbol(n, DARK_IS_MANY[each.number], kind) for n, each in enumerate(classes)]
-    if below is not None:  # what no density is says that the count is small
+    # A value beyond all densities marks a small count, which has a class there.
+    if below is not None:
         shown = f"if({name} > 0 and {name} < {below}, {2 * LARGEST:.12g}, {shown})"
         ranges.insert(0, _range(LARGEST, 3 * LARGEST, len(symbols), show_limit(below)))
         symbols.append(_symbol(len(symbols), FEW, kind))
@@ -226,7 +231,7 @@ def _style_of_units(column: str, *, nonnegative: bool, below: int | None) -> str
 
 
 def _range(first: float, last: float, symbol: int, label: str) -> str:
-    """Return a class of a graduated style."""
+    """Format a class of a graduated style."""
     return (
         f'<range lower="{first:.12g}" upper="{last:.12g}" symbol="{symbol}" '
         f'label={quoteattr(label)} render="true"/>'
@@ -234,7 +239,7 @@ def _range(first: float, last: float, symbol: int, label: str) -> str:
 
 
 def _render(shown: str, ranges: list[str], symbols: list[str]) -> str:
-    """Return the document of a graduated style; ``shown``: what has the classes, to QGIS."""
+    """Format a graduated style; ``shown``: QGIS's expression for the classified value."""
     new_line = "\n      "
     return f"""\
   <renderer-v2 type="graduatedSymbol" attr={quoteattr(shown)} symbollevels="0"
@@ -250,39 +255,40 @@ def _render(shown: str, ranges: list[str], symbols: list[str]) -> str:
 
 
 def quote_name(column: str) -> str:
-    """Return a column as an expression of QGIS names it."""
+    """Quote a column for expressions of QGIS."""
     return '"' + column.replace('"', '""') + '"'
 
 
 def _symbol(number: int, colour: str, geometry: str) -> str:
-    """Return how a class is drawn: an outline filled up to its neighbours, or a line."""
+    """Format the symbol of a class: an outline filled up to its neighbours, or a line."""
+    # QGIS writes colours as decimal numbers with an alpha channel.
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     kind, layer, keys, style = SYMBOLS[geometry]
-    said = {**dict.fromkeys(keys, f"{red},{green},{blue},255"), **style}
-    options = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in said.items())
+    properties = {**dict.fromkeys(keys, f"{red},{green},{blue},255"), **style}
+    options = "".join(f'<prop k="{name}" v="{value}"/>' for name, value in properties.items())
     return (
         f'<symbol type="{kind}" name="{number}" alpha="1" clip_to_extent="1" force_rhr="0">'
         f'<layer class="{layer}" enabled="1" pass="0" locked="0">{options}</layer></symbol>'
     )
 
 
-def _end(each: Class, whole: bool) -> str:
+def _end(each: Class, integral: bool) -> str:
     """Return the largest value of a class."""
     if each.end is None:
         return "inf"
-    return f"{float(each.end) - whole / 2:.12g}"
+    return f"{float(each.end) - integral / 2:.12g}"
 
 
-def _label(each: Class, whole: bool, known: bool) -> str:
-    """Return the counts of a class, and the density where cells have an area."""
+def _label(each: Class, integral: bool, has_area: bool) -> str:
+    """Format the counts of a class, and the density if cells have an area."""
     first, end = each.first, each.end
     if end is None:
-        counts = f"{math.ceil(first) if whole else float(first):,.6g} or more"
-    elif whole:
+        counts = f"{math.ceil(first) if integral else float(first):,.6g} or more"
+    elif integral:
         counts = f"{int(first):,}" + (f" \N{EN DASH} {int(end) - 1:,}" if end - first > 1 else "")
     else:
         counts = f"{float(first):,.4g} \N{EN DASH} {float(end):,.4g}"
-    return f"{counts} ({each.density} per km²)" if known else counts
+    return f"{counts} ({each.density} per km²)" if has_area else counts
 
 
 FORMATS = (QgisStyle(),)

@@ -1,8 +1,8 @@
-"""SQLite's R*Tree, packed: its tables are written as they lie, without an insert into the tree.
+"""SQLite's R*Tree, packed: its tables are written directly, without inserting into the tree.
 
-An insert looks for its place and splits nodes; rows that come in the order of the grid's keys lie
-beside their neighbours already. How nodes are written is documented in SQLite's ``rtree.c``, which
-cannot change it without giving up the files that there are; GDAL loads its indices so, too.
+An insert searches its place and splits nodes; rows in the order of the grid's keys are
+beside their neighbours already. The format of nodes is documented in SQLite's ``rtree.c``, which
+cannot change it without breaking existing files; GDAL loads its indices in the same way.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from geodp.io.write.sqlite import insert, quote
 from geodp.typing import FloatArray
 
 CELLS = 51
-"""Most of a node, as SQLite has them on pages of 2048 bytes and more."""
+"""Largest number of cells in a node of SQLite, on pages of 2048 bytes and more."""
 
 CELL = np.dtype([("id", ">i8"), ("box", ">f4", 4)])
 
 NODE = np.dtype([("depth", ">u2"), ("cells", ">u2"), ("cell", CELL, CELLS)])
-"""Of a row's or of a node's box below it; the root alone has a depth, 0 where it holds rows."""
+"""Node: boxes of rows or of nodes below it; only the root has a depth, 0 if it holds rows."""
 
 ROOT = 1
 
@@ -36,12 +36,12 @@ class PackedTree:
     ----------
     base : sqlite3.Connection
     name : str
-        Of the virtual table, which is made here.
+        Name of the virtual table, which is created here.
 
     Attributes
     ----------
     nodes : int
-        Written so far.
+        Number of nodes written so far.
     """
 
     def __init__(self, base: sqlite3.Connection, name: str) -> None:
@@ -52,31 +52,32 @@ class PackedTree:
         base.execute(f"CREATE VIRTUAL TABLE {quote(name)} USING rtree({columns})")
 
     def add(self, first: int, box: list[FloatArray]) -> None:
-        """Add rows that are numbered on from ``first``: at least one.
+        """Add rows that are numbered consecutively from ``first``: at least one.
 
-        ``box``: least and largest x, least and largest y, float64[n] each.
+        ``box``: smallest and largest x, smallest and largest y, float64[n] each.
         """
-        found = np.stack(
+        rounded = np.stack(
             [_round(side, outward) for side, outward in zip(box, OUTWARD, strict=True)]
         )
-        row = np.arange(first, first + found.shape[1])
-        leaf, around = self._write_nodes(row, found.T)
+        row = np.arange(first, first + rounded.shape[1])
+        leaf, around = self._write_nodes(row, rounded.T)
         insert(self._base, f"{self._name}_rowid", [row.tolist(), leaf.tolist()])
         self._leaves.append(around)
 
     def close(self) -> None:
         """Write the nodes above the leaves."""
-        if not self._leaves:  # the root that SQLite made is empty
+        if not self._leaves:  # SQLite has created an empty root
             return
         around, depth = np.concatenate(self._leaves), 0
         if len(around) == 1:
             for table in ("node", "rowid"):
-                own = quote(f"{self._name}_{table}")
-                self._base.execute(f"UPDATE OR REPLACE {own} SET nodeno = {ROOT}")
+                stored = quote(f"{self._name}_{table}")
+                self._base.execute(f"UPDATE OR REPLACE {stored} SET nodeno = {ROOT}")
         while len(around) > 1:
             depth += 1
             below = np.arange(self._next - len(around), self._next)
             if len(around) <= CELLS:
+                # The last node is the root, whose number SQLite fixes.
                 self._next = ROOT
             parent, around = self._write_nodes(below, around, depth)
             insert(self._base, f"{self._name}_parent", [below.tolist(), parent.tolist()])
@@ -84,8 +85,9 @@ class PackedTree:
     def _write_nodes(
         self, number: NDArray[np.int64], box: NDArray[np.float32], depth: int = 0
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Write boxes into new nodes; return which one each is in, and the box of each node."""
+        """Write boxes into new nodes; return the node of each box, and the box of each node."""
         n = len(box)
+        # Rows are spread evenly over the fewest possible nodes, so that no node is nearly empty.
         each = -(-n // -(-n // CELLS))
         starts, (node, at) = np.arange(0, n, each), np.divmod(np.arange(n), each)
         made = np.zeros(starts.size, NODE)
@@ -93,8 +95,8 @@ class PackedTree:
         made["cell"]["id"][node, at], made["cell"]["box"][node, at] = number, box
         if self._next == ROOT:
             made["depth"] = depth
-        whole, size = made.tobytes(), made.itemsize
-        pieces = (whole[start : start + size] for start in range(0, len(whole), size))
+        data, size = made.tobytes(), made.itemsize
+        pieces = (data[start : start + size] for start in range(0, len(data), size))
         self._base.executemany(
             f"INSERT OR REPLACE INTO {quote(f'{self._name}_node')} VALUES (?, ?)",
             zip(range(self._next, self._next + starts.size), pieces, strict=True),
@@ -102,24 +104,24 @@ class PackedTree:
         node += self._next
         self._next += starts.size
         self.nodes += starts.size
-        least, largest = np.minimum.reduceat(box, starts), np.maximum.reduceat(box, starts)
-        return node, np.where(OUTWARD < 0, least, largest)
+        smallest, largest = np.minimum.reduceat(box, starts), np.maximum.reduceat(box, starts)
+        return node, np.where(OUTWARD < 0, smallest, largest)
 
 
 OUTWARD = np.array([-1, 1, -1, 1]) * np.inf
-"""Where the sides of a box look to."""
+"""Outward direction of the sides of a box."""
 
 
 def _round(side: FloatArray, outward: float) -> NDArray[np.float32]:
-    """Return the closest float32 that is not further inside."""
-    found = side.astype(np.float32)
-    inside = found > side if outward < 0 else found < side
-    found[inside] = np.nextafter(found[inside], np.float32(outward))
-    return found
+    """Round to the closest float32 that is not further inside."""
+    rounded = side.astype(np.float32)
+    inside = rounded > side if outward < 0 else rounded < side
+    rounded[inside] = np.nextafter(rounded[inside], np.float32(outward))
+    return rounded
 
 
 def can_pack() -> bool:
-    """Whether this Python's SQLite has such trees, and lets their tables be written."""
+    """Test whether this Python's SQLite has R*Trees, and allows writing their tables."""
     with closing(sqlite3.connect(":memory:")) as base:
         try:
             tree = PackedTree(base, "tree")

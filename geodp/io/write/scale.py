@@ -1,4 +1,4 @@
-"""The one scale of all maps: classes of counts per square kilometre, and their colours."""
+"""The common scale of all maps: classes of counts per square kilometre, and their colours."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import cell_size
 
 BEGINS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
-"""Where classes after the first begin, in counts per square kilometre, or per cell where its area
-is not known: public constants, never taken from data."""
+"""Lower limits of classes after the first, in counts per square kilometre, or per cell if its area
+is unknown: public constants, never taken from data."""
 
 DARK_IS_MANY = (
     *("#f1605d", "#d8456c", "#b73779", "#942c80"),
     *("#732081", "#52137c", "#2f1163", "#120d31"),
 )
-"""One for every class on white paper, from magma (Smith and van der Walt 2015): safe for the
-colour-blind; contrast above 3 to 1, also of the first."""
+"""Colours of the classes on white paper, from magma (Smith and van der Walt 2015): safe for the
+colour-blind; the contrast is above 3 to 1, even of the first."""
 
 LIGHT_IS_MANY = (
     *("#a5317e", "#c53c74", "#e34e65", "#f66c5c"),
     *("#fc9065", "#feb67c", "#fdda9c", "#fcfdbf"),
 )
-"""The same on black paper: the more, the further from the paper."""
+"""Colours of the classes on black paper: larger counts have more contrast."""
 
 NEAR = 1e-9
-"""Relative error of a density: a cell that holds just what a class begins with is in it."""
+"""Relative tolerance of a density: a cell at exactly the lower limit of a class belongs to it."""
 
 
 @dataclass(frozen=True)
 class Class:
-    """What a class means for the counts of cells of one area.
+    """Meaning of a class for the counts of cells of one area.
 
     Attributes
     ----------
     number : int
-        Of the colour.
+        Number of the colour.
     first : Fraction
-        Its smallest count: a whole number where all counts are.
+        Its smallest count: an integer if all counts are.
     end : Fraction or None
-        The first count of the next class; None of the last.
+        The smallest count of the next class; None for the last.
     """
 
     number: int
@@ -53,12 +53,12 @@ class Class:
 
     @property
     def density(self) -> str:
-        """Its ends as counts per square kilometre, in words."""
+        """Limits of the class as counts per square kilometre, as a text."""
         return name_class(self.number)
 
 
 def name_class(number: int) -> str:
-    """Return the ends of a class as counts per square kilometre, in words.
+    """Format the limits of a class as counts per square kilometre.
 
     Examples
     --------
@@ -73,41 +73,43 @@ def name_class(number: int) -> str:
 
 
 def area_of(place: Lattice) -> Fraction | None:
-    """Return the area of a cell in the middle of the map in square kilometres; None: not known."""
+    """Compute the area of a cell at the centre of the map in square kilometres; None if unknown."""
     if place.crs is None or place.transform is None:
         return None
     width, height = cell_size(place)
     return width * height
 
 
-def fit_classes(area: Fraction | None, *, whole: bool, below: int | None = None) -> list[Class]:
+def fit_classes(area: Fraction | None, *, integral: bool, below: int | None = None) -> list[Class]:
     """Return the classes that hold a count above 0 of a cell of this area, in rising order.
 
-    Of whole numbers, cells may be too small for the first classes. ``below``: where the first class
-    begins at the earliest, as counts below it are not shown.
+    For integers, cells may be too small for the first classes. ``below``: smallest lower limit of
+    the first class, as counts below it are not shown.
 
     Examples
     --------
-    >>> [int(each.first) for each in fit_classes(Fraction(1, 4), whole=True)]
+    >>> [int(each.first) for each in fit_classes(Fraction(1, 4), integral=True)]
     [1, 3, 8, 25, 75, 250, 750, 2500]
-    >>> [int(each.first) for each in fit_classes(None, whole=True)]
+    >>> [int(each.first) for each in fit_classes(None, integral=True)]
     [1, 10, 30, 100, 300, 1000, 3000, 10000]
-    >>> [int(each.first) for each in fit_classes(None, whole=True, below=50)]
+    >>> [int(each.first) for each in fit_classes(None, integral=True, below=50)]
     [50, 100, 300, 1000, 3000, 10000]
     """
     begins = [Fraction(0), *(begin * (area or Fraction(1)) for begin in BEGINS)]
-    if whole:
+    if integral:
+        # A count of integers is at least 1, and a class begins at the next integer.
         begins = [Fraction(max(1, math.ceil(begin))) for begin in begins]
     ends = [*begins[1:], None]
-    least = Fraction(below or 0)
+    lowest = Fraction(below or 0)
     return [
-        Class(number, max(begin, least), end)
+        Class(number, max(begin, lowest), end)
         for number, (begin, end) in enumerate(zip(begins, ends, strict=True))
-        if end is None or max(begin, least) < end
+        if end is None or max(begin, lowest) < end
     ]
 
 
 def classify(density: NDArray[np.float64]) -> NDArray[np.uint8]:
     """Return the numbers of the classes of densities above 0."""
+    # Areas are rounded, so that a density can be a little below the limit that it equals.
     limits = np.array(BEGINS, np.float64) * (1 - NEAR)
     return np.searchsorted(limits, density, side="right").astype(np.uint8)

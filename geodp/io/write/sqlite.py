@@ -1,4 +1,4 @@
-"""Names and rows of SQLite's tables."""
+"""Quoting of names and insertion of rows in SQLite."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import sqlite3
 from typing import Any
 
 TOGETHER = 1 << 6
-"""Rows that one statement inserts."""
+"""Number of rows that one statement inserts."""
 
 
 def quote(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Quote a name for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def insert(base: sqlite3.Connection, name: str, columns: list[Any]) -> None:
-    """Insert rows, many by each statement, as SQLite keeps account of statements.
+    """Insert rows, many with each statement, as every statement has a cost.
 
     ``columns``: sequences of equal length.
     """
@@ -24,6 +24,7 @@ def insert(base: sqlite3.Connection, name: str, columns: list[Any]) -> None:
     for at, column in enumerate(columns):
         values[at::width] = column
     row, start = f"({', '.join('?' * width)})", 0
+    # First many rows with each statement, then the remainder one by one.
     for rows in (min(TOGETHER, base.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER) // width), 1):
         each, stop = width * rows, len(values) - (len(values) - start) % (width * rows)
         statement = f"INSERT INTO {quote(name)} VALUES {', '.join([row] * rows)}"

@@ -1,6 +1,6 @@
 """Released counts summed over squares of cells, and their classes: maps of many sizes on the web.
 
-Every sum is of released counts, so that it is the same wherever it is worked out.
+Every sum is of released counts, so that it is the same wherever it is computed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Squares:
     Attributes
     ----------
     grid : Grid
-        With one map.
+        Grid of one map.
     side : int
-        Cells along a side; squares at the far edges end where the map does.
+        Number of cells along a side; squares at the far edges end where the map does.
     row, col : int64[n]
-        Of squares, from 0.
+        Rows and columns of squares, from 0.
     count : int64[n] or float64[n]
-        Exactly the sums of their cells, over all labels.
+        Exact sums of their cells, over all labels.
     """
 
     grid: Grid
@@ -50,17 +50,17 @@ class Squares:
 
     @classmethod
     def of(cls, table: ReleasedTable) -> Squares:
-        """Return the cells of a released table: in key order where it has no attributes."""
+        """Return the cells of a released table: in key order if it has no attributes."""
         index = table.grid.decode(table.key)
         cells = cls(table.grid, 1, index[0], index[1], table.count)
         return cells if index.shape[0] == 2 else cells.widen(1)
 
     def part(self, some: slice) -> Squares:
-        """Return some of the squares."""
+        """Return a slice of the squares."""
         return replace(self, row=self.row[some], col=self.col[some], count=self.count[some])
 
     def widen(self, times: int) -> Squares:
-        """Return sums over squares whose sides are as many times as long, row by row.
+        """Return sums over squares with sides ``times`` as long, row by row.
 
         Examples
         --------
@@ -73,16 +73,17 @@ class Squares:
         side = self.side * times
         cols = -(-self.grid.places[0].cols // side)
         number = self.row // times * cols + self.col // times
+        # A stable order fixes the order of floating-point sums.
         order = np.argsort(number, kind="stable")
         number = number[order]
         first = np.flatnonzero(np.append(True, number[1:] != number[:-1])[: number.size])
         count = np.add.reduceat(self.count[order], first) if first.size else self.count
-        kept = count != 0
-        row, col = np.divmod(number[first][kept], cols)
-        return Squares(self.grid, side, row, col, count[kept])
+        nonzero = count != 0
+        row, col = np.divmod(number[first][nonzero], cols)
+        return Squares(self.grid, side, row, col, count[nonzero])
 
     def edges(self) -> tuple[FloatArray, ...]:
-        """West, south, east, north in the grid's CRS: float64[n] each, equal where squares meet."""
+        """Return west, south, east, north in the grid's CRS: float64[n], equal at common edges."""
         place, side = self.grid.places[0], self.side
         first = place.edges_at(self.row * side, self.col * side)
         last = place.edges_at(
@@ -94,7 +95,7 @@ class Squares:
     def classes(self, limit: int | None) -> NDArray[np.str_]:
         """Return the names of the classes of the counts, by density as on all maps: str[n].
 
-        ``limit``: the office's limit of display; counts above 0 and below it are of a class.
+        ``limit``: the office's limit of display; counts above 0 and below it are one class.
         """
         high, wide = Frame(self.grid.places[0], self.side, (1, 1), None).lengths()
         density = self.count / (high[self.row] * wide[self.col])
@@ -105,20 +106,21 @@ class Squares:
         return names[number]
 
     def standard_error(self, card: Card) -> float | None:
-        """Return what a card says of all such squares; None where it says nothing.
+        """Return the card's standard error of all such squares; None if it has none.
 
-        It is the largest of any of them.
+        It is the largest of any of the squares.
         """
         order, error = self.grid.order, card.expected_error
+        # Errors of blocks hold for nodes of the hierarchy, which are squares only in such an order.
         if len(self.grid.shape) > 2 or not order.follows_map or any(order.offset):
             return None
-        found = {block.cells: block.largest for block in error.blocks or ()}
-        return found.get(self.side**2)
+        by_size = {block.cells: block.largest for block in error.blocks or ()}
+        return by_size.get(self.side**2)
 
 
 def list_colours(card: Card) -> list[tuple[str, str]]:
-    """Return the classes that counts of a release can be of, each with its colour on white."""
+    """List the classes that counts of a release can be in, each with its colour on white."""
     limit = card.display_below
-    found = [] if card.mechanism.nonnegative else [(NEGATIVE, BELOW)]
-    found += [] if limit is None else [(show_limit(limit), FEW)]
-    return [*found, *zip(CLASSES, DARK_IS_MANY, strict=True)]
+    special = [] if card.mechanism.nonnegative else [(NEGATIVE, BELOW)]
+    special += [] if limit is None else [(show_limit(limit), FEW)]
+    return [*special, *zip(CLASSES, DARK_IS_MANY, strict=True)]

@@ -14,26 +14,26 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.io.memory import fit
 from geodp.io.write.geometry import _sides
-from geodp.io.write.uncertainty import BESIDE, RowErrors, names_of, six_digits
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS, RowErrors, names_of, six_digits
 from geodp.kernels.codes import pack
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 ROW_GROUP = 1 << 16
-"""Rows of a Parquet row group: in key order, a compact piece of the map."""
+"""Rows of a Parquet row group: in key order, a compact part of the map."""
 
-MOST_PACKED, ASCII = 2**31 - 1, 127
-"""Bytes that an array of Arrow's strings takes, and the last character of ASCII."""
+MAX_PACKED_BYTES, ASCII = 2**31 - 1, 127
+"""Largest size of an array of Arrow's strings in bytes, and the last character of ASCII."""
 
 CHUNK = 4 * ROW_GROUP
-"""Rows that are held in memory at a time."""
+"""Number of rows that are held in memory at a time."""
 
 ROW_BYTES = 1 << 10
-"""Of a row that is made: its indices, its code as text, its outline."""
+"""Bytes of a row: its indices, its code as text, its outline."""
 
 
 def require_released(table: object) -> None:
-    """Raise UsageError for anything but a ReleasedTable: what is written is public."""
+    """Raise UsageError for anything but a ReleasedTable: only public data are written."""
     if not isinstance(table, ReleasedTable):
         raise UsageError(
             "Only released tables are written; geodp.publish makes one.",
@@ -42,9 +42,9 @@ def require_released(table: object) -> None:
 
 
 def slices(rows: int) -> Iterator[slice]:
-    """Cut so many rows into pieces of up to ``CHUNK``.
+    """Divide rows into chunks of up to ``CHUNK``.
 
-    Fewer where memory is limited, and then whole row groups.
+    If memory is limited, chunks are smaller, in complete row groups.
     """
     step = fit(CHUNK, ROW_BYTES, min(ROW_GROUP, CHUNK))
     for start in range(0, rows, step):
@@ -52,7 +52,7 @@ def slices(rows: int) -> Iterator[slice]:
 
 
 def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]:
-    """Return a table in pieces of up to ``CHUNK`` cells: which they are, their indices and counts.
+    """Yield a table in chunks of up to ``CHUNK`` cells: their slice, indices and counts.
 
     Yields
     ------
@@ -65,9 +65,9 @@ def chunks(table: ReleasedTable) -> Iterator[tuple[slice, IntArray, CountArray]]
 
 
 def centre_columns(grid: Grid) -> tuple[str, ...]:
-    """Names of the columns that hold coordinates: x and y of every place, or none.
+    """Return names of the columns that hold coordinates: x and y of every place, or none.
 
-    Published codes say where a cell is; rows and columns do not, so their centres are written.
+    Published codes locate a cell; rows and columns do not, so their centres are written.
     """
     if any(place.system is not None or place.transform is None for place in grid.places):
         return ()
@@ -75,20 +75,20 @@ def centre_columns(grid: Grid) -> tuple[str, ...]:
 
 
 def centres(grid: Grid, index: IntArray) -> list[FloatArray]:
-    """Return the values of `centre_columns`, in the places' CRS: float64[n] each."""
-    found: list[FloatArray] = []
+    """Compute the values of `centre_columns`, in the places' CRS: float64[n] each."""
+    coordinates: list[FloatArray] = []
     if not centre_columns(grid):
-        return found
+        return coordinates
     for number, _ in enumerate(grid.places):
         west, south, east, north = _sides(grid, index, number)
-        found += [(west + east) / 2, (south + north) / 2]
-    return found
+        coordinates += [(west + east) / 2, (south + north) / 2]
+    return coordinates
 
 
 def name_of_counts(name: str, unit: str) -> str:
-    """Return what is counted, for labels: the name of the count, or the unit of privacy in plural.
+    """Return a label for the counts: their name, or the unit of privacy in plural.
 
-    The name of a population says less than who is counted.
+    For a population, the unit of privacy says more than its name.
 
     Examples
     --------
@@ -100,16 +100,19 @@ def name_of_counts(name: str, unit: str) -> str:
     return f"{unit}s" if unit.isascii() and unit.isalpha() and not unit.endswith("s") else unit
 
 
-def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tuple[str, ...]:
-    """Names of the CSV's columns: places, centres, plain axes, attributes, count, its errors.
+def column_names(
+    grid: Grid, name: str, extras: tuple[str, ...] = UNCERTAINTY_COLUMNS
+) -> tuple[str, ...]:
+    """Name the CSV's columns: places, centres, plain axes, attributes, count, its errors.
 
-    ``beside``: those after the count; all that there can be are taken even where there are none.
+    ``extras``: the columns after the count; the names of all possible ones are reserved.
 
-    Raises UsageError where two columns would have one name.
+    Raises UsageError if two columns would have one name.
     """
     where = (*grid.maps.codes, *centre_columns(grid))
     names = (*where, *grid.axis_names[grid.plain_axes.start :], name)
-    taken = [column.casefold() for column in (*names, *BESIDE, "geometry", "bbox")]
+    # SQLite and GDAL compare the names of columns without regard to case.
+    taken = [column.casefold() for column in (*names, *UNCERTAINTY_COLUMNS, "geometry", "bbox")]
     twice = sorted({column for column in taken if taken.count(column) > 1})
     if twice:
         raise UsageError(
@@ -117,7 +120,7 @@ def column_names(grid: Grid, name: str, beside: tuple[str, ...] = BESIDE) -> tup
             "for the attribute.",
             code="columns-of-one-name",
         )
-    return (*names, *beside)
+    return (*names, *extras)
 
 
 def arrow_columns(
@@ -135,6 +138,7 @@ def arrow_columns(
     arrays += [pa.array(axis) for axis in centres(grid, index)]
     arrays += [pa.array(index[axis]) for axis in grid.plain_axes]
     for attribute, axis in zip(grid.attributes, grid.attribute_axes, strict=True):
+        # Indices are gathered by Arrow, so that no Python string is made for a row.
         arrays.append(pa.array(attribute.labels, pa.string()).take(pa.array(index[axis])))
     arrays.append(pa.array(table.count[rows]))
     if errors is not None:
@@ -143,10 +147,11 @@ def arrow_columns(
 
 
 def _pack(codes: NDArray[np.str_]) -> Any:
-    """Return codes as Arrow's strings."""
+    """Convert codes to Arrow's strings."""
     n, width = codes.size, codes.dtype.itemsize // 4
     text = codes.view(np.uint32).reshape(n, width)
-    if n * width > MOST_PACKED or text.max(initial=0) > ASCII:
+    # 32-bit offsets and one byte a character: other codes take Arrow's slower general way.
+    if n * width > MAX_PACKED_BYTES or text.max(initial=0) > ASCII:
         return pa.array(codes, pa.string())
     ends, packed = np.empty(n + 1, np.int32), np.empty(n * width, np.uint8)
     pack(text, ends, packed)

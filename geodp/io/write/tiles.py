@@ -25,7 +25,7 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 SIDE = 2048
-"""Rows and columns of a tile."""
+"""Number of rows and columns of a tile."""
 
 MOST_TILES = 1 << 12
 
@@ -40,7 +40,7 @@ class Tiling:
     ----------
     place : Lattice
     side : int
-        A multiple of 512.
+        Side of a tile in cells, a multiple of 512.
     """
 
     place: Lattice
@@ -48,33 +48,33 @@ class Tiling:
 
     @property
     def across(self) -> int:
-        """Tiles side by side."""
+        """Number of tiles side by side."""
         return -(-self.place.cols // self.side)
 
     @property
     def count(self) -> int:
-        """All tiles."""
+        """Number of all tiles."""
         return self.across * -(-self.place.rows // self.side)
 
     def window(self, number: int) -> Window:
-        """Where a tile lies in the raster; at its edges it is smaller."""
+        """Return the window of a tile in the raster; at its edges it is smaller."""
         row, col = (at * self.side for at in divmod(number, self.across))
         height, width = self.place.rows - row, self.place.cols - col
         return Window(col, row, min(width, self.side), min(height, self.side))
 
     def touched(self, index: IntArray) -> IntArray:
-        """Numbers of the tiles that hold cells (int64[d, n]), each once."""
+        """Return numbers of the tiles that hold cells (int64[d, n]), each once."""
         row = pixels.raster_rows(self.place, index[0]) // self.side
         return np.unique(row * self.across + index[1] // self.side)
 
     def name(self, number: int) -> str:
-        """File name of a tile."""
+        """Return the file name of a tile."""
         row, col = divmod(number, self.across)
         return f"tile-{row:04d}-{col:04d}.tif"
 
 
 def why_no_mosaic(grid: Grid, side: int) -> str | None:
-    """Why a release in parts is written without a raster; None where there is one."""
+    """Return why a release in parts is written without a raster; None if there is one."""
     if grid.raster_map is None:
         return "only a grid of one map has a raster"
     if geotiff.band_count(grid) > geotiff.MOST_BANDS:
@@ -85,17 +85,17 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
 
 
 def view_tiles(table: ReleasedTable, card: Card) -> View:
-    """Return what tiles show of a release in parts.
+    """Return the view that tiles show of a release in parts.
 
-    It has no intervals, as what a cell's interval follows from lies in other tiles; the tables
-    have them, and a release that is joined.
+    It has no intervals, as a cell's interval depends on other tiles; the tables have them, and so
+    does a joined release.
 
     Parameters
     ----------
     table : ReleasedTable
-        Cells of a tile or more, or none.
+        Cells of one or more tiles, or none.
     card : Card
-        With the name of the count.
+        Card with the name of the count.
     """
     largest = card.expected_error.largest
     return View(table, card, None if largest is None else RowErrors(largest))
@@ -107,17 +107,17 @@ def tile_bands(view: View) -> list[str]:
 
 
 def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
-    """Write a window of a released map; False, and no file, where it lies outside the domain.
+    """Write a window of a released map; return False, without a file, if it is outside the domain.
 
     Parameters
     ----------
     view : View
-        Of :func:`view_tiles`, on a grid for which :func:`why_no_mosaic` is None; cells outside the
-        window are left out.
+        Result of :func:`view_tiles`, on a grid for which :func:`why_no_mosaic` is None; cells
+        outside the window are left out.
     window : Window
     path : Path
     dtype : {"float32", "float64"}
-        In which all counts are exact.
+        Type in which all counts are exact.
 
     Raises
     ------
@@ -126,11 +126,13 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
     """
     grid = view.table.grid
     empty = pixels.background(grid, window)
+    # A VRT may have gaps, so tiles outside the domain need no file.
     if np.isnan(empty).all():
         return False
     counts = _dense(view.table, window, empty)
-    token = secrets.token_hex(4)  # another worker may be at the same tile
-    draft, beside = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
+    token = secrets.token_hex(4)  # another worker may be writing the same tile
+    # Hidden names keep unfinished tiles out of the public folder's listing.
+    draft, packed = (path.with_name(f".{path.stem}.{token}.{kind}") for kind in ("draft", "tif"))
     placed = geotiff.georeference(grid.places[0])
     if placed:
         shift = rasterio.Affine.translation(window.col_off, window.row_off)
@@ -149,13 +151,14 @@ def write_tile(view: View, window: Window, path: Path, dtype: str) -> bool:
             if view.errors is not None:
                 drafted.write(empty + view.errors.standard_error, len(names))
             drafted.complete()
-        geotiff.pack(draft, beside, NUM_THREADS="1")
-        with open_raster(beside) as raster:
+        geotiff.pack(draft, packed, NUM_THREADS="1")
+        with open_raster(packed) as raster:
             bands = range(geotiff.band_count(grid))
             pairs = ((raster.read(number + 1), counts(number)) for number in bands)
-            if not all(np.array_equal(found, held, equal_nan=True) for found, held in pairs):
+            if not all(np.array_equal(stored, held, equal_nan=True) for stored, held in pairs):
                 raise OSError(errno.EIO, geotiff.FAILED)
-    os.replace(beside, path)
+    # Two workers may write the same tile; the rename makes either complete file win.
+    os.replace(packed, path)
     return True
 
 
@@ -172,9 +175,9 @@ def _dense(table: ReleasedTable, window: Window, empty: FloatArray) -> Callable[
         band = band * len(attribute.labels) + axis[here]
 
     def counts(number: int) -> FloatArray:
-        found, chosen = empty.copy(), band == number
-        found[row[chosen], col[chosen]] += count[chosen]
-        return found
+        values, chosen = empty.copy(), band == number
+        values[row[chosen], col[chosen]] += count[chosen]
+        return values
 
     return counts
 
@@ -182,16 +185,16 @@ def _dense(table: ReleasedTable, window: Window, empty: FloatArray) -> Callable[
 def write_vrt(
     view: View, tiling: Tiling, files: Mapping[int, str], path: Path, *, dtype: str
 ) -> None:
-    """Join tiles to one raster in GDAL's virtual format, which names them relative to itself.
+    """Join tiles to one raster in GDAL's virtual format, which refers to them by relative paths.
 
     Parameters
     ----------
     view : View
-        Of :func:`view_tiles`.
+        Result of :func:`view_tiles`.
     tiling : Tiling
     files : mapping of int to str
-        Tiles by number, relative to the folder of ``path``; the others lie outside the domain. A
-        file that is larger than the tile is cut.
+        Files of tiles by number, relative to the folder of ``path``; other tiles are outside the
+        domain. A file that is larger than the tile is clipped.
     path : Path
     dtype : {"float32", "float64"}
     """
@@ -204,9 +207,9 @@ def write_vrt(
             Xml.SubElement(root, "SRS").text = placed["crs"].to_wkt()
         numbers = placed["transform"].to_gdal()
         Xml.SubElement(root, "GeoTransform").text = ", ".join(repr(float(n)) for n in numbers)
-    said = Xml.SubElement(root, "Metadata")
+    metadata = Xml.SubElement(root, "Metadata")
     for key, value in sorted(geotiff.tags_of(view).items()):
-        Xml.SubElement(said, "MDI", {"key": key}).text = value
+        Xml.SubElement(metadata, "MDI", {"key": key}).text = value
     for number, name in enumerate(tile_bands(view), 1):
         band = Xml.SubElement(root, "VRTRasterBand", {"dataType": kind, "band": str(number)})
         Xml.SubElement(band, "Description").text = name
@@ -215,6 +218,7 @@ def write_vrt(
         for tile, file in sorted(files.items()):
             window = tiling.window(tile)
             source = Xml.SubElement(band, "SimpleSource")
+            # Relative paths, as releases are moved and downloaded.
             Xml.SubElement(source, "SourceFilename", {"relativeToVRT": "1"}).text = file
             Xml.SubElement(source, "SourceBand").text = str(number)
             extent = {"xSize": str(window.width), "ySize": str(window.height)}

@@ -1,4 +1,4 @@
-"""The public totals that a release meets, as they were given."""
+"""Public totals that a release meets, as given by the operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodp.io.write.view import View
 
 
 class TotalsTable(Format):
-    """The table of public totals, where a release has some."""
+    """The table of public totals, if a release has some."""
 
     name: ClassVar[str] = "totals"
     endings: ClassVar[tuple[str, ...]] = ("totals.csv",)
@@ -21,23 +21,24 @@ class TotalsTable(Format):
 
     def write(self, view: View, folder: Path) -> Iterator[Entry]:
         """Write one file, or none."""
-        found = view.totals
-        if found is None:
+        totals = view.totals
+        if totals is None:
             return
         path = folder / totals_file(view.name)
-        texts = "".join(text for name in (found.columns, *found.names) for text in name)
+        # The encoding depends on all texts, so they are collected before the file is opened.
+        texts = "".join(text for name in (totals.columns, *totals.names) for text in name)
         with path.open("w", encoding=encoding_for(texts), newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
-            rows.writerow([*found.columns, "total"])
-            for name, total in zip(found.names, found.total.tolist(), strict=True):
+            rows.writerow([*totals.columns, "total"])
+            for name, total in zip(totals.names, totals.total.tolist(), strict=True):
                 rows.writerow([*name, total])
-        what = f"public totals of areas, which the counts meet exactly; from: {found.source}"
-        columns = [*found.columns, "total"]
+        what = f"public totals of areas, which the counts meet exactly; from: {totals.source}"
+        columns = [*totals.columns, "total"]
         yield Entry(path.name, MEDIA_TYPE, what, {"columns": columns})
 
 
 def totals_file(name: str) -> str:
-    """Name of the file in a release's public folder that holds them."""
+    """Return the name of the file in a release's public folder with its public totals."""
     return f"{name}.totals.csv"
 
 

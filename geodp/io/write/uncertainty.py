@@ -1,4 +1,4 @@
-"""What files say beside a count of how far it may be off."""
+"""Columns of files that express the uncertainty of a count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodp.reprs import one_line
 from geodp.table.card import Card
 
-ERROR, LOW, HIGH = BESIDE = ("standard_error", "low", "high")
+ERROR, LOW, HIGH = UNCERTAINTY_COLUMNS = ("standard_error", "low", "high")
 """Columns of tables after the count, and the raster's bands after the counts; a method whose error
 depends on the data has none of them, and areas have the first."""
 
@@ -22,35 +22,36 @@ class Intervals(Protocol):
     Attributes
     ----------
     alike : int
-        Cells released as 0 have one interval within an aligned block of so many keys.
+        Number of keys of an aligned block in which all cells released as 0 have one interval.
     """
 
     @property
     def alike(self) -> int:
-        """As above."""
+        """Number of keys of a block with one interval; see above."""
 
     def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        """Compute low and high ends for cells of the domain: float64[n]; ``key``: uint64[n]."""
         ...
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return where intervals of cells that are not listed begin, and end at most.
+        """Return the lower end of intervals of cells not listed, and their largest upper ends.
 
-        Ends: with company and alone; ``error``: the largest standard error of a cell.
+        The upper ends are those of cells with neighbours and of isolated ones; ``error``: the
+        largest standard error of a cell.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class RowErrors:
-    """What is said of the errors of a table.
+    """Errors of a table.
 
     Attributes
     ----------
     standard_error : float or float64[n]
-        Closed form, of every row, or one for all rows, in counts.
+        Closed form in counts: of every row, or one for all rows.
     intervals : Intervals, optional
-        None for areas.
+        Intervals of cells; None for areas.
     """
 
     __repr__ = one_line
@@ -60,8 +61,8 @@ class RowErrors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
-        return BESIDE[:1] if self.intervals is None else BESIDE
+        """Names of the columns."""
+        return UNCERTAINTY_COLUMNS[:1] if self.intervals is None else UNCERTAINTY_COLUMNS
 
     def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
         """Return the columns of some rows: float64[n] each.
@@ -71,9 +72,9 @@ class RowErrors:
         Parameters
         ----------
         key : uint64[n]
-            Of the rows' cells.
+            Keys of the rows' cells.
         rows : slice
-            Which they are in the table.
+            Position of the rows in the table.
         """
         error = self.standard_error
         once = np.array([error]) if isinstance(error, float) else error[rows]
@@ -83,31 +84,33 @@ class RowErrors:
 
 
 def beside_of(card: Card) -> tuple[str, ...]:
-    """Return the names of the columns beside the count in the tables of a card's cells."""
+    """Return the names of the uncertainty columns in the tables of a card's cells."""
     error = card.expected_error
-    return () if error.blocks is None and not error.has_parts else BESIDE
+    return () if error.blocks is None and not error.has_parts else UNCERTAINTY_COLUMNS
 
 
 def names_of(errors: RowErrors | None) -> tuple[str, ...]:
-    """Names of the columns beside the count."""
+    """Return the names of the uncertainty columns."""
     return () if errors is None else errors.names
 
 
 def widen(
     low: NDArray[np.float64], high: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Intervals with three decimals that hold the given ones: float64[n] each.
+    """Round intervals outward to three decimals: float64[n] each.
 
     Examples
     --------
     >>> widen(np.array([0.0, 1.2345]), np.array([1.0, 7.0001]))
     (array([0.   , 1.234]), array([1.   , 7.001]))
     """
+    # Rounded outwards, and never inside the exact ends, so that the coverage does not shrink.
     below, above = np.floor(low * 1000) / 1000, np.ceil(high * 1000) / 1000
     return np.minimum(below, low), np.maximum(above, high)
 
 
 def six_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with six significant digits, as the card has them."""
+    """Round values to six significant digits, as in the card."""
+    # Formatting is slow, and most columns have few different values.
     once, back = np.unique(values, return_inverse=True)
     return np.array([float(f"{value:.6g}") for value in once.tolist()], np.float64)[back]

@@ -1,4 +1,4 @@
-"""All that may be shown of a release, made once: what every format, map and page takes."""
+"""Public content of a release, prepared once for every format, map and page."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, IntArray
 
 INTERVAL = "a 95 % interval of one cell's true count, that of noise and clamp together"
-"""What a card says of the columns of the ends of intervals."""
+"""Description in a card of the columns of the ends of intervals."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """All that may be shown of a release, or of one of its published levels of areas.
+    """Public content of a release, or of one of its published levels of areas.
 
     Attributes
     ----------
     table : ReleasedTable
-        Anything else is refused: what is written is public.
+        The counts. Anything else is refused, as only public data are written.
     card : Card
-        Of the whole release, with the name of the count; without files while they are written.
+        Card of the release, with the name of the count; without files while they are written.
     errors : RowErrors or None
-        Of the rows; None leaves their columns out, as where the error depends on the data.
+        Errors of the rows; None leaves their columns out, for example if they depend on the data.
     areas : callable
-        Sums of every level of official areas or regions, one after the other.
+        Yields the sums of every level of official areas or regions.
     measurements : Measurements or None
-        What was measured before any clamp, where it is published.
+        Noisy measurements before any clamp, if they are published.
     totals : PublicTotals or None
-        That the counts meet exactly.
+        Public totals that the counts meet exactly.
     level : str or None
-        Whose areas the rows are; None: they are the cells.
+        Level whose areas are the rows; None if they are the cells.
     regions : Areas or None
-        Of a level of an office's own regions, or of units, which are no cells of a grid: its rows.
-        The table is then that of the cells.
-    kept : KeptRows or None
-        Where columns lie that were made once; None: they are made for whoever asks.
+        Rows of a level of an office's own regions, or of units, which are not cells of a grid. The
+        table is then that of the cells.
+    stored : StoredRows or None
+        Columns that were made once; None: they are made on each request.
     """
 
     __repr__ = one_line
@@ -68,30 +68,31 @@ class View:
     table: ReleasedTable
     card: Card
     errors: RowErrors | None = None
+    # Sums of large levels are made on demand and released one by one, as not all fit into memory.
     areas: Callable[[], Iterable[Areas]] = field(default=tuple, repr=False)
     measurements: Measurements | None = field(default=None, repr=False)
     totals: PublicTotals | None = field(default=None, repr=False)
     level: str | None = None
     regions: Areas | None = field(default=None, repr=False)
-    kept: KeptRows | None = field(default=None, repr=False)
+    stored: StoredRows | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require_released(self.table)
 
     @cached_property
     def name(self) -> str:
-        """Of the count, its column and its files."""
+        """Name of the count, its column and its files."""
         return self.card.name
 
     @cached_property
     def size(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         rows = self.table.key if self.regions is None else self.regions.count
         return int(rows.size)
 
     @cached_property
     def counted(self) -> str:
-        """What is counted, in words: the name of the count, or the unit of privacy in plural."""
+        """Label of the counts: their name, or the unit of privacy in plural."""
         return name_of_counts(self.name, self.table.event.unit)
 
     @cached_property
@@ -113,23 +114,31 @@ class View:
 
     @cached_property
     def listed(self) -> str:
-        """Which cells have a row, in words."""
+        """Description of the cells that have a row."""
         cells = "above 0" if self.card.mechanism.nonnegative else "that is not 0"
         return f"one row for every cell {cells}; cells of the domain that are not listed are 0"
 
     @cached_property
     def values(self) -> dict[str, str]:
-        """What a card says of counts: what they can be, where their error holds, the interval."""
+        """Description of counts for a card: possible values, validity of errors, the interval."""
         error = self.card.expected_error
-        said = {"values": self.card.mechanism.values}
+        description = {"values": self.card.mechanism.values}
         if error.has_parts:
-            return {**said, "standard_error": "of each part of a cell", "low, high": INTERVAL}
+            return {
+                **description,
+                "standard_error": "of each part of a cell",
+                "low, high": INTERVAL,
+            }
         if error.holds is None:
-            return said
-        return {**said, "standard_error": f"of one cell {error.holds}", "low, high": INTERVAL}
+            return description
+        return {
+            **description,
+            "standard_error": f"of one cell {error.holds}",
+            "low, high": INTERVAL,
+        }
 
     def describe_columns(self, *more: str) -> dict[str, Any]:
-        """Return what a card says of a file with the columns, and ``more`` of them."""
+        """Describe a file with the columns, and ``more`` of them, for a card."""
         grid, coordinates = self.table.grid, {}
         if centred := centre_columns(grid):
             where = grid.places[0].crs or "the grid's own coordinates"
@@ -139,17 +148,19 @@ class View:
 
     @cached_property
     def texts(self) -> str:
-        """All characters that its columns of texts may hold, but for those of cells' codes."""
+        """All characters that its columns of texts may hold, except those of cells' codes."""
         if self.regions is not None:
             return "".join(text for column in self.regions.texts.values() for text in set(column))
         grid = self.table.grid
+        # Codes of cells are ASCII by construction, so only labels and names decide on the encoding.
         labels = (label for attribute in grid.attributes for label in attribute.labels)
         return "".join(labels) + grid.names.texts
 
     @cached_property
     def about(self) -> dict[str, Any]:
-        """Plain values that say which release it is of; its id, once it is known."""
+        """Plain values that identify the release, with its id once it is known."""
         event, card = self.table.event, self.card
+        # The id is computed from the first file, which therefore cannot contain it.
         identity = {"release_id": card.release_id} if card.release_id else {}
         level = {} if self.level is None else {"level": self.level}
         return {
@@ -165,13 +176,14 @@ class View:
         }
 
     def named(self, name: str) -> View:
-        """Return the same with another name of the count."""
+        """Return the view with another name of the count."""
         return replace(self, card=replace(self.card, name=name))
 
     def of(self, areas: Areas) -> View:
         """Return the view of a published level of areas."""
         table, regions = areas.table, None
         if table is None:
+            # Regions have no table on a grid: their rows are shown beside the table of the cells.
             table, regions = self.table, areas
         errors = None if areas.standard_error is None else RowErrors(areas.standard_error)
         return View(table, self.card, errors, level=areas.level, regions=regions)
@@ -182,24 +194,26 @@ class View:
 
     @cached_property
     def empty(self) -> Rows:
-        """No rows, whose columns have the names and types of all."""
+        """Zero rows, whose columns have the names and types of all."""
         return Rows(self, slice(0))
 
     def rows(self, what: str) -> Iterator[Rows]:
-        """Yield all rows, some at a time; ``what`` is counted for the operator's eyes."""
+        """Yield all rows in chunks; ``what`` labels the progress for the operator."""
         progress.begin(what, self.size, public=True)
-        for rows in self._make() if self.kept is None else self.kept.rows_of(self, self._make()):
+        for rows in (
+            self._make() if self.stored is None else self.stored.rows_of(self, self._make())
+        ):
             yield rows
             progress.advance(rows.size)
 
     @property
-    def whole(self) -> Rows:
+    def all_rows(self) -> Rows:
         """All rows at once."""
         return Rows(self, slice(None))
 
     def _make(self) -> Iterator[Rows]:
         if self.regions is not None:
-            yield self.whole
+            yield self.all_rows
             return
         for part in slices(self.size):
             yield Rows(self, part)
@@ -207,16 +221,16 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of a release, in key order; each of their parts is made when it is asked for.
+    """Some rows of a release, in key order; their columns are made when they are accessed.
 
     Attributes
     ----------
     view : View
-        All of it.
+        View of all rows.
     part : slice
-        Which rows of it these are.
+        Position of these rows in it.
     made : pyarrow.Table or None
-        Their columns, where these were kept.
+        Their columns, if these were stored.
     """
 
     view: View
@@ -225,7 +239,7 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         return len(range(*self.part.indices(self.view.size)))
 
     @cached_property
@@ -242,6 +256,7 @@ class Rows:
     def columns(self) -> Any:
         """Codes or centres, other axes and labels, the count, its standard error and interval."""
         view = self.view
+        # Stored columns are reused; making them again would decode all keys.
         if self.made is not None:
             return self.made
         if view.regions is not None:
@@ -262,10 +277,10 @@ class Rows:
         return self.columns.append_column("geometry", wkb).append_column("bbox", covering)
 
 
-class KeptRows:
-    """Columns that were made, in a file without a name, which nobody finds when the run has ended.
+class StoredRows:
+    """Columns that were made, stored in a file without a name, which disappears with the process.
 
-    One writer after the other reads them.
+    Writers read them one after the other.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -273,9 +288,9 @@ class KeptRows:
         self._complete = False
 
     def rows_of(self, view: View, made: Iterable[Rows]) -> Iterator[Rows]:
-        """Yield the rows of a view as they were kept, or those that are made, and keep these.
+        """Yield the stored rows of a view, or those that are made, and store them.
 
-        They are kept when all were asked for.
+        They count as stored once all have been read.
         """
         self._file.seek(0)
         if self._complete:
@@ -286,16 +301,18 @@ class KeptRows:
                     yield Rows(view, part, pa.Table.from_batches([batch]))
                     start = part.stop
             return
+        # A reader that stopped early has left an incomplete stream.
         self._file.truncate()
         with pa.ipc.new_stream(self._file, view.empty.columns.schema) as stream:
             for rows in made:
                 stream.write_table(rows.columns)
                 yield rows
+        # Only a complete pass counts: a writer may fail after some rows.
         self._complete = True
 
 
 @contextmanager
 def keep_rows(view: View, folder: Path) -> Iterator[View]:
-    """Yield a view whose rows are made once, and lie in a folder's file system until the end."""
+    """Yield a view whose rows are made once, and stored in a folder's file system until the end."""
     with closing(tempfile.TemporaryFile(dir=folder)) as file:
-        yield replace(view, kept=KeptRows(file))
+        yield replace(view, stored=StoredRows(file))

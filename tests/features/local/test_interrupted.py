@@ -4,14 +4,14 @@ import stat
 from dataclasses import replace
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder import whole
+from geodp.io.folder import atomic
 from geodp.local import open_round, read_round
 from tests.refusals import refuses
 
 
 def lose(monkeypatch, planned, ledger, tmp_path):
     """Charge for a round whose file cannot be written; return the note that is left of it."""
-    real = whole.os.link
+    real = atomic.os.link
 
     def fail(source, place, **options):
         if place.name == "round.json":
@@ -19,7 +19,7 @@ def lose(monkeypatch, planned, ledger, tmp_path):
         real(source, place, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, "link", fail)
+        patch.setattr(atomic.os, "link", fail)
         with refuses(OutputError, "round-charged-unwritten") as error:
             open_round(planned, ledger=ledger, dataset="phones", path=tmp_path / "round.json")
     assert str(error.value).endswith("the same command completes the round and costs nothing.")

@@ -381,8 +381,8 @@ def test_sums_come_back_whole_or_not_at_all(opened, index, tmp_path):
 
 KILLED = """
 import os, signal, sys
-from geodp.io.folder import whole
-whole.os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from geodp.io.folder import atomic
+atomic.os.link = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 from geodp.cli import geodp
 geodp(sys.argv[1:], standalone_mode=True)
 """
@@ -445,7 +445,7 @@ def test_a_stop_between_charge_and_file_waits_for_the_file(planned, ledger, tmp_
 
     def stop_after(*given, **named):
         found = charge(*given, **named)
-        stopping.ask(KeyboardInterrupt())
+        stopping.request_stop(KeyboardInterrupt())
         return found
 
     monkeypatch.setattr(ledger, "charge_round", stop_after)

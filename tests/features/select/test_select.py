@@ -21,7 +21,7 @@ from geodp.features.select.quantiles import count_along
 from geodp.features.select.resolution import Level, list_levels
 from geodp.features.select.selected import PreparedSelection, prepare, selection_digest
 from geodp.grid.coarsen import Coarsening
-from geodp.io.folder.stopping import ask, begin, hold_stops
+from geodp.io.folder.stopping import begin, hold_stops, request_stop
 from geodp.io.verify import verify_release
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
@@ -301,7 +301,7 @@ def test_budgets_of_any_size_are_drawn_at_once():
 
 def test_a_stop_waits_until_what_was_charged_is_there(tmp_path, ledger, monkeypatch):
     def stopped(self):
-        ask(KeyboardInterrupt())
+        request_stop(KeyboardInterrupt())
         return released(self)
 
     released = PreparedSelection.release

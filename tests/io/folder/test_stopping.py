@@ -11,7 +11,7 @@ import pytest
 
 import geodp.release.publish
 from geodp import cli
-from geodp.io.folder import kept, staging, stopping
+from geodp.io.folder import pending, staging, stopping
 from geodp.io.read import table
 from geodp.io.verify.verify import verify
 from geodp.io.write import picture
@@ -85,7 +85,7 @@ FREE = {
     "reading": before(table.Table, "read"),
     "swallowed": swallowed,
     "draw": after(Pyramid, "release"),
-    "keep": after(kept, "keep"),
+    "keep": after(pending, "keep"),
 }
 KEPT = {
     "charge": after(Ledger, "charge"),
@@ -212,7 +212,7 @@ def test_a_commit_that_fails_raises_its_own_error_and_then_the_stop_counts():
 
     def commit():
         with stopping.commits():
-            stopping.ask(KeyboardInterrupt())
+            stopping.request_stop(KeyboardInterrupt())
             raise OSError
 
     with pytest.raises(OSError):
@@ -228,7 +228,7 @@ def test_a_commit_that_does_not_complete_the_process_leaves_the_stop():
 
     def commit():
         with stopping.commits():
-            stopping.ask(KeyboardInterrupt())
+            stopping.request_stop(KeyboardInterrupt())
             done.append("put in its place")
 
     with pytest.raises(KeyboardInterrupt):

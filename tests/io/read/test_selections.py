@@ -307,7 +307,7 @@ def test_a_check_needs_no_budget_and_replaces_nothing_of_others(office: Path) ->
     assert json.loads(done.stdout) == {"checked": str(office / "out" / "restricted" / "check.json")}
     (office / "out" / "restricted" / "key").write_text("mine")
     for _ in range(2):
-        assert "holds something else" in str(CliRunner().invoke(publish, given).exception)
+        assert "holds something other" in str(CliRunner().invoke(publish, given).exception)
     assert (office / "out" / "restricted" / "key").read_text() == "mine"
 
 

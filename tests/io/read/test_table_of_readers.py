@@ -15,7 +15,7 @@ from geodp.features.plan.commands.plan import plan
 from geodp.grid.grid import Grid
 from geodp.io import read
 from geodp.io.read import READERS, choose
-from geodp.io.read.reader import Call, Claim, Reader
+from geodp.io.read.reader import Call, MatchScore, Reader
 from tests.command import context_of
 from tests.refusals import refuses
 
@@ -75,7 +75,7 @@ def test_a_reader_is_a_frozen_value(name):
     one = READERS[name](grid=GRID, **NEEDED.get(name, {}))
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.grid = None
-    for asked in one.asks():
+    for asked in one.option_fields():
         if isinstance(asked.option.type, tuple):
             with refuses(UsageError, f"choice-unknown: {asked.field} .*{asked.option.type[0]}"):
                 dataclasses.replace(one, **{asked.field: "magic"})
@@ -100,10 +100,10 @@ def test_the_front_door_has_every_field_with_its_default(name):
 
 def test_the_options_of_commands_are_the_fields():
     made = {option.name: option for option in reader_options()}
-    fields = {asked.option.name for reader in READERS.values() for asked in reader.asks()}
+    fields = {asked.option.name for reader in READERS.values() for asked in reader.option_fields()}
     assert set(made) == fields | {"points"}
     for reader in READERS.values():
-        for asked in reader.asks():
+        for asked in reader.option_fields():
             option = made[asked.option.name]
             assert option.opts == [asked.option.flag]
             assert (option.help or "") == asked.option.help
@@ -122,7 +122,7 @@ def test_readers_that_share_an_option_spell_it_alike():
     """The first one's help and form are shown, so another one must be the same."""
     spelt = {}
     for reader in READERS.values():
-        for asked in reader.asks():
+        for asked in reader.option_fields():
             assert spelt.setdefault(asked.option.name, asked.option) == asked.option
 
 
@@ -134,7 +134,7 @@ def test_a_reader_says_nothing_of_calls_by_default():
         def read(self, paths):
             raise NotImplementedError
 
-    assert Silent.claim(call("a.csv", silent=True)) is Claim.NONE
+    assert Silent.match_score(call("a.csv", silent=True)) is MatchScore.NONE
     Silent.flag = "Read in silence."
-    assert Silent.claim(call("a.csv", silent=True)) is Claim.ASKED
-    assert Silent.claim(call("a.csv", silent=False)) is Claim.NONE
+    assert Silent.match_score(call("a.csv", silent=True)) is MatchScore.FLAG
+    assert Silent.match_score(call("a.csv", silent=False)) is MatchScore.NONE

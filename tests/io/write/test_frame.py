@@ -11,7 +11,7 @@ from PIL import Image
 
 import geodp
 from geodp.io.write.frame import LONG_SIDE, MOST_BLOCKS, MOST_PIXELS, Frame, round_length
-from geodp.io.write.map.page import LEAST_WIDTH
+from geodp.io.write.map.page import MIN_WIDTH
 from geodp.io.write.picture import draw_map
 
 NICE = {1, 2, 5}
@@ -51,7 +51,7 @@ def test_a_round_domain_has_a_round_scale_bar(cells, side):
 def test_a_map_of_round_cells_is_written(cells):
     """50 cells of 10 km: a bar of exactly 100 km."""
     grid = grid_of(cells, cells)
-    width = max(LEAST_WIDTH, Frame.of(grid, 0).size[0]) + 72
+    width = max(MIN_WIDTH, Frame.of(grid, 0).size[0]) + 72
     assert drawn(grid)[0] == width
 
 

@@ -94,7 +94,7 @@ def test_the_same_release_gives_the_same_bytes(written, tmp_path):
     assert sha256(again) == sha256(written / "population.gpkg")
 
 
-@pytest.mark.parametrize(("grid", "number"), [(PLAIN, -1), (OWN, geopackage.OWN)])
+@pytest.mark.parametrize(("grid", "number"), [(PLAIN, -1), (OWN, geopackage.UNREGISTERED)])
 def test_a_crs_without_a_number_is_written_too(grid, number, tmp_path):
     release(grid).write(tmp_path / "out")
     path = tmp_path / "out" / "public" / "population.gpkg"

@@ -16,7 +16,7 @@ from geodp.errors import AccessWarning, OutputError
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.write import geotiff, pixels, qgis_style, scale, tables
 from geodp.io.write.frame import Frame, cell_size
-from geodp.io.write.uncertainty import BESIDE
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.release.release import Release
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
@@ -43,7 +43,7 @@ def test_raster_is_the_table(tmp_path, name):
     inside = INSIDE[::-1] if grid.mask else np.ones((place.rows, place.cols), bool)
     with geotiff.quiet(), rasterio.open(folder / "population.tif") as raster:
         count, error, low, high = raster.read()
-        assert raster.descriptions == ("population", *BESIDE)
+        assert raster.descriptions == ("population", *UNCERTAINTY_COLUMNS)
         assert raster.units == ("persons",) * 4
         assert np.isnan(raster.nodata)
         assert raster.dtypes == ("float32",) * 4
@@ -60,7 +60,7 @@ def test_raster_is_the_table(tmp_path, name):
             assert raster.crs == place.crs
     card = json.loads((folder / "release.json").read_text("utf-8"))
     (entry,) = (one for one in card["files"] if one["name"] == "population.tif")
-    assert entry["bands"] == ["population", *BESIDE]
+    assert entry["bands"] == ["population", *UNCERTAINTY_COLUMNS]
     assert entry["nodata"] == "NaN, outside the domain"
     assert (entry["data_type"], entry["unit"]) == ("float32", "persons")
     assert np.array_equal(count, np.where(inside, north_up(release), np.nan), equal_nan=True)
@@ -183,7 +183,7 @@ def test_intervals_of_a_window_are_asked_for_a_cell_of_each_block(wide, monkeypa
         drawn.dense(window, 0, counts)
         pixels.ends_in(wide.grid, counts, window, 0, Counted())
         cells += np.count_nonzero(~np.isnan(counts))
-    high, wide_ = pixels._alike(wide.grid, intervals.alike)
+    high, wide_ = pixels._block_shape(wide.grid, intervals.alike)
     blocks = (-(-place.rows // high) + 3) * -(-place.cols // wide_)
     assert intervals.alike > 1
     assert sum(asked) <= blocks + wide.table.key.size

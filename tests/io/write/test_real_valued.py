@@ -21,11 +21,11 @@ from geodp.errors import UsageError, VerificationError
 from geodp.io.verify.readback import read_release_table
 from geodp.io.verify.verify import verify
 from geodp.io.write import geotiff, picture, qgis_style
-from geodp.io.write.drawing.sheet import CellRaster, Words
+from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map import look
 from geodp.io.write.map.page import compose
 from geodp.io.write.scale import DARK_IS_MANY
-from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.mechanisms import METHODS
 from geodp.mechanisms.central.laplace import Geometric, Laplace, LaplaceNonnegative
@@ -143,7 +143,9 @@ def test_tables_hold_the_exact_values(tmp_path, method, thirds):
     types = (folder / "population.csvt").read_text().strip().split(",")
     error = [] if method == "laplace-nonnegative" else ['"real"'] * 3
     assert types == ['"string"', '"integer"' if whole else '"real"', *error]
-    assert (set(BESIDE) & set(schema.names)) == (set(BESIDE) if error else set())
+    assert (set(UNCERTAINTY_COLUMNS) & set(schema.names)) == (
+        set(UNCERTAINTY_COLUMNS) if error else set()
+    )
 
 
 def test_decimals_are_the_shortest(written):
@@ -346,7 +348,7 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written):
         signed = not METHODS[method].nonnegative
         card = card_of(folder)
         sheet = compose(View(release.table, Card.from_json(card)), look.Look())
-        words = [item.text for item in sheet.items if isinstance(item, Words)]
+        words = [item.text for item in sheet.items if isinstance(item, TextLine)]
         with Image.open(folder / "population.png") as image:
             drawn = (np.asarray(image.convert("RGB")) == below).all(axis=-1)
         assert drawn.any() == signed

@@ -55,7 +55,7 @@ def test_pictures_and_styles_have_the_same_colours():
 @pytest.mark.parametrize("area", AREAS)
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_count_has_the_class_of_its_density(area, whole):
-    classes = scale.fit_classes(area, whole=whole)
+    classes = scale.fit_classes(area, integral=whole)
     assert all(one.end == other.first for one, other in pairwise(classes))
     assert classes[-1].end is None
     assert classes[0].first == whole
@@ -68,7 +68,7 @@ def test_a_count_has_the_class_of_its_density(area, whole):
 
 def test_tiny_cells_have_no_class_that_is_empty():
     """A cell of 100 m with one person has 100 of them per square kilometre."""
-    classes = scale.fit_classes(Fraction(1, 100), whole=True)
+    classes = scale.fit_classes(Fraction(1, 100), integral=True)
     assert [int(each.first) for each in classes] == [1, 3, 10, 30, 100]
     assert classes[0].number == 3
     assert [each.density for each in classes] == [

@@ -22,7 +22,7 @@ def released(**options):
 
 def test_rows_in_chunks_are_all_rows(monkeypatch, tmp_path):
     view = released().view("people")
-    whole = view.whole.columns
+    whole = view.all_rows.columns
     monkeypatch.setattr(tables, "CHUNK", 50)
     chunks = list(view.rows("Writing"))
     assert len(chunks) == -(-whole.num_rows // 50)
@@ -43,7 +43,7 @@ def test_rows_that_nobody_read_to_their_end_are_made_again(monkeypatch, tmp_path
     with keep_rows(view, tmp_path) as kept:
         next(iter(kept.rows("Writing")))
         found = [row for one in kept.rows("Writing") for row in one.columns.to_pylist()]
-    assert found == view.whole.columns.to_pylist()
+    assert found == view.all_rows.columns.to_pylist()
 
 
 def test_all_formats_of_a_release_cost_one_making_of_rows_and_of_intervals(monkeypatch, tmp_path):

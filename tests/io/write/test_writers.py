@@ -21,7 +21,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.folder.staged_release import check_publication, write_publication
 from geodp.io.write import csv as csv_format
 from geodp.io.write import geotiff, parquet, picture, tables
-from geodp.io.write.uncertainty import BESIDE, ERROR
+from geodp.io.write.uncertainty import ERROR, UNCERTAINTY_COLUMNS
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import drop_written
@@ -215,7 +215,7 @@ def test_csv_lists_every_cell_above_0(tmp_path, name):
     rows = rows_of(folder)
     centre = ["x", "y"] if name in ("south", "unnamed") else []
     labels = [a.name for a in grid.attributes]
-    assert list(rows[0]) == ["code", *centre, *labels, "population", *BESIDE]
+    assert list(rows[0]) == ["code", *centre, *labels, "population", *UNCERTAINTY_COLUMNS]
     index = [parse_codes(grid.places[0], [row["code"] for row in rows])]
     index += [[[a.labels.index(row[a.name]) for row in rows]] for a in grid.attributes]
     key = grid.encode(np.concatenate(index))
@@ -284,7 +284,7 @@ def test_one_cell_of_a_huge_grid_is_written(tmp_path):
 def test_csv_of_pairs_and_plain_axes(tmp_path):
     release, folder = written(tmp_path / "pairs", GRIDS["pairs"])
     first = rows_of(folder)[0]
-    assert list(first) == ["origin", "destination", "population", *BESIDE]
+    assert list(first) == ["origin", "destination", "population", *UNCERTAINTY_COLUMNS]
     index = release.grid.decode(release.table.key[:1])
     place = release.grid.places[0]
     assert first["origin"] == place.format(index[0], index[1])[0]

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.io.folder.whole import require_absent, write_whole
+from geodp.io.folder.atomic import require_absent, write_whole
 from geodp.io.opening import open_parquet, parse_json, require_regular
 from geodp.typing import ReportArray
 

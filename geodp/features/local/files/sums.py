@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.atomic import write_whole
 from geodp.io.opening import parse_json, require_regular
 
 SCHEMA = "geodp-sums-2"

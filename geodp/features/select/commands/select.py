@@ -154,7 +154,7 @@ def _resume(
     """Complete an interrupted run; nothing is read, drawn or charged."""
     from geodp.features.select.card import SelectionCard
     from geodp.features.select.files import stage_selection
-    from geodp.io.folder.kept import read_kept, unreadable
+    from geodp.io.folder.pending import read_kept, unreadable
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
 

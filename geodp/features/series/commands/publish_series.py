@@ -252,7 +252,7 @@ def _release(
     place: StagedSeries, prepared: PreparedSeries, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
     """Draw the series, kept before it is charged; return what the operator is told too."""
-    from geodp.io.folder.kept_tables import pack_tables
+    from geodp.io.folder.pending_tables import pack_tables
 
     cells = [int(table.key.size) for table in prepared.tables]
     run: dict[str, Any] = {
@@ -277,8 +277,8 @@ def _resume(
 ) -> tuple[Series, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.features.series.publish import restore_series
-    from geodp.io.folder.kept import read_kept
-    from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
+    from geodp.io.folder.pending import read_kept
+    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
 
     kept = read_kept(place.folder, describe_call(options))

@@ -11,14 +11,14 @@ from geodp.features.series.card import SeriesCard
 from geodp.features.series.periods import Periods
 from geodp.io.write.drawing.lines import wrap
 from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.drawing.sheet import Sheet, Words
+from geodp.io.write.drawing.sheet import Sheet, TextLine
 from geodp.io.write.map.look import Look
 from geodp.io.write.map.page import (
     EDGE,
     GAP,
     LARGE,
-    LEAST_WIDTH,
     MEDIUM,
+    MIN_WIDTH,
     SMALL,
     Page,
     draw_legend,
@@ -69,14 +69,14 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     panels = [Panel.of(one, 0, None, side, BLOCKS) for _, one in drawn]
     width, height = panels[0].frame.size
     columns = min(columns, max(1, MOST_WIDE // (width + GAP)))
-    page = Page(Look(), max(LEAST_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
+    page = Page(Look(), max(MIN_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
     _write_title(page, periods, card, step)
     top, ink = page.y + 14, page.look.theme.ink
     for number, ((time, _), panel) in enumerate(zip(drawn, panels, strict=True)):
         row, column = divmod(number, columns)
         left = EDGE + column * (width + GAP)
         page.y = top + row * (height + GAP + 6) + 16
-        page.items.append(Words(left, page.y - 5, time, SMALL, ink))
+        page.items.append(TextLine(left, page.y - 5, time, SMALL, ink))
         draw_panel(page, panel, left)
     page.y += height + 8
     first = drawn[0][1]
@@ -100,14 +100,14 @@ def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> N
     title = f"{card.name} · {periods.names[0]} to {periods.names[-1]}"
     theme, promise = page.look.theme, card.guarantee
     page.y = 16
-    for line in wrap(title, page.room, LARGE, bold=True)[:2]:
+    for line in wrap(title, page.inner_width, LARGE, bold=True)[:2]:
         page.y += 30
-        page.items.append(Words(EDGE, page.y, line, LARGE, theme.ink, bold=True))
+        page.items.append(TextLine(EDGE, page.y, line, LARGE, theme.ink, bold=True))
     drawn = "" if step == 1 else f", of which one in {step} is drawn"
     symbols = {"ε": promise.epsilon, "ρ": promise.rho, "δ": promise.delta}
     spent = [f"{s} = {shorten_amount(Fraction(n))}" for s, n in symbols.items() if n is not None]
     line = f"{len(periods.names)} snapshots{drawn} · together {', '.join(spent)}"
     page.write_lines(f"{line} · {promise.mechanism}", MEDIUM, 21)
     if not card.private:
-        right, flag = page.width - EDGE, page.look.words.flag
-        page.items.append(Words(right, 46, flag, LARGE, theme.alarm, True, at_end=True))
+        right, flag = page.width - EDGE, page.look.captions.flag
+        page.items.append(TextLine(right, 46, flag, LARGE, theme.alarm, True, at_end=True))

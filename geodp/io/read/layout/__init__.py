@@ -1,1 +1,1 @@
-"""How files that nobody described are laid out: presets of publishers, findings, recipes."""
+"""Layouts of files without a description: presets of publishers, roles of columns, proposals."""

@@ -1,4 +1,4 @@
-"""What a file is, without saying anything about the people in it."""
+"""Description of a file by its header and form, without any information about people."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from geodp.io.read.rows.pixels import open_raster_file
 from geodp.io.read.rows.raster_header import RasterHeader, describe_raster
 
 PROTECTED = ("HTKSYORI", "CONFIDENTIALSTATUS", "WERTERLAEUTERNDE")
-"""Beginnings of the names of columns that say which values are hidden."""
+"""Prefixes of the names of columns that say which values are hidden."""
 
 UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
-"""Column that an index of pandas without a name becomes: neither codes nor counts."""
+"""Name of the column for an unnamed index of pandas: it holds neither codes nor counts."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a table before it is looked at.
+class KnownRoles:
+    """Roles of columns that are known before a table is inspected.
 
     Attributes
     ----------
     grid : str, optional
-        Name of the code system; "" where rows lie on a grid without codes.
+        Name of the code system; "" if the grid has no codes.
     key : str, optional
         Name of the column of codes. Default: found by its name or its values.
     named : collection of str
@@ -62,7 +62,7 @@ class Known:
 def inspect(
     path: FilePath | ArrowStream,
     *,
-    known: Known | None = None,
+    known: KnownRoles | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
     layer: str | None = None,
@@ -73,8 +73,8 @@ def inspect(
 ) -> dict[str, Any]:
     """Describe a file, or a table in memory, by its header.
 
-    No count, no number of rows, no code and no extent of rows is said. Of the rows, only the form
-    of the first values is looked at (:mod:`geodp.io.read.layout.recognise`).
+    The result has no count, no number of rows, no code and no extent of rows. Only the form
+    of the first values is examined (:mod:`geodp.io.read.layout.recognise`).
 
     Parameters
     ----------
@@ -82,11 +82,11 @@ def inspect(
         A table whose rows can be read again, as those of frames can.
     known : Known, optional
     encoding : str, optional
-        Of a text. Default: as found in the header; UTF-8 or CP932.
+        Encoding of a text. Default: detected in the header; UTF-8 or CP932.
     delimiter : str, optional
-        Of a text. Default: as found in the header.
+        Delimiter of a text. Default: detected in the header.
     layer : str, optional
-        Of a GeoPackage with several, or sheet of a workbook.
+        Layer of a GeoPackage with several, or sheet of a workbook.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
     first_row : int, optional
@@ -100,26 +100,26 @@ def inspect(
     -------
     dict
         ``format``: "raster", "memory", or what
-        :func:`geodp.io.read.rows.input_files.kind_of` says. Of a raster, ``raster``: its header.
-        Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name`` with ``label`` or
-        ``type``, or None where the first row looks like data; ``key``, the column of codes,
-        ``origin`` and ``destination``, ``x`` and ``y``, longitudes and latitudes, ``count``, each a
-        name, or None where none is certain; ``keys``, ``counts``, ``times`` and ``persons``, names
-        of all that may be it; ``grid``, the name of a code system, or None where it is not certain,
-        and ``grids``, all that it may be; ``digits`` of all codes, or None; ``geometry``, the CRS
-        of geometries, or None, and ``points``, whether all of them are points; ``own_grid``, of
-        codes of no known grid a description of one, a TOML file to be filled in, or empty;
-        ``protected``, whether columns tell of hidden values; of a text ``encoding`` and
-        ``delimiter``; and where the first row holds no names, and no row was said to,
-        ``header_row`` and ``first_row``: those that look like the names, by which the table is
-        described, and like the first below them.
+        :func:`geodp.io.read.rows.input_files.kind_of` returns. For a raster, ``raster``: its
+        header. Otherwise ``tables``, a list of: ``name``; ``columns``, a list of ``name`` with
+        ``label`` or ``type``, or None if the first row looks like data; ``key``, the column of
+        codes, ``origin`` and ``destination``, ``x`` and ``y``, longitudes and latitudes, ``count``,
+        each a name, or None if none is certain; ``keys``, ``counts``, ``times`` and ``persons``,
+        names of all candidates; ``grid``, the name of a code system, or None if it is not certain,
+        and ``grids``, all candidates; ``digits`` of all codes, or None; ``geometry``, the CRS
+        of geometries, or None, and ``points``, whether all of them are points; ``own_grid``, for
+        codes of no known grid the draft of a description, a TOML file to be filled in, or empty;
+        ``protected``, whether columns indicate hidden values; for a text ``encoding`` and
+        ``delimiter``; and if the first row holds no names, and no row was given,
+        ``header_row`` and ``first_row``: the rows that look like the names, by which the table is
+        described, and like the first row below them.
 
     Raises
     ------
     UsageError
-        An encoding that is unknown or does not keep ASCII, or of a file that is no text.
+        The encoding is unknown, does not keep ASCII, or is given for a file that is not a text.
     InputError
-        A file that is none of these, or damaged; a header that is repeated in a row.
+        The file has another format, or is damaged; or the header is repeated in a row.
     """
     if isinstance(path, ArrowStream):
         table = next(
@@ -131,9 +131,10 @@ def inspect(
                 member=member,
             )
         )
-        return {"format": "memory", "tables": [_table(table, known or Known())]}
+        return {"format": "memory", "tables": [_table(table, known or KnownRoles())]}
     with unpack(path, None, member) as here:
         kind = kind_of(here)
+        # Encodings of binary formats are fixed: an ignored option would hide a misunderstanding.
         if encoding is not None and kind in (*RASTER, "parquet"):
             raise UsageError(
                 "Only a text has an encoding (--encoding, encoding=).", code="encoding-needs-text"
@@ -152,20 +153,21 @@ def inspect(
         )
         guessed: dict[str, int] = {}
         if header_row is None:
-            found = _guess_rows(opens(first_row=first_row))
-            if found is not None:
-                header_row, first_row = found[0], first_row or found[1]
+            rows = _guess_rows(opens(first_row=first_row))
+            if rows is not None:
+                header_row, first_row = rows[0], first_row or rows[1]
                 guessed = {"header_row": header_row, "first_row": first_row}
         tables = [
-            _table(table, known or Known()) | guessed
+            _table(table, known or KnownRoles()) | guessed
             for table in opens(header_row=header_row, first_row=first_row)
         ]
         return {"format": kind, "tables": tables}
 
 
 def _guess_rows(opened: Iterator[InputTable]) -> tuple[int, int] | None:
-    """Return the rows that look like the names and the first of one table that cannot be read."""
+    """Guess the rows of the names and of the first record, if one table cannot be read as it is."""
     tables = [*opened]
+    # Rows that are guessed for one table would be applied to all tables of an archive.
     if len(tables) != 1:
         return None
     with suppress(InputError):
@@ -180,13 +182,17 @@ def _raster(path: FilePath) -> dict[str, Any]:
         return dict(describe_raster(RasterHeader(raster, path)))
 
 
-def _table(table: InputTable, known: Known) -> dict[str, Any]:
+def _table(table: InputTable, known: KnownRoles) -> dict[str, Any]:
     titles = [name.strip() for name in table.columns]  # as they are looked for
     names = [name.upper() for name in titles]
-    found: dict[str, Any] = {"name": table.name, "columns": None}
-    found["protected"] = any(name.startswith(PROTECTED) or name.endswith("_CI") for name in names)
+    description: dict[str, Any] = {"name": table.name, "columns": None}
+    # Hidden values need a decision by the operator, which inspection should announce.
+    description["protected"] = any(
+        name.startswith(PROTECTED) or name.endswith("_CI") for name in names
+    )
     if isinstance(table, TextTable):
-        found |= {"encoding": table.encoding, "delimiter": table.delimiter}
+        description |= {"encoding": table.encoding, "delimiter": table.delimiter}
+        # Only texts have a second header row, and only binary formats have types.
         second, kind = table.labels, "label"
     elif isinstance(table, ParquetTable):
         second, kind = tuple(map(str, table.parquet.schema_arrow.types)), "type"
@@ -196,9 +202,10 @@ def _table(table: InputTable, known: Known) -> dict[str, Any]:
     else:
         second, kind = ("",) * len(names), "label"
     if not all(map(is_name, names)):
+        # A first row that looks like data is data: none of it may be shown as a name.
         shape = {"geometry": _crs_of(table), "points": False}
-        return found | shape | _roles(titles, Roles(), [])
-    found["columns"] = [
+        return description | shape | _roles(titles, Roles(), [])
+    description["columns"] = [
         {"name": name, kind: more} for name, more in zip(titles, second, strict=True)
     ]
     first = _first(table)
@@ -208,28 +215,29 @@ def _table(table: InputTable, known: Known) -> dict[str, Any]:
         for name, more, values in zip(titles, second, samples, strict=True)
     ]
     key, others = (known.key or "").strip(), {*map(fold, known.named)}
-    own = [at for at, name in enumerate(titles) if key and name == key]
+    key_columns = [at for at, name in enumerate(titles) if key and name == key]
     named = {
         at
         for at, name in enumerate(titles)
         if fold(name) in others or UNNAMED_INDEX.fullmatch(name)
     }
-    roles = recognise(columns, known.grid, own[0] if own else None, named)
+    roles = recognise(columns, known.grid, key_columns[0] if key_columns else None, named)
+    # A header that is repeated among the rows would otherwise be read as a code.
     if first and roles.code is not None:
         require_one_header(Rows(table, 0), [first[roles.code]], [roles.code])
-    found["own_grid"] = _suggest(roles, samples)
-    return found | _geometry(table, first) | _roles(titles, roles, samples)
+    description["own_grid"] = _suggest(roles, samples)
+    return description | _geometry(table, first) | _roles(titles, roles, samples)
 
 
 def _suggest(roles: Roles, samples: Sequence[Sequence[str]]) -> str:
-    """Return a description to be filled in, for codes that are of no known grid."""
+    """Draft a description to be filled in, for codes of no known grid."""
     if roles.code is None or roles.grids:
         return ""
     return suggest_description([code for code in samples[roles.code] if code])
 
 
 def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return roles by the names of their columns."""
+    """Return the roles by the names of their columns."""
     single = {
         "key": roles.code,
         "origin": roles.origin,
@@ -244,15 +252,17 @@ def _roles(names: Sequence[str], roles: Roles, samples: Sequence[Sequence[str]])
         "times": roles.times,
         "persons": roles.persons,
     }
-    found: dict[str, Any] = {role: None if at is None else names[at] for role, at in single.items()}
-    found |= {role: [names[at] for at in some] for role, some in several.items()}
-    found |= {"grid": roles.grid, "grids": [*roles.grids]}
-    found["digits"] = None if roles.code is None else _digits(samples[roles.code])
-    return found
+    by_role: dict[str, Any] = {
+        role: None if at is None else names[at] for role, at in single.items()
+    }
+    by_role |= {role: [names[at] for at in some] for role, some in several.items()}
+    by_role |= {"grid": roles.grid, "grids": [*roles.grids]}
+    by_role["digits"] = None if roles.code is None else _digits(samples[roles.code])
+    return by_role
 
 
 def _digits(codes: Sequence[str]) -> int | None:
-    """Return how many digits all codes have, where they are numbers of one length."""
+    """Return the number of digits of all codes, if they are numbers of one length."""
     lengths = [len(code) if code.isdecimal() else 0 for code in codes if code]
     verdicts = {
         each: judge(lengths.count(each), len(lengths) - lengths.count(each)) for each in {*lengths}
@@ -261,13 +271,14 @@ def _digits(codes: Sequence[str]) -> int | None:
 
 
 def _first(table: InputTable) -> list[pa.Array]:
-    """Return the first values of every column; no column of a table without rows."""
+    """Return the first values of every column; no column for a table without rows."""
     batch = next(islice(table.arrays([*range(len(table.columns))]), 1), [])
     return [column.slice(0, SAMPLE) for column in batch]
 
 
 def _texts(column: pa.Array) -> tuple[str, ...]:
-    """Return values as texts, floats that are whole numbers without a point; none of shapes."""
+    """Return values as texts, integral floats without a point; none for geometries."""
+    # Categories of pandas arrive as dictionaries, whose values are what matters here.
     if kinds.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -280,7 +291,8 @@ def _texts(column: pa.Array) -> tuple[str, ...]:
 
 
 def _text_of_float(number: float | None) -> str:
-    """Return a number by itself, so that one of them changes no other's text."""
+    """Format one number, so that no value changes another's text."""
+    # Missing values in a column of integers make it a column of floats in pandas.
     if number is None or isnan(number):
         return ""
     return f"{number:.0f}" if number.is_integer() else str(number)
@@ -298,12 +310,12 @@ def _geometry(table: InputTable, first: Sequence[pa.Array]) -> dict[str, Any]:
 
 
 def _crs_of(table: InputTable) -> str | None:
-    """Return the CRS of a table's geometries, "unknown" where they state none; None without."""
+    """Return the CRS of a table's geometries, "unknown" if none is stated; None without any."""
     try:
         crs = find_geometry(table).crs
-        known = CRS.from_user_input(crs)
+        resolved = CRS.from_user_input(crs)
     except UsageError:
         return None
     except CRSError:
         return "unknown"
-    return ":".join(known.to_authority() or (str(known.name),))
+    return ":".join(resolved.to_authority() or (str(resolved.name),))

@@ -1,6 +1,6 @@
-"""What a call says of attributes, without a look at its table.
+"""Options of a call for attributes, evaluated without the header of its table.
 
-Most calls say nothing, and no header is asked then; :mod:`geodp.io.read.layout.by` asks it.
+Most calls have none, and need no header then; :mod:`geodp.io.read.layout.by` evaluates it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from geodp.io.read.rows.input_files import FilePath
 
 Lists: TypeAlias = "Mapping[str, Sequence[str] | FilePath]"
-"""Labels, or files of them, by attributes; under an empty name a file that is for several."""
+"""Labels, or files of them, by attribute; under an empty name a file that is for several."""
 
 STAR = "*"
-"""What stands for anything in a pattern of columns of counts."""
+"""Wildcard in a pattern of columns of counts."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """What a call says of the attributes of its table.
+    """Options of a call that describe the attributes of its table.
 
     Attributes
     ----------
@@ -35,15 +35,15 @@ class Named:
     labels : mapping
         Public lists of labels, see :func:`geodp.io.read.layout.labels.read_lists`.
     attributes : sequence of Attribute
-        Those that the grid has already, with their labels.
+        Attributes that the grid has already, with their labels.
     columns : mapping of str to str
-        Columns that the call states, by axes.
+        Columns that the call names, by axis.
     values : Values
-        Columns of counts; patterns among them.
+        Columns of counts, possibly as patterns.
     taken : sequence of str
-        Columns that the call names for something else: codes, coordinates, persons.
+        Columns that the call names for other roles: codes, coordinates, persons.
     preset : Preset, optional
-        Default: the one of the package that fits.
+        Default: the packaged one that fits.
     """
 
     by: Sequence[str] = ()
@@ -55,32 +55,33 @@ class Named:
     preset: Preset | None = None
 
     def __post_init__(self) -> None:
-        if self.labels and not self.asks:
+        if self.labels and not self.needs_header:
             raise UsageError(
                 "Labels go with the names of attributes (--by, by=).", code="labels-need-names"
             )
 
     @property
-    def asks(self) -> bool:
-        """Whether there is anything to be found in a header, or in lists of labels."""
-        found = bool(self.by) and (bool(self.labels) or not stand_side_by_side(self.values))
-        return found or has_pattern(self.values)
+    def needs_header(self) -> bool:
+        """Whether anything must be looked up in a header, or in lists of labels."""
+        attributes = bool(self.by) and (bool(self.labels) or not stand_side_by_side(self.values))
+        return attributes or has_pattern(self.values)
 
 
 def stand_side_by_side(values: Values) -> bool:
-    """Whether several columns of counts are named, which make the labels of attributes."""
+    """Test whether several columns of counts are named, which make the labels of attributes."""
+    # A single column counts everybody and makes no labels, however it is written.
     several = isinstance(values, Mapping) or not (values is None or isinstance(values, str))
     return several and len(values or ()) > 1 and not has_pattern(values)
 
 
 def name_joint(by: Sequence[str], values: Values) -> str | None:
-    """Return the name of the attribute that columns side by side make; None where none do."""
+    """Return the name of the attribute of columns side by side; None if there are none."""
     return JOINT.join(by) if by and stand_side_by_side(values) else None
 
 
 def has_pattern(values: Values) -> bool:
-    """Whether a column of counts is written as a pattern."""
-    given = [values] if isinstance(values, str) else values
-    if given is None or isinstance(given, Mapping):
+    """Test whether a column of counts is given as a pattern."""
+    names = [values] if isinstance(values, str) else values
+    if names is None or isinstance(names, Mapping):
         return False
-    return any(STAR in one for one in given)
+    return any(STAR in one for one in names)

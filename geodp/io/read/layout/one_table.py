@@ -1,7 +1,7 @@
-"""The contribution that the layout of one official table states, recognised by its header.
+"""Contribution bound that the layout of one official table states, recognised by its header.
 
-A publisher's layout documents how often a person is in one of its tables. That says nothing about
-two tables, two years, a copy or counts that are added up: there the operator is asked.
+A publisher's layout documents how often a person occurs in one of its tables. That says nothing
+about two tables, two years, a copy or counts that are added up: then the operator must declare it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from geodp.privacy.assumption import ContributionBound
 
 
 class OneTable:
-    """The headers of all tables of a call, and whether they are one table of one layout.
+    """Headers of all tables of a call, and whether they are one table of one layout.
 
-    Several files are one table where the layout is published in sheets and all of them have the
-    same header, which carries the table's id. That no cell is in two of them is for whoever reads
-    the rows: readers refuse it unless counts are to be added up.
+    Several files are one table if the layout is published in sheets and all of them have the
+    same header, which carries the table's id. That no cell is in two of them is checked with the
+    rows: readers refuse it unless counts are to be added up.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class OneTable:
         self._layout: Preset | None = None
 
     def add(self, table: InputTable, values: Sequence[int]) -> None:
-        """Take in the header of another table.
+        """Record the header of another table.
 
         Parameters
         ----------
@@ -43,11 +43,13 @@ class OneTable:
         elif self._layout is not None:
             same = (columns, labels) == self._header and [*values] == self._values
             sheets = self._layout.sheets
+            # Two tables of one layout may hold the same people, so only sheets of one table keep
+            # the bound.
             if not (same and sheets and match(sheets, columns)):
                 self._layout = None
 
     def bound(self) -> ContributionBound | None:
-        """Return the bound that the layout states; None where these are not one table of one."""
+        """Return the bound that the layout states; None unless all tables are one of its tables."""
         layout = self._layout
         if layout is None or layout.contribution is None:
             return None

@@ -1,6 +1,6 @@
-"""Rows of one cell, where a layout has one for each part of it, such as each country.
+"""Rows of one cell, in layouts that have one for each part of it, such as each country.
 
-Their counts add up, and the same part of a cell twice is a copy, which nobody is to be counted by.
+Their counts add up, and the same part of a cell twice is a copy, which must not be counted twice.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ TOO_MANY = Rule(
 
 
 def find_parts(table: InputTable) -> list[int]:
-    """Find the column that tells rows of one cell apart, by the table's header.
+    """Find the column that distinguishes rows of one cell, by the table's header.
 
-    Returns its position; none where no layout of the package has such a column, or several fit.
+    Returns its position; an empty list if no packaged layout has such a column, or several fit.
     """
     layout = find_layout(table.columns)
     if layout is None or not layout.parts:
         return []
-    met = match(layout.parts, table.columns)
-    return [[*table.columns].index(met[0])] if len(met) == 1 else []
+    matches = match(layout.parts, table.columns)
+    return [[*table.columns].index(matches[0])] if len(matches) == 1 else []
 
 
 class PartNumbers:
-    """Numbers of parts, in the order in which rows name them first."""
+    """Numbers of parts, in the order in which they first occur."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -45,16 +45,17 @@ class PartNumbers:
     def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
         """Return the numbers int64[n] of the parts of n rows, below ``MOST_PARTS``.
 
-        Case and blanks around a name do not count; no name is one, too. InputError for a column
-        that has more, or that is no text.
+        Case and blanks around a name are ignored; a missing name counts as a name. InputError if
+        the column has more parts, or is not a text.
         """
         with rows.named():
             plain = as_text(column)
         texts = pc.utf8_upper(pc.utf8_trim_whitespace(pc.fill_null(plain, "")))
         coded = texts.dictionary_encode()
-        words = coded.dictionary.to_pylist()
-        found = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
+        names = coded.dictionary.to_pylist()
+        numbers_of_names = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+        # Numbers of parts share 64 bits with the keys of cells.
         if len(self._numbers) > MOST_PARTS:
             raise InputError(TOO_MANY, file=rows.table.name)
-        numbers = np.array(found, np.int64)[coded.indices.to_numpy()]
+        numbers = np.array(numbers_of_names, np.int64)[coded.indices.to_numpy()]
         return np.asarray(numbers, np.int64)

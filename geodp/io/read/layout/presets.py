@@ -1,21 +1,20 @@
-"""Presets: what is known of a publisher's files, as TOML, among them those of the package.
+"""Presets: descriptions of publishers' files as TOML, among them those of the package.
 
-A preset has a ``title``, a ``source``, a ``publisher`` and, of one census, the ``date`` of its
-counts; ``columns``, patterns that a file's columns must all meet, and ``without``, patterns of
-columns of which it has none, or ``files``, of which its name must meet one; names of columns are
-compared by
-:func:`geodp.io.read.rows.names.match`, in which case and width do not count
-where the very spelling fits no preset; ``[options]`` as on the command line, in which
-``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns that
-stand side by side and divide the people that are counted, by one attribute or by several at once,
+A preset has a ``title``, a ``source``, a ``publisher`` and, for one census, the ``date`` of its
+counts; ``columns``, patterns that must all match columns of a file, and ``without``, patterns that
+must match none, or ``files``, one of which its name must match; names of columns are compared by
+:func:`geodp.io.read.rows.names.match`, which ignores case and width
+if the exact spelling fits no preset; ``[options]`` as on the command line, in which
+``*`` stands for anything in names of columns and ``|`` for "or"; ``[[attributes]]``, columns
+side by side that divide the people counted by one attribute or by several at once,
 or ``column``, one that has a label in each row;
-``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, where the
-codes do not tell; ``contribution``, how often a person is counted at most in the column of
-``value`` of one table, by the publisher's documents; ``parts``, a pattern of the column that tells
-rows of one cell apart, where a cell has a row for each part, such as each country that it lies in,
-and their counts are added up, both of which a preset of the package alone may state; ``sheets``, a
+``[grids]``, from patterns of the column of codes, or from numbers of digits, to grids, if the
+codes do not determine it; ``contribution``, how often a person is counted at most in the column of
+``value`` of one table, according to the publisher; ``parts``, a pattern of the column that
+distinguishes rows of one cell, if a cell has a row for each part, such as each country, whose
+counts are added up (both only in presets of the package); ``sheets``, a
 pattern of columns whose names carry the id of a table that is published in several files; ``asks``,
-what remains to be said; or ``refused``, why such files are not read and what to do.
+what the call must still specify; or ``refused``, why such files are not read and what to do.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ FIELDS: Mapping[str, type] = {
     "asks": list,
     "refused": str,
 }
-"""What a preset may state."""
+"""Fields of a preset, with their types."""
 
 OF_ATTRIBUTES: Mapping[str, type] = {
     "name": str,
@@ -65,7 +64,7 @@ OF_ATTRIBUTES: Mapping[str, type] = {
     "column": str,
     "labels": list,
 }
-"""What one of its attributes may state."""
+"""Fields of one of its attributes, with their types."""
 
 WRITTEN: Mapping[type, str] = {
     str: "a text",
@@ -80,10 +79,10 @@ OF_OPERATOR = (
     "regions-source",
     "units-source",
 )
-"""Options that only the operator gives, as they state what no layout can know."""
+"""Options that only the operator gives, as no layout can know them."""
 
 OF_FILE = ("encoding", "delimiter", "layer", "header_row", "first_row", "last_row", "member")
-"""Options that say how a file is opened."""
+"""Options for opening a file."""
 
 OF_COLUMNS = ("code", "x", "y", "value", "person")
 """Options that name columns, and may be patterns in a preset."""
@@ -96,12 +95,12 @@ class LabelColumns:
     Attributes
     ----------
     name : str
-        Of the attribute, such as "sex"; of a joint table those of several: "sex*age".
+        Name of the attribute, such as "sex"; for a joint table of several: "sex*age".
     columns : tuple of str
-        A pattern for each label, two or more, of a joint table for each combination, the last
-        attribute's labels in turn. A person is in one of the columns at most.
+        A pattern for each label, two or more; for a joint table one for each combination, in which
+        the last attribute changes fastest. A person is in one of the columns at most.
     labels : tuple of tuples of str
-        Of each attribute. Default, of one attribute only: the names of the columns.
+        Labels of each attribute. Default, for one attribute only: the names of the columns.
     """
 
     name: str
@@ -110,24 +109,24 @@ class LabelColumns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the attributes, each alone."""
+        """Names of the single attributes."""
         return tuple(self.name.split(JOINT))
 
     @classmethod
-    def make(cls, said: Mapping[str, Any]) -> LabelColumns:
-        """Return a checked entry of ``[[attributes]]``."""
-        return cls(said["name"], tuple(said["columns"]), tuple(map(tuple, _lists(said))))
+    def make(cls, entry: Mapping[str, Any]) -> LabelColumns:
+        """Build an instance from a checked entry of ``[[attributes]]``."""
+        return cls(entry["name"], tuple(entry["columns"]), tuple(map(tuple, _lists(entry))))
 
 
-def _lists(said: Mapping[str, Any]) -> list[Any]:
-    """Return the lists of labels: of a joint table one in another."""
-    given = said.get("labels", [])
-    return given if JOINT in said["name"] else [given] if given else []
+def _lists(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the lists of labels: one for each attribute of a joint table."""
+    labels = entry.get("labels", [])
+    return labels if JOINT in entry["name"] else [labels] if labels else []
 
 
-def _require_lists(where: str, said: Mapping[str, Any]) -> None:
-    """Raise UsageError for labels that are no lists of texts."""
-    if not all(isinstance(a, list) and all(isinstance(b, str) for b in a) for a in _lists(said)):
+def _require_lists(where: str, entry: Mapping[str, Any]) -> None:
+    """Raise UsageError for labels that are not lists of texts."""
+    if not all(isinstance(a, list) and all(isinstance(b, str) for b in a) for a in _lists(entry)):
         raise UsageError(
             f"{where} labels must be a list of texts, of a joint table one for each of its names.",
             code="preset-labels",
@@ -141,11 +140,11 @@ class LabelledColumn:
     Attributes
     ----------
     name : str
-        Of the attribute.
+        Name of the attribute.
     column : str
-        A pattern.
+        Pattern of the column.
     labels : tuple of str
-        All that the publisher documents.
+        All labels that the publisher documents.
     """
 
     name: str
@@ -153,14 +152,14 @@ class LabelledColumn:
     labels: tuple[str, ...]
 
     @classmethod
-    def make(cls, said: Mapping[str, Any]) -> LabelledColumn:
-        """Return a checked entry of ``[[attributes]]`` with one column."""
-        return cls(said["name"], said["column"], tuple(said["labels"]))
+    def make(cls, entry: Mapping[str, Any]) -> LabelledColumn:
+        """Build an instance from a checked entry of ``[[attributes]]`` with one column."""
+        return cls(entry["name"], entry["column"], tuple(entry["labels"]))
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What is known of a publisher's files; the attributes are those of the TOML file."""
+    """Description of a publisher's files; the attributes are those of the TOML file."""
 
     name: str
     title: str = ""
@@ -182,109 +181,116 @@ class Preset:
 
     @classmethod
     def of(cls, name: str, text: str) -> Preset:
-        """Read a TOML document; UsageError for one that is no preset, which names the field."""
-        said = read_toml(text, f"The preset {name}")
+        """Read and check a TOML document; UsageError, which names the field, if it is invalid."""
+        document = read_toml(text, f"The preset {name}")
         where = f"In the preset {name}"
-        require_fields(where, said, FIELDS)
+        require_fields(where, document, FIELDS)
+        # A preset that vouched for the domain or the contribution would do so without anybody
+        # deciding it.
         for option in OF_OPERATOR:
-            if option in said.get("options", {}):
+            if option in document.get("options", {}):
                 raise UsageError(
                     f"{where} there is {option}, which no preset states: give --{option} in the "
                     "call, where you answer for it.",
                     code="preset-option-not-stated",
                 )
-        if "contribution" in said and not _is_stated(said):
+        if "contribution" in document and not _is_valid_contribution(document):
             raise UsageError(
                 f"{where} contribution must be 1 or more, beside the option value, of which it is "
                 "true, and without duplicates, as sums may count a person in several rows.",
                 code="preset-contribution",
             )
         for option in OF_COLUMNS:
-            if not isinstance(said.get("options", {}).get(option, ""), str):
+            if not isinstance(document.get("options", {}).get(option, ""), str):
                 raise UsageError(
                     f"{where} the option {option} must be a text: patterns of names, "
                     'with "|" for "or".',
                     code="preset-option-not-text",
                 )
-        for pattern, grid in said.get("grids", {}).items():
+        for pattern, grid in document.get("grids", {}).items():
             try:
                 code_system(str(grid))
             except UsageError as error:
                 raise UsageError(
                     f"{where} the grid of {printable(pattern)!r}: {error}.", code="preset-grid"
                 ) from None
-        long, wide = _split_entries(said)
+        # Both kinds of entries share the key, but have different required fields.
+        long, wide = _split_entries(document)
         for one in wide:
             _require_attribute(where, one)
         for one in long:
-            _require_labelled(where, one)
-        return cls._make(name, said)
+            _require_labelled_column(where, one)
+        return cls._make(name, document)
 
     @classmethod
     def of_package(cls, name: str, text: str) -> Preset:
-        """Read a preset of the package, which its tests check by :meth:`of`."""
+        """Read a preset of the package, which the tests check by :meth:`of`."""
+        # The tests check packaged presets, so that no command needs to.
         return cls._make(name, read_toml(text, f"The preset {name}"))
 
     @classmethod
-    def _make(cls, name: str, said: Mapping[str, Any]) -> Preset:
-        lists = {n: tuple(v) for n, v in said.items() if isinstance(v, list)}
-        long, wide = _split_entries(said)
+    def _make(cls, name: str, document: Mapping[str, Any]) -> Preset:
+        lists = {n: tuple(v) for n, v in document.items() if isinstance(v, list)}
+        long, wide = _split_entries(document)
         lists["attributes"] = tuple(map(LabelColumns.make, wide))
-        return cls(name, **{**said, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
+        return cls(name, **{**document, **lists, "labelled": tuple(map(LabelledColumn.make, long))})
 
     def fits(self, met: Set[str], anyhow: Set[str]) -> bool:
-        """Whether a table has all columns of this layout, and none that tell of another.
+        """Test whether a table has all columns of this layout, and none that indicate another.
 
-        ``met``: the patterns that its columns meet; ``anyhow``: those that they meet in any
-        spelling, by which the columns of another are told.
+        ``met``: the patterns that its columns match; ``anyhow``: those that match in any spelling,
+        by which another layout is recognised.
         """
         return {*self.columns} <= met and anyhow.isdisjoint(self.without)
 
     def find_attributes(self, names: Sequence[str]) -> dict[str, LabelColumns]:
-        """Return the attributes whose columns a table all has, by their names.
+        """Return the attributes whose columns a table has completely, by their names.
 
-        Their patterns are replaced by the names that they meet, and they have labels, which are
-        the names of the columns, as the publisher spells them, where the preset states none.
+        Their patterns are replaced by the names that match. If the preset has no labels, they are
+        the names of the columns, as the publisher spells them.
         """
-        found: dict[str, LabelColumns] = {}
+        attributes: dict[str, LabelColumns] = {}
         for one in self.attributes:
-            met = [match(pattern, names) for pattern in one.columns]
-            columns = tuple(some[0] for some in met if len({*some}) == 1)
+            matches = [match(pattern, names) for pattern in one.columns]
+            columns = tuple(some[0] for some in matches if len({*some}) == 1)
             if len({*columns}) == len(one.columns):
                 labels = one.labels or (tuple(map(_spell_out, one.columns, columns)),)
-                found.setdefault(one.name, LabelColumns(one.name, columns, labels))
-        return found
+                attributes.setdefault(one.name, LabelColumns(one.name, columns, labels))
+        return attributes
 
 
-def _require_attribute(where: str, said: Any) -> None:
-    """Raise UsageError, which names the preset, for an entry of ``[[attributes]]``."""
+def _require_attribute(where: str, entry: Any) -> None:
+    """Raise UsageError, which names the preset, for an invalid entry of ``[[attributes]]``."""
     where = f"{where} an entry of attributes"
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         raise UsageError(f"{where} must be a table, [[attributes]].", code="preset-not-a-table")
-    require_fields(where, said, OF_ATTRIBUTES)
-    if missing := [name for name in ("name", "columns") if name not in said]:
+    require_fields(where, entry, OF_ATTRIBUTES)
+    # Checked before the class is built, which would raise a KeyError.
+    if missing := [name for name in ("name", "columns") if name not in entry]:
         raise UsageError(f"{where} has no {missing[0]}.", code="preset-key-missing")
-    _require_lists(where, said)
-    found = LabelColumns.make(said)
-    for texts in (found.columns, found.names, *found.labels):
+    _require_lists(where, entry)
+    attribute = LabelColumns.make(entry)
+    for texts in (attribute.columns, attribute.names, *attribute.labels):
         if len({*texts}) < len(texts):
             raise UsageError(
                 f"{where} has columns, names and labels, each of them once.",
                 code="preset-attribute-columns",
             )
-    if len(found.columns) < 2:
+    if len(attribute.columns) < 2:
         raise UsageError(f"{where} has columns, two or more.", code="preset-columns-fewer-than-two")
-    if len(found.labels) not in ({0, 1} if len(found.names) == 1 else {len(found.names)}):
+    if len(attribute.labels) not in (
+        {0, 1} if len(attribute.names) == 1 else {len(attribute.names)}
+    ):
         raise UsageError(
             f"{where} has a list of labels for each of its names.", code="preset-labels-of-names"
         )
-    if found.labels and len(found.columns) != math.prod(map(len, found.labels)):
+    if attribute.labels and len(attribute.columns) != math.prod(map(len, attribute.labels)):
         raise UsageError(
             f"{where} has a label for each of its columns, of a joint table ({JOINT} in its "
             "name) a combination.",
             code="preset-labels-of-columns",
         )
-    every = [*found.names, *(label for labels in found.labels for label in labels)]
+    every = [*attribute.names, *(label for labels in attribute.labels for label in labels)]
     if not all(every) or any(set("=,") & {*text} for text in every):
         raise UsageError(
             f"{where} has a name, and no comma or = in its name and labels.",
@@ -292,13 +298,13 @@ def _require_attribute(where: str, said: Any) -> None:
         )
 
 
-def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
-    """Raise UsageError, which names the preset, for an entry with one column."""
+def _require_labelled_column(where: str, entry: Mapping[str, Any]) -> None:
+    """Raise UsageError, which names the preset, for an invalid entry with one column."""
     where = f"{where} an entry of attributes"
-    require_fields(where, said, OF_ATTRIBUTES)
-    labels = said.get("labels", [])
-    texts = [said.get("name", ""), *labels]
-    if "columns" in said or not labels or not all(isinstance(one, str) for one in texts):
+    require_fields(where, entry, OF_ATTRIBUTES)
+    labels = entry.get("labels", [])
+    texts = [entry.get("name", ""), *labels]
+    if "columns" in entry or not labels or not all(isinstance(one, str) for one in texts):
         raise UsageError(
             f"{where} with a column has a name and labels, a list of texts, and no columns.",
             code="preset-attribute-of-column",
@@ -310,30 +316,30 @@ def _require_labelled(where: str, said: Mapping[str, Any]) -> None:
         )
 
 
-def _split_entries(said: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
-    """Return the entries of ``[[attributes]]`` with one column, and the others."""
-    entries = said.get("attributes", [])
+def _split_entries(document: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Split ``[[attributes]]`` into entries with one column, and the others."""
+    entries = document.get("attributes", [])
     long = [one for one in entries if isinstance(one, dict) and "column" in one]
     return long, [one for one in entries if one not in long]
 
 
 def _spell_out(pattern: str, column: str) -> str:
-    """Return the alternative of a pattern that is a column's name, or else the name itself."""
+    """Return the alternative of a pattern that equals a column's name, or else the name."""
     every, name = pattern.split("|"), column.strip()
     near = [one for one in every if fold_case(one) == fold_case(name)]
     return name if name in every or not near else near[0]
 
 
-def _is_stated(said: Mapping[str, Any]) -> bool:
-    """Whether a preset's contribution is a number, of one column whose counts are not added up."""
-    number, options = said["contribution"], said.get("options", {})
-    whole = not isinstance(number, bool) and number >= 1
-    return whole and "value" in options and "duplicates" not in options
+def _is_valid_contribution(document: Mapping[str, Any]) -> bool:
+    """Test whether a contribution is positive, for a column that is not added up."""
+    number, options = document["contribution"], document.get("options", {})
+    is_positive = not isinstance(number, bool) and number >= 1
+    return is_positive and "value" in options and "duplicates" not in options
 
 
-def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, type]) -> None:
-    """Raise UsageError for a field that is unknown, or of another type than it has."""
-    for name, value in said.items():
+def require_fields(where: str, document: Mapping[str, Any], fields: Mapping[str, type]) -> None:
+    """Raise UsageError for a field that is unknown or has the wrong type."""
+    for name, value in document.items():
         if name not in fields:
             raise UsageError(
                 f"{where} there is {printable(name)!r}, which means nothing; there are "
@@ -344,6 +350,7 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
             raise UsageError(
                 f"{where} {name} must be {WRITTEN[fields[name]]}.", code="preset-value-kind"
             )
+        # Their entries have types of their own, which are checked where they are used.
         if name in ("attributes", "options", "labels") or isinstance(value, int | str):
             continue  # checked elsewhere, or without entries
         entries: Any = [*value.values()] if isinstance(value, dict) else value
@@ -356,41 +363,42 @@ def require_fields(where: str, said: Mapping[str, Any], fields: Mapping[str, typ
 
 @cache
 def presets() -> tuple[Preset, ...]:
-    """Return those of the package, by name."""
+    """Return the presets of the package, sorted by name."""
     folder = files("geodp.io.read.layout") / "official"
-    found = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
-    texts = {name: one for name, one in found.items() if one.name.endswith(".toml")}
+    entries = {one.name.removesuffix(".toml"): one for one in folder.iterdir()}
+    texts = {name: one for name, one in entries.items() if one.name.endswith(".toml")}
     return tuple(Preset.of_package(name, texts[name].read_text("utf-8")) for name in sorted(texts))
 
 
 def find_fitting(path: Path, columns: Sequence[str]) -> list[Preset]:
-    """Return the presets of the package that a file of a name with these columns fits.
+    """Return the packaged presets that fit a file's name and columns.
 
-    Those that it fits as they spell their columns, or else those that it fits by
-    :func:`geodp.io.read.rows.names.match`.
+    Presets that fit by the exact spelling of columns come first; only without one, those that
+    fit by :func:`geodp.io.read.rows.names.match`.
     """
     named = [one for one in presets() if any(fnmatchcase(path.name, form) for form in one.files)]
+    # Tuples, since results are cached by the header.
     spelt, anyhow = _find_fitting(tuple(columns))
     return sorted([*named, *spelt], key=lambda one: one.name) or anyhow
 
 
 def choose_fitting(path: Path, columns: Sequence[str]) -> Preset | None:
-    """Return the preset of the package that fits, None for none; SeveralLayoutsError for more."""
-    found = find_fitting(path, columns)
-    if len(found) > 1:
-        names = ", ".join(one.name for one in found)
+    """Return the packaged preset that fits, None if none does; SeveralLayoutsError for several."""
+    fitting = find_fitting(path, columns)
+    if len(fitting) > 1:
+        names = ", ".join(one.name for one in fitting)
         raise SeveralLayoutsError(
             f"Several presets fit this file; choose one (--preset): {names}.",
             code="presets-several-fit",
         )
-    return found[0] if found else None
+    return fitting[0] if fitting else None
 
 
 def choose_of_file(path: FilePath, **options: Any) -> Preset | None:
-    """Return the preset that a file's name and header fit, without a look at its rows.
+    """Return the preset that a file's name and header fit, without reading its rows.
 
-    ``options``: how the file is opened. Of an archive it is the header of the one table with
-    several columns; a first row that looks like data is none. Raises as :func:`choose_fitting`.
+    ``options``: for opening the file. For an archive, the one table with several columns
+    counts; a first row that looks like data is not a header. Raises as :func:`choose_fitting`.
     """
     headers = [
         columns if all(map(is_name, columns)) else []
@@ -402,77 +410,82 @@ def choose_of_file(path: FilePath, **options: Any) -> Preset | None:
 
 
 class RefusedLayoutError(UsageError):
-    """A file of a layout that its preset refuses, whatever else is said."""
+    """File of a layout that its preset refuses, whatever the other options."""
 
 
 class SeveralLayoutsError(UsageError):
-    """A file that several presets fit, which may state different domains."""
+    """File that several presets fit, which may declare different domains."""
 
 
 def find_layout(columns: Sequence[str]) -> Preset | None:
-    """Return the one layout of the package whose table has such a header."""
+    """Return the packaged layout with such a header; None unless exactly one fits."""
     spelt, anyhow = _find_fitting(tuple(columns))
+    # An exact spelling wins, as two layouts may differ in case alone.
     fitting = spelt or anyhow
     return fitting[0] if len(fitting) == 1 else None
 
 
 @lru_cache(64)
 def _find_fitting(columns: tuple[str, ...]) -> tuple[list[Preset], list[Preset]]:
-    """Return the presets whose columns a table has: as they spell them, and in any spelling."""
-    known = [one for one in presets() if one.columns]
-    patterns = {name for one in known for name in (*one.columns, *one.without)}
+    """Return the presets whose columns a table has: in exact spelling, and in any spelling."""
+    candidates = [one for one in presets() if one.columns]
+    patterns = {name for one in candidates for name in (*one.columns, *one.without)}
+    # All patterns are matched at once: every preset has several, and most presets do not fit.
     exactly, anyhow = find_met(patterns, columns)
-    spelt = [one for one in known if one.fits(exactly, anyhow)]
-    return spelt, [one for one in known if one.fits(anyhow, anyhow)]
+    spelt = [one for one in candidates if one.fits(exactly, anyhow)]
+    return spelt, [one for one in candidates if one.fits(anyhow, anyhow)]
 
 
 def describe_layout(columns: Sequence[str]) -> StatedLayout | None:
-    """Describe for a card the layout that has such a header; None where there is none."""
+    """Describe the layout with such a header for a card; None if there is none."""
     layout = find_layout(columns)
     return None if layout is None else StatedLayout(layout.name, layout.title, layout.source)
 
 
 def find_preset(name: str) -> Preset:
-    """Return a preset by its name, or of a file that ends in .toml; UsageError for none."""
+    """Return a preset by its name, or from a .toml file; UsageError if there is none."""
     if name.endswith(".toml"):
-        found = Preset.of(Path(name).stem, read_text(Path(name)))
-        if found.contribution is not None:
+        preset = Preset.of(Path(name).stem, read_text(Path(name)))
+        # Anybody can write a preset: only documented contributions of the package count as known.
+        if preset.contribution is not None:
             raise UsageError(
-                f"In the preset {found.name} there is a contribution, which only presets of the "
+                f"In the preset {preset.name} there is a contribution, which only presets of the "
                 "package state, by their publishers' documents: give --contribution in the call.",
                 code="preset-states-contribution",
             )
-        if found.parts:
+        if preset.parts:
             raise UsageError(
-                f"In the preset {found.name} there is parts, which only presets of the package "
+                f"In the preset {preset.name} there is parts, which only presets of the package "
                 "state, as readers know their files by the header: leave it out.",
                 code="preset-states-parts",
             )
-        return found
+        return preset
     for one in presets():
         if one.name == name:
             return one
     names = ", ".join(one.name for one in presets())
     raise UsageError(
-        f"There is no preset of this name; there are {names}, and files (.toml).",
+        f"There is no preset of this name; choose from {names}, or give a file (.toml).",
         code="preset-unknown",
     )
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file; UsageError where it cannot be read, InputError for a pipe."""
+    """Read the text of a file; UsageError if it cannot be read, InputError for a pipe."""
     require_regular(path)
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise UsageError(
-            f"{path} cannot be read as a text in UTF-8.", code="preset-not-utf8"
+            f"{path} cannot be read as text in UTF-8.", code="preset-not-utf8"
         ) from None
 
 
 def read_toml(text: str, what: str) -> dict[str, Any]:
-    """Return what a TOML document says; UsageError, which names it, where it is none."""
+    """Parse a TOML document; UsageError, which names it, if it is invalid."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{what} is no TOML document ({error}).", code="preset-not-toml") from None
+        raise UsageError(
+            f"{what} is not a valid TOML document ({error}).", code="preset-not-toml"
+        ) from None

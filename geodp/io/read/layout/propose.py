@@ -1,7 +1,7 @@
-"""Options that a file's layout settles: by a publisher's preset, or by what is unambiguous in it.
+"""Options that a file's layout determines: by a publisher's preset, or by unambiguous columns.
 
-What is inferred is the layout. Where people may be, and how often one is counted, is stated by a
-preset or asked for, and never taken from rows.
+Only the layout is inferred. Where people may be, and how often one is counted, is declared by a
+preset or requested, and never taken from rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from geodp.grid.axes import JOINT
 from geodp.grid.cells.choose import SYSTEMS, is_cells
 from geodp.grid.codes import code_system
 from geodp.grid.codes.recognise import NAMES_OF_S2
-from geodp.io.read.layout.inspect import Known, inspect
+from geodp.io.read.layout.inspect import KnownRoles, inspect
 from geodp.io.read.layout.presets import (
     OF_COLUMNS,
     OF_FILE,
@@ -41,16 +41,16 @@ from geodp.io.read.rows.mesh_columns import KEY
 from geodp.io.read.rows.names import fold, list_names, match
 
 DOMAIN = ("bounds", "primary", "mask", "regions", "domain_is_public")
-"""Options that state where people may be; whoever gives one states it anew."""
+"""Options that declare where people may be; giving one replaces those of a preset."""
 
-OWN_EXTENT = ("regular", "like", "units", *SYSTEMS)
-"""Kinds of grids that are public areas themselves, so that a preset's would be another."""
+FIXED_EXTENT = ("regular", "like", "units", *SYSTEMS)
+"""Kinds of grids that are public areas themselves, so that a preset's area does not apply."""
 
 OF_PLACES = ("code", "x", "y", "column")
 """Options that name columns of places."""
 
 PLACES = frozenset((*OF_PLACES, "points"))
-"""Options that say where rows lie; whoever gives one needs no column of a preset for it."""
+"""Options that locate rows; with one of them, a preset's columns of places are not needed."""
 
 NAMES_OF_CELLS = {"h3": re.compile(r"H3.*|HEX_ID"), "s2": NAMES_OF_S2}
 """Names of columns with cells of H3 and S2, in capitals."""
@@ -73,7 +73,7 @@ ASK_CONTRIBUTION = (
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
-ASK_LEVELS = (
+REQUEST_LEVELS = (
     "say which columns of the table of units are levels, its column of codes first and behind it "
     "those of the areas that hold the units, if there are any (--units-columns {level}, "
     "columns=[{name}])"
@@ -82,27 +82,27 @@ ASK_LEVELS = (
 
 @dataclass(frozen=True)
 class Proposal:
-    """What of a call is settled, and what is not.
+    """Options that a layout determines, and the questions that remain.
 
     Attributes
     ----------
     options : mapping
         Values by names of options, with underscores; those of the call are not among them.
-    asks : tuple of str
-        What must still be said, a sentence each.
+    questions : tuple of str
+        What the call must still specify, a sentence each.
     preset : str
         Name of the preset that was used, or empty.
     attributes : mapping
-        Attributes (``--by``) that columns side by side make, by the preset: labels by names.
+        Attributes (``--by``) of columns side by side, according to the preset: labels by name.
     levels : tuple of str
-        Of what must still be said, that of the levels of a table of units.
+        The questions about the levels of a table of units.
     by : tuple of str
-        Attributes that columns are called after, each of which may tell rows of a cell apart; none
-        of a preset's layout.
+        Attributes after which columns are named, each of which may distinguish rows of a cell;
+        empty for a preset's layout.
     """
 
     options: dict[str, Any] = field(default_factory=dict)
-    asks: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
     preset: str = ""
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
@@ -111,133 +111,142 @@ class Proposal:
 
 def propose(
     path: FilePath | ArrowStream,
-    given: Mapping[str, Any],
+    supplied: Mapping[str, Any],
     preset: Preset | None = None,
     *,
     named: Collection[str] = (),
     description: Mapping[str, Any] | None = None,
 ) -> Proposal:
-    """Propose the options that a file's layout settles.
+    """Propose the options that a file's layout determines.
 
     Parameters
     ----------
     path : path, or a table in memory
         The first of the inputs.
-    given : mapping
-        Options of the call that were given, by names; "grid" is that of ``--grid``,
+    supplied : mapping
+        Options of the call by name; "grid" is that of ``--grid``.
     preset : Preset, optional
-        Default: the one of the package that fits, where exactly one does.
+        Default: the packaged one that fits, if exactly one does.
     named : collection of str
         Columns that the call names for anything but codes and counts, such as labels or `where`.
     description : mapping, optional
-        What :func:`inspect` says of the file under these options. Default: it is looked at.
+        Result of :func:`inspect` for the file with these options. Default: it is inspected.
 
     Raises
     ------
     UsageError
-        Several presets fit, a preset that refuses its files, or whose columns are not there.
+        Several presets fit, or the preset refuses its files or has columns that the file lacks.
     InputError
-        A file that cannot be read.
+        The file cannot be read.
     """
-    texts = {name: given.get(name) for name in OF_FILE}
-    given = {name: value for name, value in given.items() if value is not None}
-    known_of = Known(_system_of(given.get("grid")), named=tuple(named))
-    found = inspect(path, **texts, known=known_of) if description is None else description
-    table = _only_table(found.get("tables", [{}]))
+    texts = {name: supplied.get(name) for name in OF_FILE}
+    supplied = {name: value for name, value in supplied.items() if value is not None}
+    roles = KnownRoles(_system_of(supplied.get("grid")), named=tuple(named))
+    described = inspect(path, **texts, known=roles) if description is None else description
+    table = _only_table(described.get("tables", [{}]))
     names = [str(one["name"]) for one in table.get("columns") or ()]
     labels = [str(one.get("label") or one["name"]).strip() for one in table.get("columns") or ()]
     chosen = preset or choose_fitting(_name_of(path), names)
+    # Presets may refer to columns by the labels of a second header row.
     parts = {} if chosen is None else chosen.find_attributes([*names, *labels])
     options: dict[str, Any] = {}
-    asks: list[str] = []
-    ask_levels: list[str] = []
+    questions: list[str] = []
+    level_requests: list[str] = []
     if chosen is not None:
-        options, asks = _of_preset(chosen, [*names, *labels], given)
-    if "raster" in found:
-        more = _of_raster(path, {**options, **given})
+        options, questions = _of_preset(chosen, [*names, *labels], supplied)
+    if "raster" in described:
+        more = _of_raster(path, {**options, **supplied})
     elif not names:
-        more = {}, [NO_NAMES if found["format"] == "memory" else NO_HEADER]
+        more = {}, [NO_NAMES if described["format"] == "memory" else NO_HEADER]
     else:
-        known = {"attributes": [*parts], **options, **given}
-        same = {**given}
-        if "value" in given and _is_column(names, labels, given["value"], options.get("value")):
-            same["value"] = options["value"]  # by its name, where the preset has its label
-        # A reader knows the layout by the header alone, where that tells one.
-        told = chosen == find_layout(names)
-        known["stated"] = (
-            chosen is not None and told and _states_contribution(chosen, options, same)
+        settings = {"attributes": [*parts], **options, **supplied}
+        same, value = {**supplied}, supplied.get("value")
+        if value is not None and _is_column(names, labels, value, options.get("value")):
+            # The call names the column by its name, the preset by its label.
+            same["value"] = options["value"]
+        # The reader will look up the layout by the header alone: a preset chosen in another way
+        # cannot bound the contribution there.
+        by_header = chosen == find_layout(names)
+        settings["stated"] = (
+            chosen is not None and by_header and _states_contribution(chosen, options, same)
         )
         if chosen is not None and chosen.contribution is not None:
-            known["stated_of"] = _whose(chosen, [*names, *labels], same.get("value"), told=told)
-        unit, levels = _code_of_units(given, names)
-        if unit is not None and PLACES.isdisjoint(known) and not _ends(table, known):
-            known["code"] = options["code"] = unit
-        if known.get("code") not in (None, table["key"]):
-            key = str(known["code"])
-            table = _only_table(inspect(path, **texts, known=replace(known_of, key=key))["tables"])
-        more = _of_table(table, names, labels, known, chosen)
-        code = known.get("code") or table["key"]
+            settings["stated_of"] = _request_contribution(
+                chosen, [*names, *labels], same.get("value"), by_header=by_header
+            )
+        unit, levels = _code_of_units(supplied, names)
+        if unit is not None and PLACES.isdisjoint(settings) and not _ends(table, settings):
+            settings["code"] = options["code"] = unit
+        if settings.get("code") not in (None, table["key"]):
+            key = str(settings["code"])
+            table = _only_table(inspect(path, **texts, known=replace(roles, key=key))["tables"])
+        more = _of_table(table, names, labels, settings, chosen)
+        code = settings.get("code") or table["key"]
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
-            ask_levels.append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
-    if "header_row" in table and "header_row" not in given:
+            level_requests.append(REQUEST_LEVELS.format(level=quote(level), name=repr(level)))
+    # The rows were guessed; the operator must confirm them, as a wrong guess drops records.
+    if "header_row" in table and "header_row" not in supplied:
         row = point_to(table["header_row"], table["first_row"]).rstrip(".")
         more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
-    settled = {name: value for name, value in options.items() if name not in given}
-    found_parts = {name: _written(one) for name, one in parts.items()}
-    if any("--contribution" in one for one in asks):  # in the preset's words
+    determined = {name: value for name, value in options.items() if name not in supplied}
+    attributes = {name: _written(one) for name, one in parts.items()}
+    # A preset's question on the contribution is more specific than the general one.
+    if any("--contribution" in one for one in questions):  # in the preset's words
         more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
     name = "" if chosen is None else chosen.name
-    asked = (*asks, *more[1], *ask_levels)
+    remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
-    return Proposal(settled, asked, name, found_parts, (*ask_levels,), by)
+    return Proposal(determined, remaining, name, attributes, (*level_requests,), by)
 
 
-def lacks_layout(reader: str, given: Mapping[str, Any]) -> bool:
-    """Whether a call leaves out what says where a row is or what it counts.
+def lacks_layout(reader: str, options: Mapping[str, Any]) -> bool:
+    """Test whether a call leaves out the columns of places or of counts.
 
     Parameters
     ----------
     reader : str
-        Name of the one that the call is meant for.
-    given : mapping
-        Its options by names, ``column`` those of places alone.
+        Name of the reader that the call is for.
+    options : mapping
+        Its options by name; ``column`` only for places.
     """
     if reader not in ("table", "points"):
         return False
-    half = (given.get("x") is None) != (given.get("y") is None)
-    named = any(given.get(name) for name in OF_PLACES) and not half
-    return not named or (reader == "table" and not given.get("value"))
+    # One coordinate locates nothing, so the layout is still needed.
+    half = (options.get("x") is None) != (options.get("y") is None)
+    has_places = any(options.get(name) for name in OF_PLACES) and not half
+    return not has_places or (reader == "table" and not options.get("value"))
 
 
 def _name_of(path: FilePath | ArrowStream) -> Path:
-    """Return a file's path; an empty one of a table in memory, which has no name."""
+    """Return a file's path; an empty one for a table in memory, which has no name."""
     return Path() if isinstance(path, ArrowStream) else Path(path)
 
 
 def _attributes_of(table: Mapping[str, Any], named: Collection[str]) -> tuple[str, ...]:
-    """Return the attributes that columns are called after which hold nothing else."""
+    """Return the attributes after which columns without another role are named."""
     places = ("key", "origin", "destination", "x", "y", "count")
     taken = {*(table.get(place) for place in places), *named}
     columns = [str(one["name"]) for one in table.get("columns") or ()]
-    found = [find_attribute(name) for name in columns if name not in taken]
-    return tuple(dict.fromkeys(name for name in found if name is not None))
+    attributes = [find_attribute(name) for name in columns if name not in taken]
+    return tuple(dict.fromkeys(name for name in attributes if name is not None))
 
 
-def _whose(
-    preset: Preset, titles: Sequence[str], given: Sequence[str] | None, *, told: bool
+def _request_contribution(
+    preset: Preset, titles: Sequence[str], values: Sequence[str] | None, *, by_header: bool
 ) -> str:
-    """Ask for the contribution, and say of which table or column alone a preset states it.
+    """Request the contribution, and say for which table or column a preset states it.
 
-    ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
+    ``values``: columns of counts that are named. ``by_header``: whether the header determines the
+    preset.
     """
-    if not told:
+    if not by_header:
         return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
-    # A column without a label has its name for one.
-    own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
-    if own and [*(given or own)] != own[:1]:
-        own_column = own[0].strip()
-        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {own_column} alone"
+    # Titles repeat the name of a column that has no label.
+    counted = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
+    if counted and [*(values or counted)] != counted[:1]:
+        column = counted[0].strip()
+        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {column} alone"
     return ASK_CONTRIBUTION
 
 
@@ -247,28 +256,34 @@ def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     return wide[0] if len(wide) == 1 else tables[0]
 
 
-def _code_of_units(given: Mapping[str, Any], names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Return the column that is called as the finest level of the table of ``--grid units:``.
+def _code_of_units(
+    supplied: Mapping[str, Any], names: Sequence[str]
+) -> tuple[str | None, list[str]]:
+    """Return the column named as the finest level of the table of ``--grid units:``.
 
-    None where there is none, and then which other columns of that table are called as columns here.
-    A table that cannot be read is told of when it is read.
+    None if there is none, and then the other columns of that table that exist here by name.
+    A table that cannot be read raises its error later, when it is read.
     """
-    kind, _, path = str(given.get("grid", "")).partition(":")
+    kind, _, path = str(supplied.get("grid", "")).partition(":")
     if f"{kind}:" != UNITS:
         return None, []
-    columns = [str(given["units_columns"]).split(",")[0]] if given.get("units_columns") else []
+    columns = (
+        [str(supplied["units_columns"]).split(",")[0]] if supplied.get("units_columns") else []
+    )
     if not columns:
         with suppress(GeodpError, OSError), closing(open_tables(path)) as tables:
             columns = [*plain_columns(next(tables)).values()]
-    found = [name for name in names if columns and fold(name) == fold(columns[0])]
+    matches = [name for name in names if columns and fold(name) == fold(columns[0])]
     plain = {*map(fold, names)}
     return (
-        (found[0], []) if len(found) == 1 else (None, [c for c in columns[1:] if fold(c) in plain])
+        (matches[0], [])
+        if len(matches) == 1
+        else (None, [c for c in columns[1:] if fold(c) in plain])
     )
 
 
 def _system_of(grid: Any) -> str | None:
-    """Return the name of the code system of ``--grid``; "" where it has none, None if not given."""
+    """Return the name of the code system of ``--grid``; "" if it has none, None if not given."""
     if is_cells(grid):
         return str(grid)
     try:
@@ -278,149 +293,156 @@ def _system_of(grid: Any) -> str | None:
 
 
 def _written(one: LabelColumns) -> tuple[str, ...]:
-    """Labels of an attribute; of a joint table every combination: "men 0-4"."""
+    """Return the labels of an attribute; for a joint table every combination: "men 0-4"."""
     return tuple(" ".join(labels) for labels in product(*one.labels))
 
 
-def ask_by(name: str) -> str:
-    """Return the option that asks for an attribute of a layout: --by 'sex,age' of "sex*age"."""
+def option_by(name: str) -> str:
+    """Return the option that selects an attribute of a layout: --by 'sex,age' for "sex*age"."""
     return f"--by {quote(name.replace(JOINT, ','))}"
 
 
 def _of_preset(
-    preset: Preset, names: Sequence[str], given: Mapping[str, Any]
+    preset: Preset, names: Sequence[str], supplied: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return a preset's options, its patterns as the names that they meet, and what it asks."""
+    """Return a preset's options, with column names for its patterns, and its questions."""
     if preset.refused:
         raise RefusedLayoutError(preset.refused, code="layout-refused")
     options = {name.replace("-", "_"): value for name, value in preset.options.items()}
     for name in OF_COLUMNS:
         if name in options:
             pattern = str(options.pop(name))
-            met = match(pattern, names)
-            if name != "value" and not met and PLACES.isdisjoint(given):
+            matches = match(pattern, names)
+            if name != "value" and not matches and PLACES.isdisjoint(supplied):
                 raise UsageError(
                     f"The preset {preset.name} has its {name} in a column {pattern!r}, which the "
                     f"file does not have; name the column (--{name}), or choose another preset.",
                     code="preset-column-missing",
                 )
-            if len({*met}) == 1:
-                options[name] = [met[0]] if name == "value" else met[0]
+            if len({*matches}) == 1:
+                options[name] = [matches[0]] if name == "value" else matches[0]
     if preset.parts and not match(preset.parts, names):
-        options.pop("duplicates", None)  # nothing tells rows of one cell from copies
-    kind = str(given.get("grid", "")).partition(":")[0]
-    dropped = {*DOMAIN} if kind in OWN_EXTENT or not {*DOMAIN}.isdisjoint(given) else set()
-    if not PLACES.isdisjoint(given):
+        # Without the column of parts, nothing distinguishes rows of one cell from copies.
+        options.pop("duplicates", None)
+    kind = str(supplied.get("grid", "")).partition(":")[0]
+    # Parts of two statements about the domain could contradict each other.
+    dropped = {*DOMAIN} if kind in FIXED_EXTENT or not {*DOMAIN}.isdisjoint(supplied) else set()
+    if not PLACES.isdisjoint(supplied):
+        # A preset's column of places would compete with the one that the call names.
         dropped |= PLACES
     options = {name: value for name, value in options.items() if name not in dropped}
-    asks = [words for words in preset.asks if not _is_said(words, given)]
-    return options, [f"say {words}" for words in asks]
+    questions = [text for text in preset.asks if not _is_answered(text, supplied)]
+    return options, [f"say {text}" for text in questions]
 
 
-def _is_said(words: str, given: Mapping[str, Any]) -> bool:
-    """Whether an option that a sentence asks for is given; if counts are added up, all its terms.
+def _is_answered(question: str, supplied: Mapping[str, Any]) -> bool:
+    """Test whether a question's option is given; if counts are added up, all its terms.
 
-    Otherwise a term that is left out shows by cells that are there twice, which are refused.
+    Otherwise a term that is left out is noticed, as cells then occur twice and are refused.
     """
-    asked = {*re.findall(r"--where ([^\s=]+)=", words)}
-    if asked and given.get("duplicates") == "sum":
-        return asked <= {str(term).partition("=")[0] for term in given.get("where", ())}
-    return not {*_flags(words)}.isdisjoint(given)
+    terms = {*re.findall(r"--where ([^\s=]+)=", question)}
+    if terms and supplied.get("duplicates") == "sum":
+        return terms <= {str(term).partition("=")[0] for term in supplied.get("where", ())}
+    return not {*_flags(question)}.isdisjoint(supplied)
 
 
-def _flags(words: str) -> list[str]:
-    """Return names of the options that a sentence names."""
-    return [flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z-]*)", words)]
+def _flags(text: str) -> list[str]:
+    """Return the names of the options in a sentence."""
+    return [flag.replace("-", "_") for flag in re.findall(r"--([a-z][a-z-]*)", text)]
 
 
 def _of_raster(
-    path: FilePath | ArrowStream, known: Mapping[str, Any]
+    path: FilePath | ArrowStream, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the grid of a raster's own cells, where none is named."""
-    if "grid" in known:
+    """Return the grid of a raster's own cells, if none is named."""
+    if "grid" in settings:
         return {}, []
+    # The downloaded copy has a temporary name, which no later command could use.
     if isinstance(path, Fetched):
         return {}, ["name a public grid (--grid), such as like:TEMPLATE.tif of a file here"]
-    asks = []
-    if not known.get("domain_is_public"):
-        asks = [
+    questions = []
+    if not settings.get("domain_is_public"):
+        questions = [
             "name a public grid (--grid), or vouch that the raster's extent was not chosen by "
             "looking at where people are (--domain-is-public)"
         ]
-    if "contribution" not in known:
-        asks.append(ASK_CONTRIBUTION)
-    return {"grid": f"like:{path}"}, asks
+    if "contribution" not in settings:
+        questions.append(ASK_CONTRIBUTION)
+    return {"grid": f"like:{path}"}, questions
 
 
 def _of_table(
     table: Mapping[str, Any],
     names: Sequence[str],
     labels: Sequence[str],
-    known: Mapping[str, Any],
+    settings: Mapping[str, Any],
     preset: Preset | None,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the grid, and the columns of places and of counts, of a table."""
     options: dict[str, Any] = {}
-    asks: list[str] = []
-    key = known.get("code") or table["key"]
-    ends = _ends(table, known)
+    questions: list[str] = []
+    key = settings.get("code") or table["key"]
+    ends = _ends(table, settings)
     if ends:
         options |= ends
-    if "grid" not in known:
+    if "grid" not in settings:
         grid = _find_grid(preset, str(key), table)
         if grid is None and not table["grids"]:
             _require_no_cells((*names, key or ""))
         if grid is None:
-            asks.append(_ask_grid(table))
+            questions.append(_request_grid(table))
         else:
             options["grid"] = grid
-    named = str(options.get("grid", known.get("grid")))
-    if is_cells(named) and {"bounds", "mask"}.isdisjoint(known):
-        asks.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
-    pairs = ends or (known.get("pairs") and known.get("column"))
+    named = str(options.get("grid", settings.get("grid")))
+    if is_cells(named) and {"bounds", "mask"}.isdisjoint(settings):
+        questions.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
+    pairs = ends or (settings.get("pairs") and settings.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
-    units = str(known.get("grid")).startswith(UNITS)
-    if known.get("points") or (key is None and not shapes and not pairs and not units):
-        return _of_points(table, known, options, asks)
+    units = str(settings.get("grid")).startswith(UNITS)
+    if settings.get("points") or (key is None and not shapes and not pairs and not units):
+        return _of_points(table, settings, options, questions)
     if units and key is None and not pairs:
-        asks.append(
+        questions.append(
             "name the column of the units' codes (--code; of journeys --pairs with --column "
             f"origin=NAME and --column destination=NAME): {list_names(names)}"
         )
-    located = pairs or not {"code", "x", "y", "column"}.isdisjoint(known)
-    mesh = str(options.get("grid", known.get("grid"))).startswith("jis:") and "delimiter" in table
+    located = pairs or not {"code", "x", "y", "column"}.isdisjoint(settings)
+    mesh = (
+        str(options.get("grid", settings.get("grid"))).startswith("jis:") and "delimiter" in table
+    )
     if key is not None and not located and not (mesh and fold(key) == fold(KEY)):
         options["code"] = key
-    if not known.get("value"):
+    if not settings.get("value"):
         titles = dict(zip(names, labels, strict=True))
         if not table["counts"] and key is None and not pairs:  # geometries and no counts
-            return _of_points(table, known, options, asks)
+            return _of_points(table, settings, options, questions)
         if table["count"] is not None:
             options["value"] = [titles[table["count"]]]
         else:
             values = [titles[name] for name in table["counts"]]
             shown = list_names(values) or "none"
-            named = ", ".join(map(ask_by, known.get("attributes", ())))
+            named = ", ".join(map(option_by, settings.get("attributes", ())))
             parts = f"the columns of {named}, or " if named else ""
-            asks.append(
+            questions.append(
                 f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
-    if "contribution" not in known and not known["stated"]:
-        asks.append(known.get("stated_of", ASK_CONTRIBUTION))
-    return options, asks
+    # Nothing in a file can tell how often one person is counted in it.
+    if "contribution" not in settings and not settings["stated"]:
+        questions.append(settings.get("stated_of", ASK_CONTRIBUTION))
+    return options, questions
 
 
 def _require_no_cells(names: Sequence[str]) -> None:
-    """Raise UsageError where a column is named for cells of H3 or S2."""
+    """Raise UsageError if a column is named for cells of H3 or S2."""
     for family, pattern in NAMES_OF_CELLS.items():
         if any(pattern.fullmatch(name.strip().upper()) for name in names):
             one = SYSTEMS[family]
             raise UsageError(NO_CELLS.format(one.title, one.word, one.pattern, one.codes, one.word))
 
 
-def _ends(table: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of both ends of journeys, where their names tell them."""
-    located = not {"code", "x", "y", "column", "points"}.isdisjoint(known)
+def _ends(table: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of both ends of journeys, if their names identify them."""
+    located = not {"code", "x", "y", "column", "points"}.isdisjoint(settings)
     if located or table["origin"] is None or table["destination"] is None:
         return {}
     ends = [f"{end}={table[end]}" for end in ("origin", "destination")]
@@ -428,77 +450,87 @@ def _ends(table: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_column(
-    names: Sequence[str], labels: Sequence[str], given: Sequence[str], own: Sequence[str] | None
+    names: Sequence[str],
+    labels: Sequence[str],
+    values: Sequence[str],
+    of_preset: Sequence[str] | None,
 ) -> bool:
-    """Whether one column of counts is given which is the preset's own, by its name or label."""
-    if own is None or len(own) != 1 or len(given) != 1:
+    """Test whether the one column of counts given is the preset's, by its name or label."""
+    if of_preset is None or len(of_preset) != 1 or len(values) != 1:
         return False
-    wanted = {fold(given[0]), fold(own[0])}
+    wanted = {fold(values[0]), fold(of_preset[0])}
     pairs = zip(names, labels, strict=True)
     return any(wanted <= {fold(name), fold(label)} for name, label in pairs)
 
 
 def _states_contribution(
-    preset: Preset, options: Mapping[str, Any], given: Mapping[str, Any]
+    preset: Preset, options: Mapping[str, Any], supplied: Mapping[str, Any]
 ) -> bool:
-    """Whether the preset states the contribution of one table that is read with these options.
+    """Test whether the preset states the contribution of one table read with these options.
 
-    It does of its own column of counts. Where several tables come in, reading them tells.
+    It does so for its own column of counts. Several tables are checked when they are read.
     """
     others = {"labels", "by", "pairs", "points", "round", "column"}
-    plain = others.isdisjoint(given)
-    own = "value" in options and [*given.get("value", options["value"])] == options["value"]
-    summed = {**options, **given}.get("duplicates") == "sum"
-    return preset.contribution is not None and plain and own and not summed
+    plain = others.isdisjoint(supplied)
+    is_its_column = (
+        "value" in options and [*supplied.get("value", options["value"])] == options["value"]
+    )
+    summed = {**options, **supplied}.get("duplicates") == "sum"
+    return preset.contribution is not None and plain and is_its_column and not summed
 
 
 def _of_points(
-    table: Mapping[str, Any], known: Mapping[str, Any], options: dict[str, Any], asks: list[str]
+    table: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    options: dict[str, Any],
+    questions: list[str],
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return columns of longitude and latitude, where every row may be a person."""
-    found = {name: table[name] for name in ("x", "y")}
-    if {"x", "y"} <= known.keys() or table["geometry"] is not None:
+    """Return columns of longitude and latitude, if every row may be a person."""
+    coordinates = {name: table[name] for name in ("x", "y")}
+    if {"x", "y"} <= settings.keys() or table["geometry"] is not None:
         pass
-    elif None not in found.values():
-        if all(known.get(name, column) == column for name, column in found.items()):
-            options |= {name: column for name, column in found.items() if name not in known}
-    elif {"x", "y"}.isdisjoint(known):
-        asks.append(
+    elif None not in coordinates.values():
+        if all(settings.get(name, column) == column for name, column in coordinates.items()):
+            options |= {
+                name: column for name, column in coordinates.items() if name not in settings
+            }
+    elif {"x", "y"}.isdisjoint(settings):
+        questions.append(
             "name the columns of codes (--code; of journeys --pairs with --column origin=NAME and "
             f"--column destination=NAME) or of coordinates (--x, --y){_among(table['keys'])}"
         )
-    if not table["persons"] and table["count"] is not None and not known.get("points"):
+    if not table["persons"] and table["count"] is not None and not settings.get("points"):
         options.setdefault("value", [table["count"]])
-    known = {**options, **known}
-    if not known.get("points") and not known.get("value"):
+    settings = {**options, **settings}
+    if not settings.get("points") and not settings.get("value"):
         counts = _among(table["counts"])
-        asks.append(
+        questions.append(
             f"say that every row is one person (--points), or name the counts (--value){counts}"
         )
-    if not known.get("value") and {"contribution", "person"}.isdisjoint(known):
-        asks.append(
+    if not settings.get("value") and {"contribution", "person"}.isdisjoint(settings):
+        questions.append(
             f"name the column of persons (--person){_among(table['persons'])}, or say how often "
             "one is there at most (--contribution)"
         )
-    if known.get("value") and "contribution" not in known and not known["stated"]:
-        asks.append(ASK_CONTRIBUTION)
-    return options, asks
+    if settings.get("value") and "contribution" not in settings and not settings["stated"]:
+        questions.append(ASK_CONTRIBUTION)
+    return options, questions
 
 
 def _among(names: Sequence[str]) -> str:
-    """Return the names that something may be, as the end of a question; nothing for none."""
+    """Format the candidates as the end of a question; empty without any."""
     return f": {list_names(names)}" if names else ""
 
 
 def _find_grid(preset: Preset | None, key: str, table: Mapping[str, Any]) -> str | None:
-    """Return the grid by the name of the column of codes, by the codes, or by their length."""
+    """Find the grid by the name of the column of codes, by the codes, or by their length."""
     grids = preset.grids if preset else {}
     named = [grid for pattern, grid in grids.items() if match(pattern, [key])]
-    found: str | None = named[0] if named else table["grid"]
-    return found or grids.get(str(table["digits"]))
+    grid: str | None = named[0] if named else table["grid"]
+    return grid or grids.get(str(table["digits"]))
 
 
-def _ask_grid(table: Mapping[str, Any]) -> str:
+def _request_grid(table: Mapping[str, Any]) -> str:
     if table["digits"] == 10:
         ten = "codes of 10 digits are jis:quarter (250 m) or another standard's cells of 100 m"
         return f"choose the grid (--grid): {ten}"

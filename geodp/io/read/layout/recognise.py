@@ -1,8 +1,9 @@
-"""Which column of a table holds what: by its name where that tells, otherwise by its first values.
+"""Recognition of the roles of columns: by their names if these are certain, else by first values.
 
 Only the form is inferred, by the fixed rule of :mod:`geodp.io.read.layout.verdicts`: never bounds,
-labels or who is counted. A name decides where one column has one of words.toml, as names are
-public. Values decide otherwise, and one record cannot change what they decide, only whether.
+labels or the people counted. A name decides if exactly one column has one of words.toml, as names
+are public. Otherwise values decide, and one record cannot change the decision, only whether there
+is one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from geodp.grid.codes.recognise import count_no_tokens, count_others
 from geodp.io.read.layout.verdicts import (
-    MOST_ODD,
+    MAX_ODD,
     Verdict,
     choose,
     is_blank,
@@ -24,7 +25,7 @@ from geodp.io.read.layout.verdicts import (
     judge_values,
     possible,
 )
-from geodp.io.read.layout.words import find_named, fold_columns
+from geodp.io.read.layout.vocabulary import find_named, fold_columns
 from geodp.io.read.rows.known_attributes import find_attribute
 
 FAMILIES = {
@@ -34,15 +35,15 @@ FAMILIES = {
     "SSBID": "ssb",
     "メッシュ": "jis",
 }
-"""Beginnings of names of columns that are of one family of codes only; 標準地域メッシュ, too."""
+"""Prefixes of names of columns that belong to one family of codes; also within 標準地域メッシュ."""
 
 UNSURE = "jis:quarter"
-"""A system whose codes look like those of another standard, for cells of 100 m."""
+"""System whose codes look like those of another standard, for cells of 100 m."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """The name of a column, its second name where a file has one, and its first values as texts."""
+    """Name of a column, its second name if a file has one, and its first values as texts."""
 
     name: str
     label: str = ""
@@ -51,28 +52,28 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """What columns hold, by their positions.
+    """Roles of columns, by their positions.
 
     Attributes
     ----------
     code : int or None
-        Codes of cells or areas.
+        Column of codes of cells or areas.
     codes : tuple of int
-        All that may be codes where values do not tell which.
+        All candidates for it, if values do not decide between them.
     origin, destination : int or None
-        Codes at both ends of a journey; there is no ``code`` then.
+        Columns of codes at both ends of a journey; there is no ``code`` then.
     grid : str or None
         Code system of the codes.
     grids : tuple of str
-        All that the codes may be of.
+        All candidates for it.
     x, y : int or None
-        Longitudes and latitudes.
+        Columns of longitudes and latitudes.
     count : int or None
-        The counts.
+        Column of counts.
     counts : tuple of int
-        All columns that may be counts.
+        All candidates for it.
     times, persons : tuple of int
-        Columns of times, and of identifiers of persons, by their names or, of times, values.
+        Columns of times, and of identifiers of persons, by their names or, for times, values.
     """
 
     code: int | None = None
@@ -95,32 +96,34 @@ def recognise(
     code: int | None = None,
     named: Collection[int] = (),
 ) -> Roles:
-    """Return what columns hold.
+    """Recognise the roles of columns.
 
     Parameters
     ----------
     columns : sequence of Column
     grid : str, optional
-        Code system, where it is known; "" where rows lie on a grid without codes.
+        Code system, if it is known; "" if the grid has no codes.
     code : int, optional
-        Column of codes, where it is known.
+        Column of codes, if it is known.
     named : collection of int
-        Columns that hold neither codes nor counts, where it is known.
+        Columns that are known to hold neither codes nor counts.
 
     Examples
     --------
     >>> zones = Column("zone", values=("53394611", "53394612"))
-    >>> found = recognise([zones, Column("n", values=("3", "5"))])
-    >>> found.code, found.grid, found.count
+    >>> roles = recognise([zones, Column("n", values=("3", "5"))])
+    >>> roles.code, roles.grid, roles.count
     (0, 'jis:basic', 1)
     """
-    by_name = _Named([one.name for one in columns], [one.label for one in columns])
+    by_name = _ColumnNames([one.name for one in columns], [one.label for one in columns])
     systems = [_judge_systems(one, grid) for one in columns]
-    verdicts = {at: max(own.values(), default=Verdict.NO) for at, own in enumerate(systems)}
+    # A column is one of codes as surely as the best system says.
+    verdicts = {at: max(judged.values(), default=Verdict.NO) for at, judged in enumerate(systems)}
     ends: tuple[int | None, int | None] = None, None
     if code is None:
         ends = by_name.only("origin"), by_name.only("destination")
-        # 発地メッシュコード is a word for codes, too; codes beside both ends are the places.
+        # 発地メッシュコード (mesh code of origin) also counts as a name of codes. If there is a
+        # further column of codes, that one locates the rows, and the ends are attributes.
         if None in ends or ends[0] == ends[1] or not {*by_name.all("code")} <= {*ends}:
             ends = None, None
     if code is None and None in ends:
@@ -133,11 +136,14 @@ def recognise(
             code = by_name.only("any_code", first=True)
     places = {at for at in (code, *ends) if at is not None}
     grids = _judge_grids([systems[at] for at in sorted(places)], by_name, places)
+    # Tokens of S2 match many hexadecimal texts, so they are considered only if no system fits.
     if grid is None and not possible(grids):
         grids = _judge_tokens([columns[at] for at in sorted(places)])
     x, y = by_name.only("longitude"), by_name.only("latitude")
+    # One coordinate alone locates nothing.
     if x is None or y is None or x == y:
         x = y = None
+    # A column has one role, and places come first as their names are the most distinctive.
     taken = places | {at for at in (x, y) if at is not None}
     times = {at: judge_values(one.values, is_time) for at, one in enumerate(columns)}
     persons = [at for at in by_name.all("person") if at not in taken]
@@ -170,8 +176,8 @@ def recognise(
     )
 
 
-class _Named:
-    """Columns whose names tell what they hold."""
+class _ColumnNames:
+    """Names of columns that identify their roles."""
 
     def __init__(self, *names: Sequence[str]) -> None:
         self._names = names
@@ -181,14 +187,14 @@ class _Named:
         return find_named(role, self._folded)
 
     def only(self, role: str, *, first: bool = False) -> int | None:
-        """Return the only column of a role; with `first` that of its first pattern."""
-        found = self.all(role)
-        return found[0] if len(found) == 1 or (first and found) else None
+        """Return the only column of a role; with `first` the first one by the order of patterns."""
+        columns = self.all(role)
+        return columns[0] if len(columns) == 1 or (first and columns) else None
 
     def any_starts(self, columns: Collection[int], start: str) -> bool:
-        """Return whether a name of one of some columns begins so, in capital letters.
+        """Return whether a name of one of some columns starts with a prefix, in capital letters.
 
-        In scripts that write no blanks, a word may stand anywhere.
+        In scripts without blanks, the word may occur anywhere.
         """
         anywhere = not start.isascii()
         return any(
@@ -196,7 +202,8 @@ class _Named:
         )
 
     def have(self, columns: Collection[int], size: str) -> bool:
-        """Return whether a name of one of some columns holds a size such as "500m" or "1km"."""
+        """Return whether a name of one of some columns contains a size such as "500m" or "1km"."""
+        # Sizes are compared in both spellings, as headers have 1km as well as 1000m.
         metres = re.sub(r"(\d+)KM", r"\g<1>000M", size.upper())
         pattern = re.compile(rf"(?<![1-9])(?<![1-9]0)({size.upper()}|{metres})(?![A-Z0-9])")
         return any(pattern.search(name) for name in self._of(columns))
@@ -206,10 +213,12 @@ class _Named:
 
 
 def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
-    """Return the code systems that a column may hold codes of; none where the grid has no codes."""
+    """Judge of which code systems a column may hold codes; empty for a grid without codes."""
     if grid == "":
         return {}
-    verdicts = _judge_codes(column, lambda full, most: count_others(full, most, column.name, grid))
+    verdicts = _judge_codes(
+        column, lambda full, limit: count_others(full, limit, column.name, grid)
+    )
     if grid is None and UNSURE in verdicts:
         verdicts[UNSURE] = min(verdicts[UNSURE], Verdict.MAYBE)
     return verdicts
@@ -218,33 +227,36 @@ def _judge_systems(column: Column, grid: str | None) -> dict[str, Verdict]:
 def _judge_codes(
     column: Column, count: Callable[[list[str], int], Mapping[str, int]]
 ) -> dict[str, Verdict]:
-    """Return the code systems that a column may hold codes of, by how many are no codes of each."""
+    """Judge code systems by how many values of a column are not codes of each."""
     full = [value for value in column.values if not is_blank(value)]
     blank = len(column.values) - len(full)
-    found = count(full, max(MOST_ODD, len(full) // 10))
-    return {system: judge(len(full) - odd, odd, blank) for system, odd in found.items()}
+    counts = count(full, max(MAX_ODD, len(full) // 10))
+    return {system: judge(len(full) - odd, odd, blank) for system, odd in counts.items()}
 
 
 def _judge_tokens(columns: Sequence[Column]) -> dict[str, Verdict]:
-    """Return the levels of S2 that columns of places may hold cells of, without being sure of it.
+    """Judge of which levels of S2 columns may hold cells, never with certainty.
 
     Many texts of hexadecimal digits, and many numbers, are cells of S2.
     """
-    found = [_judge_codes(one, count_no_tokens) for one in columns]
-    if not found:
+    judged = [_judge_codes(one, count_no_tokens) for one in columns]
+    if not judged:
         return {}
     return {
-        name: min(Verdict.MAYBE, *(own.get(name, Verdict.NO) for own in found)) for name in found[0]
+        name: min(Verdict.MAYBE, *(verdicts.get(name, Verdict.NO) for verdicts in judged))
+        for name in judged[0]
     }
 
 
 def _judge_grids(
-    systems: Sequence[Mapping[str, Verdict]], named: _Named, places: set[int]
+    systems: Sequence[Mapping[str, Verdict]], named: _ColumnNames, places: set[int]
 ) -> dict[str, Verdict]:
-    """Return the code systems that all columns of places may have, as far as names allow them."""
+    """Judge which code systems all columns of places may have, as far as names allow them."""
     if not systems:
         return {}
-    every = {name: min(own.get(name, Verdict.NO) for own in systems) for name in systems[0]}
+    every = {
+        name: min(verdicts.get(name, Verdict.NO) for verdicts in systems) for name in systems[0]
+    }
     for start, family in FAMILIES.items():
         if named.any_starts(places, start):
             every = {name: v for name, v in every.items() if name.startswith(f"{family}:")}
@@ -253,9 +265,9 @@ def _judge_grids(
 
 
 def _is_attribute(name: str) -> bool:
-    """Whether a name is one of an attribute, whose numbers are labels and no counts.
+    """Test whether a name is one of an attribute, whose numbers are labels and not counts.
 
-    One or two letters of ASCII, such as hh, may be short for anything.
+    One or two letters of ASCII, such as hh, may abbreviate anything.
     """
     plain = name.strip()
     short = plain.isascii() and len(plain) <= len("hh")
@@ -263,26 +275,26 @@ def _is_attribute(name: str) -> bool:
 
 
 def _judge_counts(columns: Sequence[Column], free: Mapping[int, Verdict]) -> dict[int, Verdict]:
-    """Return which of the columns that hold nothing else may hold counts.
+    """Judge which of the columns without another role may hold counts.
 
-    Whole numbers are; where no column may hold whole numbers, any that are not negative are.
-    Beside whole numbers those with fractions may be, as modelled counts have some.
+    Columns of integers are counts; if no column may hold integers, any nonnegative numbers are.
+    Beside a column of integers, fractions are only a possibility, as modelled counts have some.
     """
-    whole = {at: min(free[at], judge_values(columns[at].values, is_count)) for at in free}
-    none = max(whole.values(), default=Verdict.NO).opposite()
-    most = max(none, Verdict.MAYBE)
-    parts = {at: min(most, free[at], judge_values(columns[at].values, is_number)) for at in free}
-    return {at: max(whole[at], parts[at]) for at in free}
+    integers = {at: min(free[at], judge_values(columns[at].values, is_count)) for at in free}
+    none = max(integers.values(), default=Verdict.NO).opposite()
+    cap = max(none, Verdict.MAYBE)
+    fractions = {at: min(cap, free[at], judge_values(columns[at].values, is_number)) for at in free}
+    return {at: max(integers[at], fractions[at]) for at in free}
 
 
 def _choose_count(counts: Mapping[int, Verdict], population: Sequence[int]) -> int | None:
-    """Return the only column that may be counts, or the one whose name is a word for population.
+    """Return the only candidate for counts, or the one whose name means population.
 
-    Where names leave no more than one, its values need not show that they are counts.
+    If names leave only one candidate, its values need not prove that they are counts.
     """
     if len(counts) == 1:
         return next(iter(possible(counts)), None)
-    own = [at for at in population if at in counts]
-    if len(own) == 1 and counts[own[0]] is Verdict.YES:
-        return own[0]
+    named = [at for at in population if at in counts]
+    if len(named) == 1 and counts[named[0]] is Verdict.YES:
+        return named[0]
     return choose(counts)

@@ -1,1 +1,1 @@
-"""Public files beside the counts: where people may be, and areas to publish or to sum over."""
+"""Public files other than the counts: masks of the domain, and areas to publish or to sum over."""

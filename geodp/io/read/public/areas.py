@@ -1,4 +1,4 @@
-"""Bounds by name: of countries, and of first-level areas in a table that is part of geodp.
+"""Bounds by name: of countries, and of first-level areas in a table that is bundled with geodp.
 
 ``areas.md`` beside this file has the sources. Bounds come from these public areas alone.
 """
@@ -24,8 +24,8 @@ from geodp.io.read.public.land import EUROPE, read_countries, read_lands, slug
 WIDENED = 0.1
 """Degrees of latitude by which countries are widened: their outlines lack islets and detail."""
 
-MOST_NEAR = 6
-"""Names that an error proposes."""
+MAX_SUGGESTIONS = 6
+"""Largest number of names that an error suggests."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Area:
 
 @cache
 def _areas() -> tuple[_Area, ...]:
-    """Return the areas of the table."""
+    """Read the areas of the table."""
     path = Path(__file__).with_name("areas.csv")
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(
@@ -58,7 +58,7 @@ def _areas() -> tuple[_Area, ...]:
 
 
 def find_bounds(name: str, system: str | CodeSystem) -> tuple[Fraction, ...]:
-    """Return the bounds of a public area along the cell edges of a code system.
+    """Find the bounds of a public area along the cell edges of a code system.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def find_bounds(name: str, system: str | CodeSystem) -> tuple[Fraction, ...]:
         A country's English name, a prefecture of Japan (``tokyo``, ``東京都``), a Land of Germany;
         capitals, accents and spaces do not matter.
     system : str or CodeSystem
-        Such as ``"inspire:1km"``.
+        Code system, such as ``"inspire:1km"``.
 
     Returns
     -------
@@ -84,22 +84,23 @@ def find_bounds(name: str, system: str | CodeSystem) -> tuple[Fraction, ...]:
     >>> [int(edge) for edge in find_bounds("liechtenstein", "inspire:1km")]
     [4269000, 2648000, 4304000, 2695000]
     """
-    found = code_system(system) if isinstance(system, str) else system
-    x, y = move_points(_outline(name), found.crs)
-    return cover_points(found, x, y, name)
+    codes = code_system(system) if isinstance(system, str) else system
+    x, y = move_points(_outline_points(name), codes.crs)
+    return cover_points(codes, x, y, name)
 
 
 def find_box(name: str) -> tuple[float, float, float, float]:
-    """Return west, south, east, north in degrees of a public area, by its name.
+    """Find west, south, east and north of a public area in degrees, by its name.
 
     The smallest box that holds the area's outline, widened, to thousandths of a degree; a west
-    above the east is a box across 180 degrees. Raises UsageError for no area of this name.
+    above the east is a box across 180 degrees. Raises UsageError for an unknown name.
     """
-    x, y = _outline(name).T
+    x, y = _outline_points(name).T
     held = np.unique((x + 180) % 360 - 180)
     gaps = np.diff(held)
     west, east = held[0], held[-1]
-    if gaps.max(initial=0.0) > 360 - (east - west):  # nothing lies across the widest gap
+    # The smallest box leaves out the widest gap between longitudes, wherever that is.
+    if gaps.max(initial=0.0) > 360 - (east - west):
         gap = int(gaps.argmax())
         west, east = held[gap + 1], held[gap]
     west, south = (math.floor(edge * 1000) / 1000 for edge in (west, y.min()))
@@ -108,9 +109,9 @@ def find_box(name: str) -> tuple[float, float, float, float]:
 
 
 def list_areas(system: CodeSystem) -> tuple[str, ...]:
-    """Return names of areas that a code system is made for: countries, then their parts.
+    """List the names of areas that a code system is made for: countries, then their parts.
 
-    None for systems of the whole world, and for national ids.
+    Empty for systems of the entire world, and for national ids.
 
     Examples
     --------
@@ -118,6 +119,7 @@ def list_areas(system: CodeSystem) -> tuple[str, ...]:
     >>> list_areas(code_system("statpop:100m")), list_areas(code_system("jis:half"))[:3]
     (('switzerland',), ('japan', '北海道', '青森県'))
     """
+    # National code systems are defined for one country each.
     homes = {
         "jis": ("japan",),
         "cbs": ("netherlands",),
@@ -134,10 +136,11 @@ def list_areas(system: CodeSystem) -> tuple[str, ...]:
     return (*countries, *(one.names[-1] for one in _areas() if one.country in countries))
 
 
-def _outline(name: str) -> NDArray[np.float64]:
-    """Return points of an area's outline, float64[n, 2] in degrees; UsageError for no such area."""
+def _outline_points(name: str) -> NDArray[np.float64]:
+    """Return points of an area's outline, float64[n, 2] in degrees; UsageError if unknown."""
     wanted = unicodedata.normalize("NFKC", name).strip()
     for area in _areas():
+        # Names in other scripts have no slug, so they are compared as they are.
         if wanted in area.names or (slug(wanted) and slug(wanted) in area.names):
             return edge_points(area.box)
     countries = {slug(country) for country in read_countries()}
@@ -146,9 +149,9 @@ def _outline(name: str) -> NDArray[np.float64]:
 
         shapes = read_lands(slug(wanted))
         return _widen(np.concatenate([shapely.get_coordinates(shape) for shape in shapes]))
-    known = [*countries, *(one for area in _areas() for one in area.names)]
+    names = [*countries, *(one for area in _areas() for one in area.names)]
     start = (slug(wanted) or wanted)[:2]
-    near = sorted(one for one in known if start and one.startswith(start))[:MOST_NEAR]
+    near = sorted(one for one in names if start and one.startswith(start))[:MAX_SUGGESTIONS]
     raise UsageError(
         "There is no public area of this name (--bounds): countries in English, prefectures of "
         f"Japan and Länder of Germany, such as {', '.join(near) or 'germany, bayern, 東京都'}; or "
@@ -158,7 +161,8 @@ def _outline(name: str) -> NDArray[np.float64]:
 
 
 def _widen(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points and those around them, at least as far in every direction."""
+    """Return points and those around them, displaced by at least the margin in every direction."""
+    # A degree of longitude shrinks towards the poles; the floor keeps the margin finite there.
     broad = WIDENED / np.maximum(np.cos(np.radians(points[:, 1])), 0.02)
     corners = [
         np.stack([points[:, 0] + a * broad, np.clip(points[:, 1] + b * WIDENED, -90, 90)], axis=1)

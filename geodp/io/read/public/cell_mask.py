@@ -33,17 +33,17 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
         :func:`geodp.io.read.public.polygons.read_polygons`, of which all cells belong to the mask
         that they touch.
     spec : str
-        Of the grid: ``"h3:7"``, ``"s2:13"``.
+        Name of the grid: ``"h3:7"``, ``"s2:13"``.
     source : str
-        Where the mask comes from, in words; published with every release. By naming it you vouch
+        Description of the mask's source, published with every release. By giving it you declare
         that the mask is public and was not made from the data.
 
     Raises
     ------
     UsageError
-        A raster, which says nothing of such cells.
+        The file is a raster, which has no such cells.
     InputError
-        A file that is no mask of such cells; names file and line.
+        The file is not a mask of such cells; names file and line.
     """
     system, level = find_cells(spec)
     if not source.strip():
@@ -51,9 +51,10 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
             "A mask needs its public source in words (--mask-source, source=).",
             code="mask-source-missing",
         )
+    # Pixels and such cells overlap in parts, and no rule says which parts belong to a mask.
     if kind_of(path) in RASTER:
         raise UsageError(
-            f"A raster is no mask of cells of {system.title}: give polygons, or a list of codes "
+            f"A raster cannot mask cells of {system.title}: give polygons, or a list of codes "
             "(--mask).",
             code="mask-is-raster",
         )
@@ -66,18 +67,20 @@ def read_cell_mask(path: FilePath, spec: str, *, source: str) -> CellMask:
         raise InputError(error.rule, file=os.fspath(path), row=lines[error.position]) from None
 
 
-def mask_of_land(named: str) -> CellMask:
+def mask_of_land(land: str) -> CellMask:
     """Return the mask of land by name: ``land:world``, ``land:japan``, ``land:fiji:5km``.
 
-    Raises UsageError for no such land or distance.
+    Raises UsageError for an unknown land or an invalid distance.
     """
-    name, kilometres, source = read_land(named)
+    name, kilometres, source = read_land(land)
+    # Coastline and cells may refer to different datums, which differ by less than DATUM on the
+    # ground.
     shapes = np.array(read_lands(name), object)
     return CellMask(source, Outlines(shapes, kilometres + DATUM / 1000))
 
 
 def _read_shapes(path: FilePath) -> NDArray[Any]:
-    """Return polygons between -180 and 180 degrees; InputError for one that jumps across them."""
+    """Read polygons between -180 and 180 degrees; InputError for one that jumps across them."""
     shapes = read_polygons_of_mask(path, CRS)
     if jump(shapes).any():
         raise InputError(JUMPS, file=os.fspath(path))

@@ -11,21 +11,21 @@ from geodp.grid.lattice import Lattice
 from geodp.io.read.public.land import find_land
 
 BEYOND = 20_000.0
-"""Metres around the map within which land is looked for, so that its cut edges lie outside."""
+"""Metres around the map within which land is included, so that its cut edges lie outside."""
 
 LOOSE = 0.7
-"""Of a step: how far a line may be moved to have fewer points."""
+"""Tolerance of the simplification of lines, as a fraction of a step."""
 
 
 def trace_coast(lattice: Lattice, steps: int) -> NDArray[np.int64]:
-    """Return the outlines of all countries on a lattice, coarsened.
+    """Trace the outlines of all countries on a lattice, coarsened.
 
     Parameters
     ----------
     lattice : Lattice
-        With a CRS and a transform.
+        Lattice with a CRS and a transform.
     steps : int
-        Along the longer side of the lattice, from its north-western corner.
+        Number of steps along the longer side of the lattice, from its north-western corner.
 
     Returns
     -------
@@ -43,21 +43,23 @@ def trace_coast(lattice: Lattice, steps: int) -> NDArray[np.int64]:
 
 
 def trace_outlines(lattice: Lattice, shapes: list[Any], steps: int) -> NDArray[np.int64]:
-    """Return the outlines of shapes in the lattice's CRS, as :func:`trace_coast` states them."""
+    """Trace the outlines of shapes in the lattice's CRS, in the format of :func:`trace_coast`."""
     import shapely
 
     west, south, east, north = lattice.bounds
     step = max(east - west, north - south) / steps
     land = np.array(shapes, object)
+    # Islets may be lines or points in the coastline, and these have no boundary to draw.
     edges = np.where(shapely.get_dimensions(land) == 2, shapely.boundary(land), land)
     inside = shapely.clip_by_rect(edges, west, south, east, north)
     lines = shapely.get_parts(shapely.line_merge(inside))
-    found = []
+    encoded = []
     for line in shapely.simplify(lines, LOOSE * step):
         point = shapely.get_coordinates(line)
         at = np.rint((point - [west, north]) / [step, -step]).astype(np.int64)
-        kept = np.append(True, (at[1:] != at[:-1]).any(axis=1))[: len(at)]
-        if kept.sum() > 1:
-            moves = np.diff(at[kept], axis=0, prepend=0)
-            found.append(np.append(len(moves), moves.reshape(-1)))
-    return np.concatenate([np.empty(0, np.int64), *found])
+        distinct = np.append(True, (at[1:] != at[:-1]).any(axis=1))[: len(at)]
+        # A line that shrinks to one point on the coarse steps would be an invisible stroke.
+        if distinct.sum() > 1:
+            moves = np.diff(at[distinct], axis=0, prepend=0)
+            encoded.append(np.append(len(moves), moves.reshape(-1)))
+    return np.concatenate([np.empty(0, np.int64), *encoded])

@@ -29,8 +29,8 @@ BACKWARDS = Rule(
     "coarsest last; name the columns in this order (--regions-columns, columns=).",
 )
 
-MOST_CELLS = 1 << 26
-"""Most cells that the codes of a table may stand for."""
+MAX_CELLS = 1 << 26
+"""Largest number of cells that the codes of a table may stand for."""
 
 
 def read_hierarchy(
@@ -45,26 +45,26 @@ def read_hierarchy(
     member: str | None = None,
     placed: bool = False,
 ) -> Hierarchy:
-    """Read an office's regions from a public table with one row a cell.
+    """Read an office's regions from a public table with one row for each cell.
 
     The first column is the cell's code, the others are its regions from the finest level to the
     coarsest: cell, municipality, prefecture. Codes are of the grid's level, or of a coarser one
-    (JIS), whose cells then lie in the same regions; where the grid has no code system they read
-    row_col, as releases write them. Cells outside the grid's extent are left out.
+    (JIS), whose cells then lie in the same regions; if the grid has no code system they have the
+    form row_col, as in releases. Cells outside the grid's extent are left out.
 
     Parameters
     ----------
     path : path
-        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
+        File with a header: text (plain, gzip, zip), Parquet, or any other format of tables.
     grid : Grid
-        Of one map.
+        Grid of one map.
     source : str
-        Where the table comes from, in words; published with every release. By naming it you
-        vouch that the table is public and was not made from the data.
+        Description of the table's source, published with every release. By giving it you
+        declare that the table is public and was not made from the data.
     columns : sequence of str, optional
-        Columns in this order. Default: all of them, as they stand, but for geometries.
+        Columns in this order. Default: all of them, in the order of the table, except geometries.
     delimiter, encoding : str, optional
-        Default: as found in the header; UTF-8 or CP932.
+        Default: detected in the header; UTF-8 or CP932.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
     member : str, optional
@@ -72,7 +72,7 @@ def read_hierarchy(
 
     placed : bool
         Whether the finest regions, each of one cell, stand in the order of their cells, as the
-        card of a release of units says.
+        card of a release of units states.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def read_hierarchy(
     Raises
     ------
     UsageError
-        A call that cannot be carried out; no cell inside the grid.
+        The call cannot be carried out, or no cell is inside the grid.
     InputError
-        A table that must not be used as it is: an unknown code, a cell that is there twice, a
+        The table must not be used as it is: an unknown code, a repeated cell, a
         blank region, levels in the wrong order; names file and row.
     """
     place = grid.require_map(Rule("regions-need-one-map", "Regions need a grid of one map."))
@@ -128,7 +128,7 @@ _BLANK = Rule(
 
 
 class _Parts:
-    """What the rows of a table say, until all are read."""
+    """Collector of the rows of a table, until all are read."""
 
     def __init__(self, table: InputTable, place: Lattice) -> None:
         self.table, self.place = table, place
@@ -139,12 +139,14 @@ class _Parts:
         self._read = 0
 
     def add(self, rows: Rows, blocks: Blocks) -> None:
-        """Rectangles of cells, int64[4, n]: one a row; what is outside the extent is cut off."""
+        """Add rectangles of cells, int64[4, n], one for each row, clipped to the extent."""
+        # Tables of a country list cells outside a smaller grid; these are clipped, not refused.
         low = np.maximum(blocks[:2], 0)
         size = np.array([[self.place.rows], [self.place.cols]])
         tall, wide = np.maximum(np.minimum(blocks[:2] + blocks[2:], size) - low, 0)
         each = tall * wide
-        if int(each.sum()) > MOST_CELLS:
+        # Checked before anything is allocated: one coarse code can stand for millions of cells.
+        if int(each.sum()) > MAX_CELLS:
             raise UsageError(
                 "The regions hold more than 2**26 cells of the grid.", code="regions-too-large"
             )
@@ -157,14 +159,15 @@ class _Parts:
         self._read += each.size
 
     def error(self, row: int, rule: str) -> InputError:
-        """At a row of the table, counted from 0."""
+        """Return an error at a row of the table, counted from 0."""
+        # Batches are in order, so the last one that begins at or before the row contains it.
         for rows in reversed(self._rows):
             if row >= rows.first:
                 return rows.error(row - rows.first, rule)
         return InputError(rule, file=self.table.name)
 
     def regions(self, levels: Sequence[str], source: str, placed: bool) -> Hierarchy:
-        """Return the table of all rows."""
+        """Build the hierarchy from all rows."""
         if not self._read:
             raise InputError(
                 "The table of regions has no rows.",
@@ -179,7 +182,7 @@ class _Parts:
                 code="regions-hold-no-cell-of-grid",
             )
         try:
-            found = Hierarchy.of_cells(cells, labels, source, placed=placed)
+            hierarchy = Hierarchy.of_cells(cells, labels, source, placed=placed)
         except CodeError as error:
             rule = Rule(
                 "region-cell-repeated",
@@ -187,16 +190,18 @@ class _Parts:
                 "divided, keep the region that it is to be counted in.",
             )
             raise self.error(int(row[error.position]), rule) from None
-        fine, coarse = found.codes[1:], found.codes[:-1]
+        fine, coarse = hierarchy.codes[1:], hierarchy.codes[:-1]
         for i, (few, many) in enumerate(zip(fine, coarse, strict=True)):
+            # Two levels with equally many regions but fewer distinct codes on the finer one are
+            # swapped.
             if len(few) == len(many) and len({*few}) < len({*many}):
-                names = {"finer": found.levels[i + 1], "coarser": found.levels[i]}
+                names = {"finer": hierarchy.levels[i + 1], "coarser": hierarchy.levels[i]}
                 raise InputError(BACKWARDS.format(**names), file=self.table.name, row=1)
-        return found
+        return hierarchy
 
 
 def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
-    """Return a column as texts without blanks around them; CodeError at the first that is empty."""
+    """Convert a column to trimmed texts; CodeError at the first that is empty."""
     try:
         text = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
     except pa.ArrowException:
@@ -210,8 +215,9 @@ def texts_without_blanks(column: pa.Array, rule: str) -> NDArray[Any]:
 
 
 def _blocks(place: Lattice, texts: NDArray[Any]) -> Blocks:
-    """Rectangles of cells int64[4, n] of codes."""
+    """Return the rectangles of cells, int64[4, n], of codes."""
     if place.system is None:
+        # Nine digits fit into 32 bits; longer numbers cannot be rows or columns.
         numbers = pc.match_substring_regex(pa.array(texts, pa.string()), r"^\d{1,9}_\d{1,9}$")
         good = numbers.to_numpy(zero_copy_only=False)
         if not good.all():

@@ -1,4 +1,4 @@
-"""Masks of land by name, from a coastline that is part of geodp: Natural Earth, public domain.
+"""Masks of land by name, from a coastline bundled with geodp: Natural Earth, public domain.
 
 ``natural-earth-10m.json.xz`` beside this file is ``countries-10m.json`` of the package world-atlas
 2.0.2, byte for byte but compressed; ``natural-earth-10m.md`` has its source, licence and digest.
@@ -30,10 +30,10 @@ from geodp.grid.units import COUNTED_AS
 PREFIX = "land:"
 
 WIDENED = 10.0
-"""Kilometres by which land is widened unless somebody says another distance."""
+"""Kilometres by which land is widened by default."""
 
-LEAST, MOST = 1.0, 500.0
-"""Kilometres: the coastline is no better than the first."""
+MIN_DISTANCE, MAX_DISTANCE = 1.0, 500.0
+"""Smallest and largest distance in kilometres: the coastline is not more exact than the first."""
 
 SOURCE = (
     "coastline and borders of Natural Earth 1:10m (public domain; world-atlas 2.0.2), as geodp has "
@@ -50,12 +50,12 @@ Jurmo are too small for the coastline.
 HALF = 0.04
 """Degrees from the middle of a small island to the edges of the square that stands for it.
 
-``islands.csv`` beside this file has those that people live on, or are counted on by official
-tables, and that the coastline does not have: none of them is larger.
+``islands.csv`` beside this file lists islands that are inhabited, or for which official tables
+count people, and that the coastline lacks: none of them is larger.
 """
 
 WITH = {"Finland": ("Åland",)}
-"""Parts of a country that the coastline has as countries, and its official tables as parts.
+"""Parts of a country that are countries in the coastline, but parts in official tables.
 
 Statistics Finland and Eurostat count the residents of Åland as Finland's.
 """
@@ -64,11 +64,11 @@ DATUM = 1000.0
 """Metres by which the datums of geographic coordinates may differ; land is widened by so much more.
 """
 
-MOST_BLOCKS = 1 << 25
-"""Most squares of a grid that are looked at."""
+MAX_BLOCKS = 1 << 25
+"""Largest number of squares that a grid is divided into."""
 
 METRES = 111_195.0
-"""Of a degree of latitude, on a sphere of the Earth's mean radius."""
+"""Length of a degree of latitude in metres, on a sphere of the Earth's mean radius."""
 
 EUROPE = frozenset(
     {
@@ -87,12 +87,12 @@ EUROPE = frozenset(
 
 
 def cut_to_land(grid: Grid, named: str) -> Grid:
-    """Return a grid without the cells that lie far from a land.
+    """Restrict a grid to the cells near a land.
 
     Parameters
     ----------
     grid : Grid
-        One map on the Earth without a mask, in Morton order.
+        Grid of one map on the Earth without a mask, in Morton order.
     named : str
         ``land:world``, ``land:europe`` or a country, such as ``land:japan``; with another distance
         than 10 km ``land:japan:5km``.
@@ -100,12 +100,12 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
     Raises
     ------
     UsageError
-        No such land or distance, a grid without a place on the Earth, or one that has too many
-        cells.
+        The land or distance is unknown, or the grid has no place on the Earth or too many cells.
     """
     lattice = grid.require_whole_map(
         Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
+    # Without a place on the Earth, nothing relates the cells to a coastline.
     if lattice.crs is None or lattice.transform is None:
         raise UsageError(
             "A mask of land needs a grid with a place on the Earth.", code="land-needs-earth"
@@ -118,7 +118,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
 def state_land(grid: Grid) -> tuple[str, ...]:
     """Return the public fact that follows from a mask of land, if the grid has one.
 
-    Somebody outside is refused, so that a release would tell that nobody is.
+    A record outside is refused, so that a release reveals that there is none.
     """
     land = _land_of(grid)
     if not land:
@@ -130,9 +130,9 @@ def state_land(grid: Grid) -> tuple[str, ...]:
 
 
 def _land_of(grid: Grid) -> str:
-    """Return the source of a grid's mask of land; empty where it has none.
+    """Return the source of a grid's mask of land; empty if it has none.
 
-    Cells of H3 and S2 with a unit for all others have nobody outside.
+    Grids of H3 and S2 cells with a unit for all other cells have no records outside.
     """
     source = grid.domain.source
     if PREFIX not in source:
@@ -144,20 +144,20 @@ def _land_of(grid: Grid) -> str:
 
 
 def read_land(named: str) -> tuple[str, float, str]:
-    """Return the land and the kilometres of ``land:japan:5km``, and what cards say of it.
+    """Parse the land and the kilometres of ``land:japan:5km``, with the source for cards.
 
-    Raises UsageError for no such land or distance.
+    Raises UsageError for an unknown land or an invalid distance.
     """
     name, kilometres = _read_name(named)
     return name, kilometres, f"{PREFIX}{name}, {SOURCE.format(kilometres)}"
 
 
 def _read_name(named: str) -> tuple[str, float]:
-    """Return the land and the kilometres of ``land:japan:5km``."""
+    """Parse the land and the kilometres of ``land:japan:5km``."""
     name, _, distance = named.removeprefix(PREFIX).partition(":")
-    known = {slug(country) for country in read_countries()} | {"world", "europe"}
-    if name not in known:
-        near = sorted(other for other in known if name and other.startswith(name[:2]))
+    names = {slug(country) for country in read_countries()} | {"world", "europe"}
+    if name not in names:
+        near = sorted(other for other in names if name and other.startswith(name[:2]))
         raise UsageError(
             "There is no land of this name: world, europe, or a country's English name in small "
             f"letters, such as {', '.join(near) or 'japan, united-kingdom'}.",
@@ -165,22 +165,24 @@ def _read_name(named: str) -> tuple[str, float]:
         )
     if not distance:
         return name, WIDENED
-    found = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)km", distance)
-    if found is None or not LEAST <= float(found[1]) <= MOST:
+    match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)km", distance)
+    if match is None or not MIN_DISTANCE <= float(match[1]) <= MAX_DISTANCE:
         raise UsageError(
-            f"Land is widened by {LEAST:g} to {MOST:g} km: land:{name}:5km.", code="land-width"
+            f"Land is widened by {MIN_DISTANCE:g} to {MAX_DISTANCE:g} km: land:{name}:5km.",
+            code="land-width",
         )
-    return name, float(found[1])
+    return name, float(match[1])
 
 
 def slug(country: str) -> str:
-    """Return a country's name as it is asked for.
+    """Return a country's name as it is written in options.
 
     Examples
     --------
     >>> slug("Côte d'Ivoire"), slug("United Kingdom")
     ('cote-d-ivoire', 'united-kingdom')
     """
+    # Decomposed accents are dropped by the ASCII encoding, and the letters stay.
     plain = unicodedata.normalize("NFKD", country).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
@@ -193,18 +195,18 @@ def _topology() -> Any:
 
 @cache
 def read_countries() -> dict[str, list[list[list[int]]]]:
-    """Return polygons by country, as numbers of arcs."""
-    found: dict[str, list[list[list[int]]]] = {}
+    """Read the polygons of each country, as numbers of arcs."""
+    by_country: dict[str, list[list[list[int]]]] = {}
     for one in _topology()["objects"]["countries"]["geometries"]:
         arcs = one.get("arcs", [])
-        whole = arcs if one["type"] == "MultiPolygon" else [arcs]
-        found.setdefault(one["properties"]["name"], []).extend(whole)
-    return found
+        polygons = arcs if one["type"] == "MultiPolygon" else [arcs]
+        by_country.setdefault(one["properties"]["name"], []).extend(polygons)
+    return by_country
 
 
 @cache
 def read_islands() -> tuple[tuple[str, float, float], ...]:
-    """Return small islands that the coastline does not have: country, longitude, latitude."""
+    """Read small islands that the coastline lacks: country, longitude, latitude."""
     with Path(__file__).with_name("islands.csv").open(encoding="utf-8", newline="") as file:
         return tuple(
             (row["country"], float(row["longitude"]), float(row["latitude"]))
@@ -213,7 +215,7 @@ def read_islands() -> tuple[tuple[str, float, float], ...]:
 
 
 def box_islands(countries: Iterable[str]) -> list[Any]:
-    """Return what stands for islands of countries that the coastline does not have: boxes."""
+    """Return boxes for the islands of countries that the coastline lacks."""
     import shapely
 
     chosen = {*countries}
@@ -227,40 +229,44 @@ def box_islands(countries: Iterable[str]) -> list[Any]:
 
 @lru_cache(maxsize=4)
 def read_lands(name: str) -> list[Any]:
-    """Return polygons of a land in degrees, by the name it is asked for by, small islands too."""
+    """Return polygons of a land in degrees, by its name in options, including small islands."""
     chosen = _list_countries(name)
     return box_islands(chosen) + _read_shapes(chosen)
 
 
 def _list_countries(name: str) -> tuple[str, ...]:
-    """Return the countries of a land, as the coastline names them."""
+    """List the countries of a land, by their names in the coastline."""
     countries = read_countries()
-    own = [country for country in countries if slug(country) == name]
-    found = {
+    matches = [country for country in countries if slug(country) == name]
+    countries_of_land = {
         "world": [*countries],
         "europe": [country for country in countries if country in EUROPE],
-    }.get(name, [*own, *(part for country in own for part in WITH.get(country, ()))])
-    return tuple(found)
+    }.get(name, [*matches, *(part for country in matches for part in WITH.get(country, ()))])
+    return tuple(countries_of_land)
 
 
 @lru_cache(maxsize=4)
 def _read_shapes(chosen: tuple[str, ...]) -> list[Any]:
-    """Return polygons of countries in degrees, as the coastline has them."""
+    """Build the polygons of countries in degrees from the coastline."""
     import shapely
 
     countries = read_countries()
     arcs, (scale, shift) = _topology()["arcs"], _scale()
 
     def line(number: int) -> NDArray[np.float64]:
+        # Arcs are delta-encoded in integer steps (TopoJSON); a negative number is an arc in
+        # reverse.
         points = np.cumsum(arcs[number if number >= 0 else ~number], axis=0) * scale + shift
         return points if number >= 0 else points[::-1]
 
     def ring(numbers: Iterable[int]) -> NDArray[np.float64]:
         lines = [line(number) for number in numbers]
+        # Consecutive arcs share their end points, which must not be repeated in a ring.
         return np.concatenate([lines[0], *(other[1:] for other in lines[1:])])
 
     def shape(outer: NDArray[np.float64], holes: list[NDArray[np.float64]]) -> Any:
-        if len(outer) < 4:  # an islet that is no area on the coastline's own lattice
+        # An islet may collapse to a line or a point on the coastline's integer coordinates.
+        if len(outer) < 4:
             return (
                 shapely.LineString(outer)
                 if np.ptp(outer, axis=0).any()
@@ -268,18 +274,18 @@ def _read_shapes(chosen: tuple[str, ...]) -> list[Any]:
             )
         return shapely.Polygon(outer, [hole for hole in holes if len(hole) > 3])
 
-    whole = [
+    polygons = [
         shape(*_unroll(ring(outer), [ring(hole) for hole in holes]))
         for country in chosen
         for outer, *holes in countries[country]
     ]
-    return [part for one in whole for part in parts_within(one)]
+    return [part for one in polygons for part in parts_within(one)]
 
 
 def _unroll(
     outer: NDArray[np.float64], holes: list[NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
-    """Return the rings of a polygon, float64[n, 2], that go on beyond 180 degrees where they cross.
+    """Return the rings of a polygon, float64[n, 2], continued beyond 180 degrees where they cross.
 
     The coastline has no seam there: a ring jumps from 180 to -180. That of Antarctica, which goes
     around the pole, stays as it is.
@@ -293,14 +299,14 @@ def _unroll(
 
 
 def parts_within(shape: Any) -> list[Any]:
-    """Return the parts of a shape, moved by whole turns to between -180 and 180 degrees."""
+    """Return the parts of a shape, shifted by multiples of 360 degrees into -180 to 180."""
     import shapely
     from shapely.affinity import translate
 
     west, _, east, _ = shape.bounds
     if west >= -180 and east <= 180:
         return [shape]
-    shape = shapely.make_valid(shape)  # its borders touch themselves here and there
+    shape = shapely.make_valid(shape)  # intersections need borders that do not touch themselves
     parts = [
         translate(shapely.intersection(shape, shapely.box(left, -90, left + 360, 90)), -left - 180)
         for left in (-540.0, -180.0, 180.0)
@@ -314,7 +320,7 @@ def _scale() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
-    """Return rectangles of the cells that lie within a distance of a land, and some more."""
+    """Return rectangles of the cells within a distance of a land, and a few more."""
     import rasterio.features
     from pyproj import CRS
 
@@ -322,17 +328,20 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
     if crs.is_geographic:
         metres += DATUM
     high, wide = _cell_metres(lattice, crs)
+    # Cells much smaller than the distance are combined into squares: widening works square by
+    # square.
     side = 1
     while 4 * side * max(high, float(wide.max())) <= metres:
         side *= 2
     shape = -(-lattice.rows // side), -(-lattice.cols // side)
-    if shape[0] * shape[1] > MOST_BLOCKS:
+    if shape[0] * shape[1] > MAX_BLOCKS:
         raise UsageError(
             "The grid has too many cells for a mask of land: choose smaller bounds, larger cells, "
             "or a larger distance (land:japan:20km).",
             code="land-too-many-cells",
         )
     a, b, c, d, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    # Only shapes near the grid are rasterized, as the world's coastline is much larger.
     near = find_near(lattice, np.array(read_lands(name)), metres)
     inside = np.zeros(shape, np.bool_)
     if near:
@@ -346,6 +355,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
         inside = _widen(
             drawn.astype(np.bool_), metres / (high * side), metres / (wide[::side] * side)
         )
+    # Runs of squares in a row become one rectangle each: a mask of millions of cells stays small.
     start = np.diff(inside, axis=1, prepend=False) & inside
     row, first = np.nonzero(start)
     end = np.nonzero(np.diff(inside, axis=1, append=False) & inside)[1]
@@ -357,6 +367,8 @@ def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]
     """Return a cell's height, and its width in every row, in metres; rather too small."""
     a, _, _, _, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     if not crs.is_geographic:
+        # Underestimated cells make the mask wider. A mask may include sea, but must not exclude
+        # land.
         unit = crs.axis_info[0].unit_conversion_factor
         return abs(e) * unit * 0.9, np.full(lattice.rows, abs(a) * unit * 0.9)
     edge = f + e * np.arange(lattice.rows + 1)
@@ -365,18 +377,18 @@ def _cell_metres(lattice: Lattice, crs: Any) -> tuple[float, NDArray[np.float64]
 
 
 def find_land(lattice: Lattice, metres: float) -> list[Any]:
-    """Return what the coastline has of a lattice and so near to it, by countries, in its CRS.
+    """Return the parts of the coastline within a distance of a lattice, by country, in its CRS.
 
     Parameters
     ----------
     lattice : Lattice
-        With a CRS and a transform.
+        Lattice with a CRS and a transform.
     metres : float
 
     Returns
     -------
     list of shapely geometry
-        Cut off beyond the distance.
+        Shapes, cut off beyond the distance.
     """
     return find_near(lattice, np.array(_read_shapes(_list_countries("world"))), metres)
 
@@ -386,7 +398,7 @@ def find_near(
 ) -> list[Any]:
     """Return the parts of shapes in degrees that lie around a lattice, in its CRS.
 
-    ``valid``: whether no border touches itself, so that they are cut in a small part of the time.
+    ``valid``: whether no border touches itself, which makes cutting much faster.
     """
     import shapely
     from pyproj import CRS, Transformer
@@ -403,7 +415,7 @@ def find_near(
     tall = 2 * metres / METRES
     broad = tall / max(cos(radians(min(max(abs(south), abs(north)) + tall, 89.0))), 0.02)
     windows = [(west - broad, east + broad, 0.0)]
-    if lattice.turn is not None:  # it goes on beyond 180 degrees
+    if lattice.turn is not None:  # longitudes may continue beyond 180 degrees
         west, _, east, _ = np.array(lattice.bounds) / lattice.turn * 360
         windows = [
             (west - broad + way, east + broad + way, -way / 360 * lattice.turn)
@@ -411,7 +423,7 @@ def find_near(
         ]
     elif west > east:  # it lies across the date line
         windows = [(west - broad, 181.0, 0.0), (-181.0, east + broad, 0.0)]
-    found = []
+    nearby = []
     for left, right, shift in windows:
         some = (_clip if valid else _cut)(shapes, (left, south - tall, right, north + tall))
         if move is not None:  # otherwise degrees stay degrees
@@ -421,60 +433,60 @@ def find_near(
                 include_z=False,
             )
             some = some[~shapely.is_empty(some)]
-        found += [translate(one, shift) if shift else one for one in some]
-    return [one for one in found if np.isfinite(shapely.get_coordinates(one)).all()]
+        nearby += [translate(one, shift) if shift else one for one in some]
+    return [one for one in nearby if np.isfinite(shapely.get_coordinates(one)).all()]
 
 
 def _cut(shapes: NDArray[Any], bounds: tuple[float, float, float, float]) -> NDArray[Any]:
-    """Return the parts of shapes within west, south, east and north."""
+    """Cut shapes to west, south, east and north."""
     import shapely
 
     box = shapely.box(*bounds)
     some = shapes[shapely.intersects(shapely.envelope(shapes), box)]
     inside = shapely.within(shapely.envelope(some), box)
-    # Borders of the coastline touch themselves here and there, which no cut allows.
+    # Borders of the coastline touch themselves in places, and GEOS refuses to cut such polygons.
     cut = shapely.intersection(shapely.make_valid(some[~inside]), box)
-    found = shapely.get_parts(np.concatenate([some[inside], cut]))
-    return np.asarray(found[~shapely.is_empty(found)])
+    parts = shapely.get_parts(np.concatenate([some[inside], cut]))
+    return np.asarray(parts[~shapely.is_empty(parts)])
 
 
 def _clip(shapes: NDArray[Any], bounds: tuple[float, float, float, float]) -> NDArray[Any]:
-    """Return the parts of valid shapes within west, south, east and north."""
+    """Clip valid shapes to west, south, east and north."""
     import shapely
 
     some = shapes[shapely.intersects(shapely.envelope(shapes), shapely.box(*bounds))]
-    found = shapely.get_parts(shapely.clip_by_rect(some, *bounds))
-    return np.asarray(found[~shapely.is_empty(found)])
+    parts = shapely.get_parts(shapely.clip_by_rect(some, *bounds))
+    return np.asarray(parts[~shapely.is_empty(parts)])
 
 
 def _widen(inside: NDArray[np.bool_], rows: float, cols: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return squares that lie within so many rows, and columns of each row, of given ones."""
+    """Extend marked squares by a number of rows, and by a number of columns for each row."""
     reach = int(np.ceil(rows))
     tall = inside.copy()
     for step in range(1, reach + 1):
         tall[step:] |= inside[:-step]
         tall[:-step] |= inside[step:]
-    found = tall.copy()
+    wide = tall.copy()
     across = np.ceil(cols).astype(np.int64)
     for step in range(1, min(int(across.max()), inside.shape[1] - 1) + 1):
         some = across >= step
-        found[some, step:] |= tall[some, :-step]
-        found[some, :-step] |= tall[some, step:]
-    return found
+        wide[some, step:] |= tall[some, :-step]
+        wide[some, :-step] |= tall[some, step:]
+    return wide
 
 
 FEW = 1 << 20
-"""Cells of a domain too small to ask how much of it is sea."""
+"""Number of cells below which the share of sea is not estimated."""
 
 SAMPLE = 2000
-"""Cells that are asked."""
+"""Number of cells in the sample."""
 
 
 def warn_of_sea(grid: Grid) -> tuple[str, ...]:
-    """Return what must be known of a domain of which most is far out at sea, in a sentence.
+    """Return a warning, in a sentence, if most of a domain is far out at sea.
 
-    Of an even sample of its cells, by a map of half degrees: sea is what does not touch or
-    neighbour one with land.
+    The share is estimated from an even sample of its cells, on a map of half degrees: sea is a
+    square that neither touches land nor has a neighbour that does.
     """
     if grid.size < FEW or not grid.domain.is_box:
         return ()
@@ -482,6 +494,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
     if lattice is None or lattice.crs is None:
         return ()
     share = _share_of_sea(grid, lattice)
+    # Small shares of sea are normal for islands and coasts.
     if share <= 0.5:
         return ()
     return (
@@ -492,7 +505,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
 
 
 def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
-    """Return the part of the cells that lie far from land."""
+    """Estimate the share of the cells that lie far from land."""
     from pyproj import CRS, Transformer
 
     rank = (2 * np.arange(SAMPLE) + 1) * grid.size // (2 * SAMPLE)
@@ -502,19 +515,19 @@ def _share_of_sea(grid: Grid, lattice: Lattice) -> float:
     crs = CRS.from_user_input(lattice.crs)
     if not crs.is_geographic:
         x, y = Transformer.from_crs(crs, "OGC:CRS84", always_xy=True).transform(x, y)
-    known = np.isfinite(x) & np.isfinite(y)
+    valid = np.isfinite(x) & np.isfinite(y)
     at = [
-        np.clip(np.floor(2 * (axis[known] + shift)).astype(np.int64), 0, size - 1)
+        np.clip(np.floor(2 * (axis[valid] + shift)).astype(np.int64), 0, size - 1)
         for axis, shift, size in ((y, 90, 360), ((x + 180) % 360 - 180, 180, 720))
     ]
-    return float(1 - half_degrees()[at[0], at[1]].mean()) if known.any() else 0.0
+    return float(1 - half_degrees()[at[0], at[1]].mean()) if valid.any() else 0.0
 
 
 @cache
 def half_degrees() -> NDArray[np.bool_]:
-    """Return which squares of half a degree touch land or neighbour one that does: bool[360, 720].
+    """Return the half-degree squares that touch land or have a neighbour that does: bool[360, 720].
 
-    From 90 degrees south and 180 degrees west.
+    Rows begin at 90 degrees south, columns at 180 degrees west.
     """
     packed = lzma.decompress(Path(__file__).with_name("land-half-degree.xz").read_bytes())
     bits = np.unpackbits(np.frombuffer(packed, np.uint8))

@@ -1,7 +1,7 @@
-"""How much of a map's squares is land, and its shore: Natural Earth 1:10m, as it is bundled.
+"""Shares of land in a map's squares, and its shore: Natural Earth 1:10m, as bundled.
 
 ``land-10m.npz`` beside this file is the land of ``natural-earth-10m.json.xz`` without borders of
-countries, in whole steps of that file; ``background.md`` says how it was made.
+countries, in integer steps of that file; ``background.md`` says how it was made.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from geodp.io.read.public.coast import BEYOND, trace_outlines
 from geodp.io.read.public.land import ISLETS, box_islands, find_near, read_islands
 
 QUARTERS = 4
-"""Steps in which shares of land are stated."""
+"""Number of steps in which shares of land are expressed."""
 
-MOST_FINE = 1 << 20
-"""Squares of which sixteen parts each are looked at; of more, four parts each."""
+MAX_FINE_SQUARES = 1 << 20
+"""Largest number of squares that are divided into sixteen parts; more are divided into four."""
 
 
 @lru_cache(maxsize=4)
 def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
-    """Return how many quarters of every square of cells are land.
+    """Compute the quarters of every square of cells that are land.
 
-    They are rounded up: a square with any land has a quarter at least, and so have squares around
-    the middle of a small island, and of a sea of islets, that the coastline does not have.
+    They are rounded up: a square with any land has at least one quarter, and so have squares around
+    the middle of a small island, and of a sea of islets, that the coastline lacks.
 
     Parameters
     ----------
     lattice : Lattice
-        With a CRS and a transform.
+        Lattice with a CRS and a transform.
     side : int
-        Cells along the side of a square; the first lies at row 0 and column 0.
+        Cells along the side of a square; the first square begins at row 0 and column 0.
 
     Returns
     -------
@@ -50,28 +50,29 @@ def share_land(lattice: Lattice, side: int) -> NDArray[np.uint8]:
     array([[4, 3, 3]], dtype=uint8)
     """
     rows, cols = -(-lattice.rows // side), -(-lattice.cols // side)
-    parts = 4 if rows * cols <= MOST_FINE else 2
+    # Sixteen parts resolve quarters well; larger maps use fewer to bound memory and time.
+    parts = 4 if rows * cols <= MAX_FINE_SQUARES else 2
     drawn = _draw(lattice, read_land(), side / parts, (rows * parts, cols * parts))
     held = drawn.reshape(rows, parts, cols, parts).sum(axis=(1, 3), dtype=np.int64)
     islands = _draw(lattice, _box_islands(), side, (rows, cols))
     quarters = -(-held * QUARTERS // parts**2)
-    found = np.array(np.maximum(quarters, islands), np.uint8)
-    found.flags.writeable = False  # the same for every map of a series
-    return found
+    shares = np.array(np.maximum(quarters, islands), np.uint8)
+    shares.flags.writeable = False  # cached, and shared by all maps of a series
+    return shares
 
 
 def _draw(
     lattice: Lattice, shapes: NDArray[Any], side: float, size: tuple[int, int]
 ) -> NDArray[np.uint8]:
-    """Return which squares of so many cells along a side touch shapes: uint8[size]."""
+    """Rasterize shapes: uint8[size], 1 for squares of so many cells along a side that touch any."""
     import rasterio.features
 
-    found = find_near(lattice, shapes, 0.0, valid=True)
-    if not found:
+    nearby = find_near(lattice, shapes, 0.0, valid=True)
+    if not nearby:
         return np.zeros(size, np.uint8)
     a, _, c, _, e, f = lattice.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     drawn = rasterio.features.rasterize(
-        ((one, 1) for one in found),
+        ((one, 1) for one in nearby),
         out_shape=size,
         transform=rasterio.Affine(a * side, 0.0, c, 0.0, e * side, f),
         all_touched=True,
@@ -82,16 +83,17 @@ def _draw(
 
 @lru_cache(maxsize=4)
 def trace_shore(lattice: Lattice, steps: int) -> NDArray[np.int64]:
-    """Return the shore on a lattice, coarsened: as :func:`.coast.trace_coast`, without borders."""
-    found = find_near(lattice, read_land(), BEYOND, valid=True)
-    lines = trace_outlines(lattice, found, steps)
+    """Trace the shore on a lattice, in the format of :func:`.coast.trace_coast`."""
+    nearby = find_near(lattice, read_land(), BEYOND, valid=True)
+    lines = trace_outlines(lattice, nearby, steps)
+    # The result is cached: a caller must not change it for the next one.
     lines.flags.writeable = False
     return lines
 
 
 @cache
 def read_land() -> NDArray[Any]:
-    """Return all land as polygons in degrees: geometry[n]."""
+    """Read all land as polygons in degrees: geometry[n]."""
     import shapely
 
     with np.load(Path(__file__).with_name("land-10m.npz")) as held:
@@ -103,6 +105,6 @@ def read_land() -> NDArray[Any]:
 
 @cache
 def _box_islands() -> NDArray[Any]:
-    """Return boxes around islands that the coastline does not have: geometry[n]."""
+    """Return boxes around islands that the coastline lacks: geometry[n]."""
     countries = {country for country, _, _ in read_islands()} | {*ISLETS}
     return np.array(box_islands(countries))

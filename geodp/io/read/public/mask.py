@@ -29,7 +29,7 @@ FORM = Rule(
 
 
 def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
-    """Cut a grid down to a public mask.
+    """Restrict a grid to a public mask.
 
     The file must be public itself: a list of inhabited cells of the confidential data is not.
 
@@ -41,9 +41,9 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
         formats of :func:`geodp.io.read.public.polygons.read_polygons`; or a raster of one band on
         the grid's lattice that is neither 0 nor nodata inside, and nowhere negative.
     grid : Grid
-        One map without a mask, with or without attributes.
+        Grid of one map without a mask, with or without attributes.
     source : str
-        Where the mask comes from, in words; published with every release. By naming it you vouch
+        Description of the mask's source, published with every release. By giving it you declare
         that the mask is public and was not made from the data.
 
     Returns
@@ -53,10 +53,11 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     Raises
     ------
     UsageError
-        A mask that leaves no cell.
+        The mask leaves no cell.
     InputError
-        A file that is no mask of this grid; names file and line.
+        The file is not a mask of this grid; names file and line.
     """
+    # Two masks would need a rule for cells that only one of them holds.
     lattice = grid.require_whole_map(
         Rule("mask-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
@@ -78,16 +79,16 @@ def _blocks_of_text(path: FilePath, lattice: Lattice) -> Blocks:
 
 
 def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str], list[int]]:
-    """Return the codes of a mask that is a text, and the lines that they stand in, from 1.
+    """Read the codes of a mask that is a text, and their line numbers, from 1.
 
     Parameters
     ----------
     path : path
         A code per line, the first field of a CSV; `#` begins a comment.
     is_code : callable
-        Whether a text is a code of the grid, which tells a header.
+        Tests whether a text is a code of the grid, to recognise a header.
 
-    Raises InputError for a file that is no text, or has no code.
+    Raises InputError for a file that is not a text, or has no code.
     """
     name = os.fspath(path)
     if kind_of(path) != "text":
@@ -95,7 +96,7 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
     data = guard(name, partial(Path(path).read_bytes))
     if b"\0" in data:
         raise InputError(BINARY, file=name)
-    # Codes are ASCII; whatever stands beside them need not be read.
+    # Codes are ASCII, so that other text in the file may have any encoding.
     lines: list[int] = []
     codes: list[str] = []
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), start=1):
@@ -105,7 +106,7 @@ def read_codes(path: FilePath, is_code: Callable[[str], bool]) -> tuple[list[str
             lines.append(number)
             codes.append(code)
     if codes and not is_code(codes[0]):
-        # A header: digits in it, as in GITTER_ID_1km, make it no code.
+        # A header may contain digits, as GITTER_ID_1km does: then the next line must be a code.
         header = len(codes) > 1 and is_code(codes[1])
         if header or not any(letter.isdigit() for letter in codes[0]):
             del lines[0], codes[0]
@@ -123,7 +124,7 @@ def _is_code(lattice: Lattice, code: str) -> bool:
 
 
 def read_polygons_of_mask(path: FilePath, crs: str) -> Any:
-    """Return the polygons of a mask in a CRS; InputError for a file that has none."""
+    """Read the polygons of a mask in a CRS; InputError for a file that has none."""
     try:
         return read_outlines(path, crs)[0]
     except InputError as error:
@@ -160,6 +161,8 @@ NEGATIVE = Rule(
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
     for part in align_parts(path, lattice, counted=False):
+        # Negative numbers usually encode missing values. Counted as "not 0" they would widen the
+        # domain.
         below = (part.valid & (part.values < 0)).any(axis=1)
         if below.any():
             row = part.first // part.lines.width + int(below.argmax()) + 1

@@ -20,13 +20,13 @@ from geodp.io.read.rows.forms.geometry import Geometry, find_geometry, plain_col
 from geodp.io.read.rows.forms.json import CRS84
 
 POLYGONS = (3, 6)
-"""Kinds of polygons and multipolygons, as Shapely numbers them."""
+"""Shapely's type ids of polygons and multipolygons."""
 
 INDEX = "__index_level_"
-"""How columns begin that pandas adds to a Parquet file to number its rows."""
+"""Prefix of columns that pandas adds to a Parquet file to number its rows."""
 
 CODES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer)
-"""What tells types whose values can be codes."""
+"""Predicates of Arrow types whose values can be codes."""
 
 NO_POLYGON = Rule(
     "unit-no-polygon",
@@ -36,15 +36,16 @@ NO_POLYGON = Rule(
 
 
 def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
-    """Return the position of the column of geometries, and what it says; None where there is none.
+    """Find the column of geometries, by its position and description; None if there is none.
 
-    Raises InputError for geometries whose CRS the file does not say, or that is unknown.
+    Raises InputError for geometries whose CRS is missing or unknown.
     """
     try:
-        found = find_geometry(table)
+        geometry = find_geometry(table)
     except UsageError:
         return None
-    if found.crs is None:
+    # Guessing a CRS would move the units.
+    if geometry.crs is None:
         raise InputError(
             "The file does not say the CRS of its outlines; write it into the file (of a Shapefile "
             "it is in its .prj), or give a table of codes alone (CSV).",
@@ -52,56 +53,57 @@ def find_outlines(table: InputTable) -> tuple[int, Geometry] | None:
             code="outlines-without-crs",
         )
     try:
-        CRS.from_user_input(found.crs)
+        CRS.from_user_input(geometry.crs)
     except CRSError:
         raise InputError(
             "The CRS that the file names is unknown; write one such as EPSG:4326 into it.",
             file=table.name,
             code="outlines-crs-unknown",
         ) from None
-    return table.columns.index(found.name), found
+    return table.columns.index(geometry.name), geometry
 
 
 def find_code(table: InputTable) -> int:
-    """Return the position of the only column that tells the units of a table of outlines apart.
+    """Find the only column that identifies the units of a table of outlines, by its position.
 
-    It has texts or whole numbers, all of them different and none blank.
+    It has texts or integers, all of them different and none blank.
 
-    Raises InputError where there is none, or where there are several, with their names.
+    Raises InputError if there is none, or if there are several, with their names.
     """
     plain = plain_columns(table)
     chosen = [at for at, name in plain.items() if not name.startswith(INDEX)]
     if len(chosen) == 1:
         return chosen[0]
+    # Only the values show which column identifies the units: they must be complete and distinct.
     values: list[list[pa.Array]] = [[] for _ in chosen]
     for _, arrays in batches(table, chosen):
         for parts, array in zip(values, arrays, strict=True):
             parts.append(array)
-    found = [at for at, parts in zip(chosen, values, strict=True) if parts and _tells_apart(parts)]
-    if len(found) == 1:
-        return found[0]
-    names = ", ".join(printable(plain[at]) for at in found or chosen)
-    first = printable(plain[(found or chosen)[0]]) if chosen else "CODE"
-    ask = (
+    unique = [at for at, parts in zip(chosen, values, strict=True) if parts and _is_unique(parts)]
+    if len(unique) == 1:
+        return unique[0]
+    names = ", ".join(printable(plain[at]) for at in unique or chosen)
+    first = printable(plain[(unique or chosen)[0]]) if chosen else "CODE"
+    remedy = (
         f"name the column of the codes that records have (--units-columns {first}, "
         f"columns=[{first!r}]), and behind it those of the areas that hold them, if there are any."
     )
-    if found:
+    if unique:
         raise InputError(
-            f"Several columns tell the units apart: {names}; {ask}",
+            f"Several columns tell the units apart: {names}; {remedy}",
             file=table.name,
             code="units-codes-ambiguous",
         )
     raise InputError(
-        f"No column alone tells the units apart; there are {names}: {ask}",
+        f"No column alone tells the units apart; there are {names}: {remedy}",
         file=table.name,
         code="units-codes-missing",
     )
 
 
-def _tells_apart(parts: list[pa.Array]) -> bool:
-    """Whether values are texts or whole numbers that all differ, and none is blank."""
-    if not all(any(ask(part.type) for ask in CODES) for part in parts):
+def _is_unique(parts: list[pa.Array]) -> bool:
+    """Test whether values are texts or integers that all differ, and none is blank."""
+    if not all(any(is_type(part.type) for is_type in CODES) for part in parts):
         return False
     values = pa.chunked_array([part.cast(pa.string()) for part in parts])
     texts = pc.utf8_trim_whitespace(values)
@@ -111,17 +113,18 @@ def _tells_apart(parts: list[pa.Array]) -> bool:
 
 
 def read_polygons_of(column: pa.Array, crs: str) -> NDArray[Any]:
-    """Return the polygons of a column in a CRS, object[n]; CodeError at the first that is none.
+    """Read the polygons of a column in a CRS, object[n]; CodeError at the first that is invalid.
 
-    Rings that cross themselves are made valid, as nothing can be summed or simplified otherwise.
+    Rings that cross themselves are made valid, as they cannot be summed or simplified otherwise.
     """
     import shapely
 
     shapes = read_shapes(column)
     wrong = ~np.isin(shapely.get_type_id(shapes), POLYGONS)
+    # Replaced by empty polygons, so that the checks below work on all rows at once.
     shapes = np.where(wrong, shapely.Polygon(), shapes)
-    if CRS.from_user_input(crs).is_geographic and (found := jump(shapes)).any():
-        raise CodeError(int(found.argmax()), JUMPS)
+    if CRS.from_user_input(crs).is_geographic and (jumping := jump(shapes)).any():
+        raise CodeError(int(jumping.argmax()), JUMPS)
     bad = ~shapely.is_valid(shapes)
     if bad.any():
         shapes[bad] = shapely.make_valid(shapes[bad], method="structure", keep_collapsed=False)
@@ -132,6 +135,6 @@ def read_polygons_of(column: pa.Array, crs: str) -> NDArray[Any]:
 
 
 def outlines_of(shapes: list[NDArray[Any]], crs: str) -> Outlines:
-    """Return outlines of polygons that were read, in the CRS that their file names."""
-    known = name_plane(crs)
-    return Outlines.of(np.concatenate(shapes), "EPSG:4326" if known == CRS84 else known)
+    """Build outlines from polygons, in the CRS that their file names."""
+    crs_name = name_plane(crs)
+    return Outlines.of(np.concatenate(shapes), "EPSG:4326" if crs_name == CRS84 else crs_name)

@@ -1,4 +1,4 @@
-"""A public list of places by name: polygons, codes of areas, or points with a distance."""
+"""Public lists of places by name: polygons, codes of areas, or points with a distance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from geodp.io.read.rows.names import fold
 
 NAME, CODE = "name", "code"
 RANGES = {"longitude": (-179.0, 179.0), "latitude": (-85.0, 85.0), "km": (0.01, 100.0)}
-"""Columns of a point and of how far around it is summed, and what they may be."""
+"""Columns of a point and of the radius around it, with their allowed ranges."""
 
 CORNERS = 72
-"""Of a polygon that stands for a circle."""
+"""Number of corners of a polygon that approximates a circle."""
 
 
 def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
         a header: ``name`` and ``code``, of an area of the grid's codes or of a region, one row or
         more a place; or ``name``, ``longitude``, ``latitude`` and ``km``, a circle each.
     grid : Grid
-        Of one map.
+        Grid of one map.
     name : str, optional
-        Field or column of the names. Default: of polygons name, id or code; of tables name.
+        Field or column of the names. Default: name, id or code for polygons; name for tables.
 
     Returns
     -------
@@ -49,13 +49,14 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
     Raises
     ------
     UsageError
-        A call that cannot be carried out.
+        The call cannot be carried out.
     InputError
-        A file that cannot be read, or a table without these columns.
+        The file cannot be read, or a table does not have these columns.
     """
     if Path(path).suffix.lower() in ENDINGS:
         return read_polygons(path, grid, name=name)
     table = open_public(path, "places")
+    # A column of codes decides, as such a table may have coordinates for other uses.
     there = {fold(column) for column in table.columns}
     if CODE in there:
         return _read_codes(table, name or NAME)
@@ -71,8 +72,8 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
 
 
 def _read_codes(table: InputTable, name: str) -> dict[str, Any]:
-    """Return codes by place, in the order of the table."""
-    found: dict[str, Any] = {}
+    """Read codes by place, in the order of the table."""
+    codes: dict[str, Any] = {}
     chosen = [find_column(table, one, [NAME, CODE]) for one in (name, CODE)]
     for rows, columns in batches(table, chosen):
         texts = []
@@ -80,18 +81,18 @@ def _read_codes(table: InputTable, name: str) -> dict[str, Any]:
             with rows.named(column):
                 texts.append(texts_without_blanks(array, _BLANK).tolist())
         for place, code in zip(*texts, strict=True):
-            found.setdefault(place, []).append(code)
-    return found
+            codes.setdefault(place, []).append(code)
+    return codes
 
 
 def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
-    """Return circles on the Earth around points, as polygons in the grid's CRS."""
+    """Read circles on the Earth around points, as polygons in the grid's CRS."""
     import shapely
 
     crs = grid.require_map(NO_EARTH).crs
     if crs is None:
         raise UsageError(NO_EARTH)
-    found: dict[str, Any] = {}
+    circles: dict[str, Any] = {}
     chosen = [find_column(table, one, [NAME, *RANGES]) for one in (name, *RANGES)]
     for rows, (names, *columns) in batches(table, chosen):
         with rows.named(name):
@@ -101,15 +102,17 @@ def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
             with rows.named(column):
                 numbers.append(_read_numbers(array, column).tolist())
         for position, (place, *circle) in enumerate(zip(texts, *numbers, strict=True)):
-            if place in found:
+            # Two circles of one place could overlap and count cells twice.
+            if place in circles:
                 raise rows.error(position, _REPEATED)
-            found[place] = shapely.Polygon(_trace_circle(*circle))
-    shapes = move_polygons(np.array([*found.values()], object), CRS84, crs)
-    return dict(zip(found, shapes, strict=True))
+            circles[place] = shapely.Polygon(_trace_circle(*circle))
+    # All circles are transformed at once: finding PROJ's transformation takes longer than using it.
+    shapes = move_polygons(np.array([*circles.values()], object), CRS84, crs)
+    return dict(zip(circles, shapes, strict=True))
 
 
 def _read_numbers(column: pa.Array, name: str) -> NDArray[np.float64]:
-    """Return a column of a circle as numbers; CodeError at the first that cannot be."""
+    """Read a column of a circle as numbers; CodeError at the first that is out of range."""
     low, high = RANGES[name]
     numbers = fields.coordinates(column)
     bad = ~((numbers >= low) & (numbers <= high))
@@ -126,10 +129,10 @@ def _trace_circle(lon: float, lat: float, km: float) -> NDArray[np.float64]:
     """Return corners of a circle on the Earth in degrees: float64[n, 2]."""
     from pyproj import Geod
 
-    turn = np.linspace(0, 360, CORNERS, endpoint=False)
-    far = np.full(CORNERS, 1000 * km)
+    azimuth = np.linspace(0, 360, CORNERS, endpoint=False)
+    distance = np.full(CORNERS, 1000 * km)
     east, north, _ = Geod(ellps="WGS84").fwd(
-        np.full(CORNERS, lon), np.full(CORNERS, lat), turn, far
+        np.full(CORNERS, lon), np.full(CORNERS, lat), azimuth, distance
     )
     return np.stack([east, north], axis=1)
 

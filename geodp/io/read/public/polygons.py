@@ -1,4 +1,4 @@
-"""Named polygons from files, as areas to sum counts over."""
+"""Named polygons from files, as areas over which counts are summed."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from geodp.io.read.rows.input_files import FilePath, guard, kind_of
 NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
 
 DEGREE_STEP, STEP = 0.05, 5000.0
-"""Degrees, or metres, between two corners of a polygon that is moved to another CRS, at most."""
+"""Largest distance in degrees, or metres, between corners of a polygon that is reprojected."""
 
 NAMES = ("name", "id", "code")
-"""Fields that name polygons, in capitals or not, the first that is there."""
+"""Fields that name polygons, in any case; the first that exists is used."""
 
 JSON = (".geojson", ".json")
 
 ENDINGS = (*JSON, ".gpkg", ".shp", ".fgb", ".parquet", ".geoparquet", ".zip")
-"""How the names of files of polygons end; of an archive those of a Shapefile, or one of these."""
+"""Endings of files of polygons; an archive holds a Shapefile, or one of these files."""
 
 HALF = 180.0
 """Degrees around half of the Earth."""
@@ -57,11 +57,12 @@ NO_POLYGONS = Rule(
 )
 
 DEGREES = "EPSG:4326"
-"""CRS84 with latitude first: PROJ looks for a way from CRS84 to Japan's datum for a second."""
+"""CRS84 with latitude first: from CRS84 itself, PROJ takes a second to find a way to Japan's datum.
+"""
 
 
 def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
-    """Polygons by name, in the grid's CRS.
+    """Read polygons by name, in the grid's CRS.
 
     Parameters
     ----------
@@ -71,10 +72,10 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         they are moved to that of the grid. GDAL's other formats can name files and addresses,
         which are not followed.
     grid : Grid
-        One map with a place on the Earth, or units with outlines.
+        Grid of one map with a place on the Earth, or of units with outlines.
     name : str, optional
-        Field of the names. Default: name, id or code in this order, in capitals or not; numbers
-        from 1 where there are no fields.
+        Field of the names. Default: name, id or code in this order, in any case; numbers
+        from 1 if there are no fields.
 
     Returns
     -------
@@ -83,10 +84,10 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
     Raises
     ------
     UsageError
-        A grid without a CRS, a CRS from which PROJ knows no way to the grid's, a field that is not
-        there, or fields of which none is known to name the polygons.
+        The grid has no CRS; PROJ has no transformation from the file's CRS to the grid's; the field
+        does not exist, or no field is known to name the polygons.
     InputError
-        A file that is unreadable or holds anything but polygons with names that differ.
+        The file is unreadable or holds anything but polygons with different names.
     """
     file = os.fspath(path)
     outlines = grid.outlines
@@ -95,7 +96,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
         raise UsageError(NO_EARTH)
     shapes, fields = read_outlines(path, crs)
     plain = {field.casefold(): field for field in reversed(fields)}
-    chosen = name or next((plain[known] for known in NAMES if known in plain), None)
+    chosen = name or next((plain[candidate] for candidate in NAMES if candidate in plain), None)
     if chosen is None and fields:
         raise UsageError(
             "Say which field names the polygons (--polygon-name, name=): "
@@ -111,6 +112,7 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
             f"The polygons have no field of this name; they have {', '.join(fields)}.",
             code="polygon-field-unknown",
         )
+    # Results are reported by name, so that two polygons of one name would be mixed up.
     if len(set(names)) < len(names):
         raise InputError(
             f"The names in the field {chosen} do not differ.", file=file, code="polygon-names-alike"
@@ -119,30 +121,30 @@ def read_polygons(path: FilePath, grid: Grid, *, name: str | None = None) -> dic
 
 
 def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
-    """Return the polygons of a file in a CRS, shapely objects[n], and its fields by name.
+    """Read the polygons of a file in a CRS, shapely objects[n], and its fields by name.
 
     Raises as :func:`read_polygons` does.
     """
     import shapely
 
-    kind_of(path)  # refuses what is not there
+    kind_of(path)  # raises if the file does not exist
     if Path(path).suffix.lower() in JSON:
-        shapes, fields, said = _geojson(path)
+        shapes, fields, crs_of_file = _geojson(path)
     else:
-        shapes, fields, said = _of_table(path)
+        shapes, fields, crs_of_file = _of_table(path)
     if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
         raise InputError(
             "The file must hold polygons and nothing else.",
             file=os.fspath(path),
             code="not-only-polygons",
         )
-    if said is None:
+    if crs_of_file is None:
         raise InputError(
             f"The file does not say the CRS of its polygons; write it into the file ({crs}).",
             file=os.fspath(path),
             code="polygons-without-crs",
         )
-    return move_polygons(shapes, said, crs), fields
+    return move_polygons(shapes, crs_of_file, crs), fields
 
 
 def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
@@ -150,6 +152,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
 
     file = os.fspath(path)
     require_regular(path)
+    # Read as a whole, since a GeoJSON document has no index of its features.
     data = guard(file, partial(Path(path).read_bytes))
     try:
         document = parse_json(data)
@@ -161,6 +164,7 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         check_pages(file, document, len(features))
         shapes = shapely.from_geojson([json.dumps(feature["geometry"]) for feature in features])
         properties = [feature.get("properties") or {} for feature in features]
+        # A field that some features lack cannot name all of them.
         names = [key for key in properties[0] if all(key in each for each in properties)]
         return shapes, {key: [each[key] for each in properties] for key in names}, crs_of(document)
     except InputError:
@@ -169,11 +173,11 @@ def _geojson(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
         pass
     except shapely.errors.GEOSException:
         pass
-    raise InputError("The file is no GeoJSON with polygons.", file=file, code="geojson-broken")
+    raise InputError("The file is not GeoJSON with polygons.", file=file, code="geojson-broken")
 
 
 def _of_table(path: FilePath) -> tuple[Any, dict[str, list[Any]], str | None]:
-    """Return geometries, fields and CRS of a file that is read as a table of features."""
+    """Read geometries, fields and CRS of a file that is a table of features."""
     try:
         (table,) = open_tables(path)
     except InputError as error:
@@ -204,44 +208,47 @@ def jump(shapes: Any) -> NDArray[np.bool_]:
     rings, part = shapely.get_rings(parts, return_index=True)
     points, ring = shapely.get_coordinates(rings, return_index=True)
     ahead = (ring[1:] == ring[:-1]) & (np.abs(np.diff(points[:, 0])) > HALF)
-    beside = np.abs(np.abs(points[:, 0]) - HALF) < 1e-6  # a box around the Earth ends there
-    found = np.zeros(len(shapes), np.bool_)
-    found[shape[part[ring[1:][ahead & ~(beside[1:] & beside[:-1])]]]] = True
-    return found
+    # An edge between both ends of the map is not a jump: a box around the entire Earth has it.
+    at_edge = np.abs(np.abs(points[:, 0]) - HALF) < 1e-6
+    jumps = np.zeros(len(shapes), np.bool_)
+    jumps[shape[part[ring[1:][ahead & ~(at_edge[1:] & at_edge[:-1])]]]] = True
+    return jumps
 
 
-def move_polygons(shapes: Any, given: str, wanted: str) -> Any:
-    """Return polygons in the grid's CRS, by PROJ's best way that is installed."""
+def move_polygons(shapes: Any, source: str, target: str) -> Any:
+    """Transform polygons to the grid's CRS, by PROJ's best transformation that is installed."""
     import shapely
     from pyproj import CRS, Transformer
     from pyproj.exceptions import CRSError, ProjError
 
     try:
-        known = CRS.from_user_input(given)
+        parsed = CRS.from_user_input(source)
     except CRSError:
-        known = None
-    if known is None:
+        parsed = None
+    if parsed is None:
         raise UsageError(
             "The CRS that the polygons name is unknown; write one such as EPSG:3035.",
             code="polygons-crs-unknown",
         )
-    if known.equals(CRS.from_user_input(wanted), ignore_axis_order=True):
+    if parsed.equals(CRS.from_user_input(target), ignore_axis_order=True):
         return shapes
-    degrees = known.equals(CRS.from_user_input(CRS84), ignore_axis_order=True)
+    degrees = parsed.equals(CRS.from_user_input(CRS84), ignore_axis_order=True)
     try:
         move = Transformer.from_crs(
-            DEGREES if degrees else known, wanted, always_xy=True, allow_ballpark=degrees
+            DEGREES if degrees else parsed, target, always_xy=True, allow_ballpark=degrees
         )
     except ProjError:
         move = None
     if move is None:
         raise UsageError(
-            f"PROJ knows no way from the polygons' CRS ({known.name}) to {wanted}; bring them to "
+            f"PROJ knows no way from the polygons' CRS ({parsed.name}) to {target}; bring them to "
             "degrees of WGS 84, or to that CRS.",
             code="polygons-crs-apart",
         )
-    # Edges stay where they are when the grid's CRS bends them.
-    step = DEGREE_STEP if known.is_geographic else STEP / known.axis_info[0].unit_conversion_factor
+    # A straight edge is curved in another CRS: corners in between keep it where it was.
+    step = (
+        DEGREE_STEP if parsed.is_geographic else STEP / parsed.axis_info[0].unit_conversion_factor
+    )
     moved = shapely.transform(
         shapely.segmentize(shapes, step),
         lambda points: np.stack(move.transform(*points.T), axis=1),

@@ -1,4 +1,4 @@
-"""The one table of a public file, of units, regions or totals."""
+"""Opening of the one table in a public file of units, regions or totals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.public_file import opening_of
 
 FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
-"""Options that errors about a file ask for."""
+"""Options that errors about a file may suggest."""
 
 OF_PUBLIC = (
     " --{flag} is said of the inputs: of a public file, say --public-file {name}.{flag}=VALUE (in "
@@ -33,16 +33,16 @@ def open_public(
     ----------
     path : path
     what : str
-        What it has a row for, for messages: "units".
+        Subject of its rows, for messages: "units".
     delimiter, encoding, header_row, member
-        As :func:`geodp.io.read.rows.columns.open_tables` takes them.
+        Passed to :func:`geodp.io.read.rows.columns.open_tables`.
 
     Raises
     ------
     UsageError
         The file holds several tables.
     InputError
-        A file that cannot be read, or an archive whose tables differ.
+        The file cannot be read, or the tables of the archive differ.
     """
     opening: dict[str, Any] = {
         "delimiter": delimiter,
@@ -55,6 +55,8 @@ def open_public(
     try:
         tables = list(open_tables(path, **opening))
     except InputError as error:
+        # The error suggests an option that applies to the inputs; that of a public file is spelt
+        # otherwise.
         flag = next((one for one in FLAGS if f"--{one}" in error.rule), None)
         if flag is None:
             raise

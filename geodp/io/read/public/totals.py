@@ -28,19 +28,19 @@ def read_totals(
     header_row: int | None = None,
     member: str | None = None,
 ) -> PublicTotals:
-    """Read totals of areas that are public already: one row an area, the last column its total.
+    """Read totals of areas that are public already: one row for each area, its total last.
 
-    Before it stands the area's code: of any published level of the grid's code system, or on a grid
-    of regions the codes of a region, the coarsest level first, in columns called as the levels.
+    The columns before it hold the area's code on any published level of the grid's code system, or
+    on a grid of regions the codes of a region, the coarsest level first, named after the levels.
 
     Parameters
     ----------
     path : path
-        With a header: text (plain, gzip, zip), Parquet, or any other form of tables.
+        File with a header: text (plain, gzip, zip), Parquet, or any other format of tables.
     grid : Grid
-        Of one map.
+        Grid of one map.
     source : str
-        Where the totals were published, in words; every release quotes it.
+        Where the totals were published; every release quotes it.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
     member : str, optional
@@ -49,13 +49,14 @@ def read_totals(
     Raises
     ------
     UsageError
-        A call that cannot be carried out.
+        The call cannot be carried out.
     InputError
-        A table that must not be used as it is; names file and row.
+        The table must not be used as it is; names file and row.
     """
     table = open_public(path, "totals", header_row=header_row, member=member)
     plain = plain_columns(table)
     *names, last = [*plain.values()] or [""]
+    # Names and order of the columns are fixed, as a total under a wrong level would go unnoticed.
     if last != TOTAL or not names or names != [*grid.areas.name_codes(len(names))]:
         wanted = ", ".join(grid.areas.name_codes())
         raise InputError(
@@ -79,10 +80,11 @@ def read_totals(
         with rows.named(TOTAL):
             counts.append(fields.counts(total))
         codes += zip(*texts, strict=True)
+        # Kept to name the row of an error that shows only when all rows are known.
         read.append(rows)
     total = np.concatenate(counts) if counts else np.empty(0, np.int64)
     try:
         return PublicTotals.of_areas(grid, codes, tuple(names), total, source)
     except CodeError as error:
-        own = next(rows for rows in reversed(read) if error.position >= rows.first)
-        raise own.error(error.position - own.first, error.rule) from None
+        batch = next(rows for rows in reversed(read) if error.position >= rows.first)
+        raise batch.error(error.position - batch.first, error.rule) from None

@@ -1,7 +1,7 @@
-"""Names of places to find one's way on a map: Natural Earth, as it is bundled.
+"""Names of places for orientation on a map: Natural Earth, as bundled.
 
-``towns.csv.xz`` beside this file has them, the most important ones first; ``background.md`` says
-from where.
+``towns.csv.xz`` beside this file lists them, the most important ones first; ``background.md`` names
+the source.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Town:
     Attributes
     ----------
     x, y : float
-        In the CRS of the map.
+        Coordinates in the CRS of the map.
     name : str
-        In Latin letters.
+        Name in Latin letters.
     japanese : str
-        Empty where the source has none.
+        Name in Japanese; empty if the source has none.
     """
 
     x: float
@@ -40,7 +40,7 @@ class Town:
 
 
 def find_towns(lattice: Lattice) -> list[Town]:
-    """Return the places on a lattice with a CRS and a transform, the most important ones first.
+    """Find the places on a lattice with a CRS and a transform, the most important ones first.
 
     Examples
     --------
@@ -55,6 +55,7 @@ def find_towns(lattice: Lattice) -> list[Town]:
         move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
         x, y = move.transform(x, y)
     elif lattice.turn is not None:
+        # A lattice across 180 degrees has longitudes beyond it, and the table of towns has none.
         x = lattice.turned(x)
     west, south, east, north = lattice.bounds
     inside = (x > west) & (x < east) & (y > south) & (y < north)
@@ -66,7 +67,7 @@ def find_towns(lattice: Lattice) -> list[Town]:
 
 @cache
 def _read_towns() -> tuple[NDArray[np.float64], NDArray[np.float64], list[str], list[str]]:
-    """Return longitudes and latitudes in degrees, names, and names in Japanese."""
+    """Read longitudes and latitudes in degrees, names, and names in Japanese."""
     packed = Path(__file__).with_name("towns.csv.xz").read_bytes()
     rows = list(csv.DictReader(io.StringIO(lzma.decompress(packed).decode())))
     lon, lat = (np.array([float(row[axis]) for row in rows]) for axis in ("longitude", "latitude"))

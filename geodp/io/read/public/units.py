@@ -35,27 +35,28 @@ def read_units(
     header_row: int | None = None,
     member: str | None = None,
 ) -> Grid:
-    """Read the units of a public table, one row a finest unit.
+    """Read the units of a public table, one row for each finest unit.
 
     A table with polygons (GeoPackage, Shapefile, FlatGeobuf, GeoJSON, GeoParquet) gives the units
     their outlines, in its CRS. Columns go from the finest level to the coarsest: block, tract,
-    county. All units belong to the domain, also those that no record names.
+    county. All units belong to the domain, including those without records.
 
     Parameters
     ----------
     path : path
-        With a header: text (plain, gzip, zip), Parquet, or any other form of tables and vectors.
+        File with a header: text (plain, gzip, zip), Parquet, or any other format of tables and
+        vectors.
     source : str
-        Where the table comes from, in words; published with every release. By naming it you
-        vouch that the table is public and was not made from the data.
+        Description of the table's source, published with every release. By giving it you
+        declare that the table is public and was not made from the data.
     columns : sequence of str, optional
-        Columns in this order. Default: all of them, as they stand; of a file of outlines the only
-        one that tells its units apart.
+        Columns in this order. Default: all of them, in the order of the table; for a file of
+        outlines the only one that identifies its units.
     other : str, optional
         Name of a unit that is added on every level, for codes that the table does not have, such
         as places abroad: ``geodp.read_table(..., other=...)`` counts them there.
     delimiter, encoding : str, optional
-        Default: as found in the header; UTF-8 or CP932.
+        Default: detected in the header; UTF-8 or CP932.
     header_row : int, optional
         Line of a text, or row of a sheet, with the names. Default: the first that is not blank.
     member : str, optional
@@ -64,17 +65,17 @@ def read_units(
     Returns
     -------
     Grid
-        The names of the columns are those of its levels; tables are read on it by the finest
+        Grid whose levels are named after the columns; tables are read on it by the finest
         units' codes (``geodp.read_table(..., code=...)``).
 
     Raises
     ------
     UsageError
-        A call that cannot be carried out.
+        The call cannot be carried out.
     InputError
-        A table that is no tree, names file and row: a unit that is there twice, that lies in two
-        units of the next level, or whose code, parent or outline is missing. Outlines whose CRS
-        nothing says, and several columns that may have the codes.
+        The table is not a tree, with file and row: a unit is repeated, lies in two
+        units of the next level, or has no code, parent or outline. Outlines have no CRS, or several
+        columns may have the codes.
     """
     table = open_public(
         path,
@@ -85,6 +86,7 @@ def read_units(
         member=member,
     )
     drawn = find_outlines(table)
+    # A unit without an outline could not be drawn, and its area is unknown.
     if drawn is not None and other is not None:
         raise UsageError(OTHER_NOWHERE)
     chosen, names = _choose_columns(table, columns, outlined=drawn is not None)
@@ -93,9 +95,9 @@ def read_units(
     read: list[Rows] = []
     for rows, arrays in batches(table, [*chosen, *([] if drawn is None else [drawn[0]])]):
         read.append(rows)
-        for name, found, array in zip(names, texts, arrays, strict=False):
+        for name, values, array in zip(names, texts, arrays, strict=False):
             with rows.named(name):
-                found.append(texts_without_blanks(array, _BLANK))
+                values.append(texts_without_blanks(array, _BLANK))
         if drawn is not None:
             with rows.named():
                 shapes.append(read_polygons_of(arrays[-1], str(drawn[1].crs)))
@@ -103,7 +105,7 @@ def read_units(
         raise InputError(
             "The table of units has no rows.", file=table.name, code="units-without-rows"
         )
-    levels = {name: np.concatenate(found) for name, found in zip(names, texts, strict=True)}
+    levels = {name: np.concatenate(values) for name, values in zip(names, texts, strict=True)}
     if other is not None:
         levels, source = add_other(levels, source, other)
     outlines = None if drawn is None else outlines_of(shapes, str(drawn[1].crs))
@@ -111,16 +113,17 @@ def read_units(
         return grid_of_units(levels, source, outlines)
     except CodeError as error:
         rows = next(rows for rows in reversed(read) if rows.first <= error.position)
-        more = "" if columns else _ask_levels(levels)
+        more = "" if columns else _suggest_levels(levels)
         raise rows.error(error.position - rows.first, error.rule + more) from None
 
 
 def _choose_columns(
     table: InputTable, columns: Sequence[str], *, outlined: bool
 ) -> tuple[list[int], list[str]]:
-    """Return positions and names of the levels' columns; InputError where two are one."""
+    """Return positions and names of the levels' columns; InputError if two are the same."""
     plain = plain_columns(table)
     if outlined and not columns:
+        # Files of outlines have many columns that are no levels, so only the unique one is taken.
         at = find_code(table)
         return [at], [plain[at]]
     names = [str(name).strip() for name in columns] or [*plain.values()]
@@ -135,9 +138,10 @@ def _choose_columns(
     return chosen, names
 
 
-def _ask_levels(levels: Mapping[str, NDArray[Any]]) -> str:
-    """Return which column may be the finest level, where all columns were taken for levels."""
+def _suggest_levels(levels: Mapping[str, NDArray[Any]]) -> str:
+    """Suggest the columns that may be the finest level, if all were taken for levels."""
     size = next(iter(levels.values())).size
+    # The finest level has a different code in every row.
     finest = [printable(name) for name, codes in levels.items() if np.unique(codes).size == size]
     if not finest:
         return ""

@@ -1,1 +1,1 @@
-"""Sheets of words, lines and maps, and how they become files; nothing of it knows a release."""
+"""Sheets of text, lines and maps, and their formats of files; independent of releases."""

@@ -1,4 +1,4 @@
-"""Fonts of a sheet: the one that geodp brings along, and an installed one for the rest."""
+"""Fonts of a sheet: the bundled one, and an installed one for letters that it lacks."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ FIRST = (
     *("Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans JP", "IPAexGothic", "IPAGothic"),
     *("Yu Gothic", "Meiryo", "MS Gothic", "Hiragino Sans", "TakaoGothic", "VL Gothic"),
 )
-"""Families that are taken before others: one letter may have other forms in Japan and in China."""
+"""Preferred families: one character may have different forms in Japan and in China."""
 
 LAST = "LastResort"
-"""Beginning of the names, but for dots and spaces, of fonts that have a box for every letter."""
+"""Prefix of the names, without dots and spaces, of fonts that have a box for every letter."""
 
 NORMAL = ("Regular", "Book", "Normal", "Roman", "W3", "W4", "Medium", "DemiLight", "Light")
 BOLD = ("Bold", "W6", "W7", "DemiBold", "SemiBold", "Medium", "Heavy", "Black")
-"""Styles of a family's two weights, the best first; one that has none of them gives its first."""
+"""Styles of a family's two weights, the best first; without any of them, its first style counts."""
 
 ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 
-NOBODYS = "\U0010ffff"
-"""No character: what a font draws for it, it draws for all letters that it lacks."""
+NONCHARACTER = "\U0010ffff"
+"""Code point that is no character: a font draws it as it draws all letters that it lacks."""
 
 TRIED = 16
-"""Pixels at which a letter is tried."""
+"""Size in pixels at which a letter is tested."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class Face:
     ----------
     path : str
     number : int
-        In a file of several.
+        Index in a file of several faces.
     weight : int or None
-        What a font of all weights is set to, from 100 to 900.
+        Setting of a variable font, from 100 to 900.
     shaped : bool
-        Whether its letters have other forms and other places beside each other.
+        Whether its letters change form and place by their neighbours.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Face:
 
 @dataclass(frozen=True)
 class FontFamily:
-    """Two weights of one name, which may be the same."""
+    """Two weights of one name, which may be the same face."""
 
     name: str
     normal: Face
@@ -71,7 +71,7 @@ class FontFamily:
 
 
 _FOLDER = Path(__file__).parent / "dejavu"
-OWN = FontFamily(
+BUNDLED = FontFamily(
     "DejaVu Sans",
     Face(str(_FOLDER / "DejaVuSans.ttf")),
     Face(str(_FOLDER / "DejaVuSans-Bold.ttf")),
@@ -81,12 +81,12 @@ OWN = FontFamily(
 
 @lru_cache(256)
 def families(text: str) -> tuple[FontFamily, ...] | None:
-    """Return what `find_families` finds, and say what to do where it finds none.
+    """Find font families by `find_families`, and warn if there are none.
 
-    A process warns, by a LettersWarning, once for every text.
+    The warning is a LettersWarning, once in a process for every text.
     """
-    found = find_families(text)
-    if found is None:
+    fonts = find_families(text)
+    if fonts is None:
         lacking = f"No installed font has all letters of {text}"
         wanted = "one that has them, such as Noto Sans CJK"
         if needs_shaping(text) and not can_shape():
@@ -97,31 +97,33 @@ def families(text: str) -> tuple[FontFamily, ...] | None:
             LettersWarning,
             stacklevel=2,
         )
-    return found
+    return fonts
 
 
 @lru_cache(256)
 def find_families(text: str) -> tuple[FontFamily, ...] | None:
-    """Return font families that together have every letter of a text, the first tried first.
+    """Find font families that together have every letter of a text, in order of preference.
 
-    None where no installed font has the letters that geodp's own lacks. Letters in other forms
-    beside each other are all drawn by one font.
+    None if no installed font has the letters that the bundled one lacks. Letters that change form
+    by their neighbours are all drawn by one font.
     """
     if text.isascii():
-        return (OWN,)
+        return (BUNDLED,)
     shaped = needs_shaping(text)
-    missing = [letter for letter in dict.fromkeys(text) if shaped or not has_letter(OWN, letter)]
+    missing = [
+        letter for letter in dict.fromkeys(text) if shaped or not has_letter(BUNDLED, letter)
+    ]
     if not missing:
-        return (OWN,)
+        return (BUNDLED,)
     if not shaped or can_shape():
         for family in find_installed(font_files(), shaped):
             if all(has_letter(family, letter) for letter in missing):
-                return (family,) if shaped else (OWN, family)
+                return (family,) if shaped else (BUNDLED, family)
     return None
 
 
 def needs_shaping(text: str) -> bool:
-    """Whether letters change by their neighbours, or run from right to left.
+    """Test whether letters change by their neighbours, or run from right to left.
 
     Examples
     --------
@@ -135,7 +137,7 @@ def needs_shaping(text: str) -> bool:
 
 
 def can_shape() -> bool:
-    """Whether Pillow finds the libraries for that."""
+    """Test whether Pillow has the libraries for shaping."""
     from PIL import features
 
     return bool(features.check("raqm") and features.check("fribidi"))
@@ -143,12 +145,14 @@ def can_shape() -> bool:
 
 @lru_cache(64)
 def open_face(face: Face, size: float) -> FreeTypeFont:
-    """Return what draws a face at a size in pixels; OSError where it cannot be read."""
+    """Open a face at a size in pixels; OSError if it cannot be read."""
     from PIL.ImageFont import Layout, truetype
 
-    # Without shaping a text looks the same whatever libraries are there.
+    # Pillow would shape with whatever libraries are installed; the basic layout gives the same
+    # pixels on every machine.
     layout = Layout.RAQM if face.shaped else Layout.BASIC
     font = truetype(face.path, size, index=face.number, layout_engine=layout)
+    # A variable font is opened at the weight that is drawn, not at its default.
     if face.weight is not None:
         axes = font.get_variation_axes()
         set_to = [face.weight if _is_weight(axis) else axis["default"] or 0 for axis in axes]
@@ -157,29 +161,31 @@ def open_face(face: Face, size: float) -> FreeTypeFont:
 
 
 def font_files() -> tuple[str, ...]:
-    """Return the files of all installed fonts, in a fixed order."""
-    found = [
+    """List the files of all installed fonts, in a fixed order."""
+    paths = [
         str(Path(folder) / name)
         for start in _folders()
         for folder, _, names in os.walk(start)
         for name in names
         if name.lower().endswith(ENDINGS)
     ]
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(paths)))
 
 
 def _folders() -> Iterator[Path]:
-    """Where systems keep their fonts."""
-    home, given = Path("~").expanduser(), os.environ
+    """Yield the folders in which systems keep their fonts."""
+    home, environment = Path("~").expanduser(), os.environ
     if sys.platform == "win32":
-        yield Path(given.get("WINDIR", "C:/Windows"), "Fonts")
-        yield Path(given.get("LOCALAPPDATA", home / "AppData/Local"), "Microsoft/Windows/Fonts")
+        yield Path(environment.get("WINDIR", "C:/Windows"), "Fonts")
+        yield Path(
+            environment.get("LOCALAPPDATA", home / "AppData/Local"), "Microsoft/Windows/Fonts"
+        )
     elif sys.platform == "darwin":
         yield from (home / "Library/Fonts", Path("/Library/Fonts"), Path("/System/Library/Fonts"))
     else:
         yield home / ".fonts"
-        shared = given.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-        for data in (given.get("XDG_DATA_HOME") or home / ".local/share", *shared.split(":")):
+        shared = environment.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+        for data in (environment.get("XDG_DATA_HOME") or home / ".local/share", *shared.split(":")):
             yield Path(data, "fonts")
 
 
@@ -190,24 +196,26 @@ def find_installed(files: tuple[str, ...], shaped: bool) -> tuple[FontFamily, ..
     for path in files:
         for name, style, face in _faces(path, shaped):
             styles.setdefault(name, {}).setdefault(style, face)
-    found = [
+    installed = [
         FontFamily(name, _choose(faces, NORMAL, 400), _choose(faces, BOLD, 700))
         for name, faces in sorted(styles.items())
         if not name.replace(" ", "").lstrip(".").startswith(LAST)
     ]
-    found.sort(key=lambda f: FIRST.index(f.name) if f.name in FIRST else len(FIRST))
-    return tuple(found)
+    # Sorted by name before, so that the choice does not depend on the order of folders.
+    installed.sort(key=lambda f: FIRST.index(f.name) if f.name in FIRST else len(FIRST))
+    return tuple(installed)
 
 
 def _faces(path: str, shaped: bool) -> Iterator[tuple[str, str, Face]]:
-    """Family, style and face of all fonts in a file that can be read and drawn at any size."""
+    """Yield family, style and face of all scalable fonts in a file."""
+    # A collection does not say how many faces it has: opening them until one fails finds out.
     for number in count():
         face = Face(path, number, shaped=shaped)
         try:
             font = open_face(face, TRIED)
             name, style = font.getname()
         except (OSError, ValueError):
-            return  # there are no more, or it is one of bitmaps
+            return  # there are no more faces, or the font consists of bitmaps
         try:
             varies = any(map(_is_weight, font.get_variation_axes()))
         except (OSError, NotImplementedError):
@@ -236,20 +244,21 @@ def _any(faces: dict[str, Face]) -> Face:
 
 @lru_cache(4096)
 def has_letter(family: FontFamily, letter: str) -> bool:
-    """Whether a family draws something for a letter, in both weights."""
+    """Test whether a family draws a letter, in both weights."""
     return all(_draws(face, letter) for face in (family.normal, family.bold))
 
 
 def _draws(face: Face, letter: str) -> bool:
-    """Whether a face has a letter: what it draws for those that it lacks is something else."""
+    """Test whether a face has a letter, by comparing it with a missing one."""
     try:
         font = open_face(face, TRIED)
-        drawn, lacking = (_look(font, text) for text in (letter, NOBODYS))
+        drawn, lacking = (_render(font, text) for text in (letter, NONCHARACTER))
     except (OSError, ValueError):
         return False
+    # A font may map a letter to an empty glyph: only blanks are allowed to draw nothing.
     return letter == " " or (drawn != lacking and (drawn[0] is not None or letter.isspace()))
 
 
-def _look(font: FreeTypeFont, text: str) -> tuple[object, ...]:
+def _render(font: FreeTypeFont, text: str) -> tuple[object, ...]:
     mask, offset = font.getmask2(text, "L")
     return mask.getbbox(), bytes(mask), offset, font.getlength(text)

@@ -1,4 +1,4 @@
-"""A sheet as PDF, by fpdf2, which is an extra: words stay words, cells are an embedded picture."""
+"""Sheets as PDF, by the optional fpdf2: text stays text, cells are an embedded picture."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from geodp.errors import UsageError
 from geodp.io.write.drawing.fonts import Face
 from geodp.io.write.drawing.lines import split
 from geodp.io.write.drawing.png import DPI, draw_cells
-from geodp.io.write.drawing.sheet import HALO, Box, CellRaster, Line, Patches, Sheet, Words
+from geodp.io.write.drawing.sheet import HALO, Box, CellRaster, Line, Patches, Sheet, TextLine
 
 if TYPE_CHECKING:
     from fpdf import FPDF
 
 NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-"""A PDF has to have a date, and the same map the same bytes."""
+"""Creation date of every PDF: one is required, and the same map must have the same bytes."""
 
 
 def require_fpdf() -> None:
-    """Raise UsageError where fpdf2, which is an extra, is not installed."""
+    """Raise UsageError if fpdf2, which is optional, is not installed."""
     if find_spec("fpdf") is None:
         raise UsageError(
             "A map as PDF needs fpdf2, which is not installed; "
@@ -31,10 +31,10 @@ def require_fpdf() -> None:
 
 
 def draw_pdf(sheet: Sheet) -> bytes:
-    """Return a sheet as PDF with its fonts in it; the same sheet and fonts give the same bytes.
+    """Draw a sheet as PDF with embedded fonts; the same sheet and fonts give the same bytes.
 
-    Raises UsageError where fpdf2 is not installed, and for letters in other forms beside each
-    other, which it cannot place.
+    Raises UsageError if fpdf2 is not installed, and for letters that change form by their
+    neighbours, which it cannot place.
     """
     require_fpdf()
     from fpdf import FPDF
@@ -50,8 +50,8 @@ def draw_pdf(sheet: Sheet) -> bytes:
     pdf.add_page()
     _box(pdf, Box(0, 0, sheet.width, sheet.height, sheet.paper), point)
     for item in sheet.items:
-        if isinstance(item, Words):
-            _words(pdf, item, point)
+        if isinstance(item, TextLine):
+            _text_line(pdf, item, point)
         elif isinstance(item, Box):
             _box(pdf, item, point)
         elif isinstance(item, Line):
@@ -66,7 +66,7 @@ def draw_pdf(sheet: Sheet) -> bytes:
 
 
 def _box(pdf: FPDF, item: Box, point: float) -> None:
-    """Draw a box; its line lies within, as in pictures of pixels."""
+    """Draw a box; its line lies inside, as in pixel images."""
     inner = 0.5 if item.line is not None else 0.0
     if item.fill is not None:
         pdf.set_fill_color(*item.fill)
@@ -80,7 +80,7 @@ def _box(pdf: FPDF, item: Box, point: float) -> None:
 
 
 def _patches(pdf: FPDF, item: Patches, point: float) -> None:
-    """Draw a path a colour, as in SVG."""
+    """Draw one path for each colour, as in SVG."""
     from fpdf.drawing import DeviceRGB
     from fpdf.enums import IntersectionRule
 
@@ -90,6 +90,8 @@ def _patches(pdf: FPDF, item: Patches, point: float) -> None:
         with pdf.new_path() as path:
             path.style.fill_color = DeviceRGB(*(part / 255 for part in colour))
             path.style.stroke_color = DeviceRGB(*(part / 255 for part in line))
+            # Without borders, a hairline in the fill's colour closes the gaps that viewers leave at
+            # edges.
             path.style.stroke_width = point * (0.3 if item.line is None else 0.5)
             path.style.intersection_rule = IntersectionRule.EVENODD
             for ring in rings:
@@ -116,7 +118,7 @@ def _cells(pdf: FPDF, item: CellRaster, point: float) -> None:
         )
 
 
-def _words(pdf: FPDF, item: Words, point: float) -> None:
+def _text_line(pdf: FPDF, item: TextLine, point: float) -> None:
     parts = [(text, _add(pdf, face)) for text, face in split(item.text, item.bold)]
     pdf.set_text_color(*item.colour)
     x = item.x * point
@@ -127,6 +129,7 @@ def _words(pdf: FPDF, item: Words, point: float) -> None:
     if item.at_end:
         x -= sum(widths)
     if item.halo is not None:
+        # The halo is the same text as a wide stroke, drawn before the letters.
         with pdf.local_context():
             pdf.text_mode = "STROKE"
             pdf.set_draw_color(*item.halo)
@@ -140,7 +143,7 @@ def _place(
     parts: list[tuple[str, str]],
     widths: list[float],
     x: float,
-    item: Words,
+    item: TextLine,
     point: float,
 ) -> None:
     """Write the runs of a line, each in its font."""
@@ -151,7 +154,7 @@ def _place(
 
 
 def _add(pdf: FPDF, face: Face) -> str:
-    """Return the name of a face in the file, which has each once."""
+    """Embed a face once, and return its name in the file."""
     if face.shaped:
         raise UsageError(
             "A PDF cannot have letters that take forms from each other; choose SVG or PNG.",

@@ -1,4 +1,4 @@
-"""A sheet as PNG, its words drawn by Pillow."""
+"""Sheets as PNG, with text drawn by Pillow."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from geodp.io.write.drawing.sheet import (
     Line,
     Patches,
     Sheet,
-    Words,
+    TextLine,
     mix,
 )
 
 DPI = 100
-"""Pixels to an inch of a sheet that is not enlarged."""
+"""Pixels per inch of a sheet that is not enlarged."""
 
 HALF_INK = 127
-"""Of 255: where a halo, which has hard edges, begins."""
+"""Threshold of coverage, of 255, for a halo, which has hard edges."""
 
 COLOURS = 256
-"""Of a PNG with a palette: it is smaller than one of all colours, and written in half the time."""
+"""Colours of a PNG with a palette: it is smaller than a full-colour one, and written faster."""
 
 
 def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
-    """Return a sheet as PNG; the same sheet and fonts give the same bytes.
+    """Draw a sheet as PNG; the same sheet and fonts give the same bytes.
 
     Parameters
     ----------
     sheet : Sheet
-        With at most 200 colours; words that lie on something else than paper have a halo of it.
+        Sheet of at most 200 colours; text that is not on plain paper has a halo.
     dpi : int
-        Pixels to an inch: at 200 everything has twice as many as at 100.
+        Pixels per inch: at 200 everything has twice as many as at 100.
     """
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
@@ -49,7 +49,7 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
     scale, palette = dpi / DPI, _Palette.of(sheet)
     pixels = np.zeros((round(sheet.height * scale), round(sheet.width * scale)), np.uint8)
     for item in sheet.items:
-        if isinstance(item, Words):
+        if isinstance(item, TextLine):
             _write(pixels, item, scale, palette)
         elif isinstance(item, Box):
             _fill(pixels, item, scale, palette)
@@ -63,23 +63,24 @@ def draw_png(sheet: Sheet, dpi: int = DPI) -> bytes:
             pixels[top:bottom, left:right] = _enlarge(item, numbers, edges)
     image = Image.fromarray(pixels)
     image.putpalette(palette.flat())
-    said = PngInfo()
+    metadata = PngInfo()
     for name, text in (
         ("Title", sheet.title),
         ("Description", sheet.description),
         ("Software", sheet.software),
     ):
-        said.add_text(name, text) if text.isascii() else said.add_itxt(name, text)
+        metadata.add_text(name, text) if text.isascii() else metadata.add_itxt(name, text)
     file = io.BytesIO()
-    image.save(file, "PNG", pnginfo=said, dpi=(dpi, dpi))
+    image.save(file, "PNG", pnginfo=metadata, dpi=(dpi, dpi))
     return file.getvalue()
 
 
 def draw_cells(item: CellRaster) -> bytes:
-    """Return cells alone as PNG, as large as on the sheet: viewers smooth what they enlarge."""
+    """Draw cells alone as PNG, as large as on the sheet: viewers blur what they enlarge."""
     from PIL import Image
 
     rows, cols = (max(1, round(side)) for side in (item.height, item.width))
+    # Whole repetitions keep the cells' edges sharp.
     times = max(1, rows // item.number.shape[0]), max(1, cols // item.number.shape[1])
     image = Image.fromarray(np.repeat(np.repeat(item.number, times[0], 0), times[1], 1))
     image.putpalette([part for colour in item.colours for part in colour])
@@ -90,20 +91,20 @@ def draw_cells(item: CellRaster) -> bytes:
 
 @dataclass(frozen=True)
 class _Palette:
-    """Colours by number: paper is 0; then what is filled; then words from paper to ink."""
+    """Numbers of colours: paper is 0, then fills, then shades of text from paper to ink."""
 
     paper: Colour
     plain: dict[Colour, int]
-    words: dict[Colour, int]
+    inks: dict[Colour, int]
     steps: int
 
     @classmethod
     def of(cls, sheet: Sheet) -> _Palette:
-        """Return the palette of a sheet."""
+        """Build the palette of a sheet."""
         filled: dict[Colour, None] = {sheet.paper: None}
         written: dict[Colour, None] = {}
         for item in sheet.items:
-            if isinstance(item, Words):
+            if isinstance(item, TextLine):
                 written[item.colour] = None
                 if item.halo is not None:
                     filled[item.halo] = None
@@ -117,41 +118,42 @@ class _Palette:
             else:
                 filled |= {colour: None for colour in (item.fill, item.line) if colour is not None}
         plain = {colour: number for number, colour in enumerate(filled)}
+        # Text is smoothed by shades between paper and ink; they share the numbers that fills leave.
         steps = (COLOURS - len(plain)) // max(1, len(written))
-        words = {colour: len(plain) + number * steps for number, colour in enumerate(written)}
-        return cls(sheet.paper, plain, words, steps)
+        inks = {colour: len(plain) + number * steps for number, colour in enumerate(written)}
+        return cls(sheet.paper, plain, inks, steps)
 
     def flat(self) -> list[int]:
-        """Return red, green and blue of every colour, one after the other."""
+        """Return red, green and blue of every colour in one list."""
         colours = [*self.plain]
         shares = [(n + 1) / self.steps for n in range(self.steps)]
-        for colour in self.words:
+        for colour in self.inks:
             colours += mix([self.paper], [colour], shares)
         return [part for colour in colours for part in colour]
 
 
 def _patch(pixels: NDArray[np.uint8], item: Patches, scale: float, palette: _Palette) -> None:
-    """Fill polygons where the middle of a pixel lies inside, and draw their borders."""
+    """Fill polygons where the centre of a pixel lies inside, and draw their borders."""
     from rasterio import Affine
     from rasterio.features import rasterize
 
     left, top, right, bottom = _edges(item, scale)
-    there = [
+    visible = [
         (shape, palette.plain[item.colours[number]])
         for shape, number in zip(item.shapes, item.number.tolist(), strict=True)
         if not shape.is_empty
     ]
-    given = {"out_shape": (bottom - top, right - left), "transform": Affine.scale(1 / scale)}
+    options = {"out_shape": (bottom - top, right - left), "transform": Affine.scale(1 / scale)}
     around = palette.plain[item.around]
-    found = rasterize(there, fill=around, dtype="uint8", **given) if there else around
-    pixels[top:bottom, left:right] = found
-    if item.line is not None and there:
-        borders = rasterize([(shape.boundary, 1) for shape, _ in there], dtype="uint8", **given)
+    filled = rasterize(visible, fill=around, dtype="uint8", **options) if visible else around
+    pixels[top:bottom, left:right] = filled
+    if item.line is not None and visible:
+        borders = rasterize([(shape.boundary, 1) for shape, _ in visible], dtype="uint8", **options)
         pixels[top:bottom, left:right][borders > 0] = palette.plain[item.line]
 
 
 def _edges(item: Box | CellRaster | Patches, scale: float) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom in whole pixels; at least one pixel between them."""
+    """Return left, top, right and bottom in integer pixels, at least one pixel apart."""
     left, top = round(item.x * scale), round(item.y * scale)
     right, bottom = round((item.x + item.width) * scale), round((item.y + item.height) * scale)
     return left, top, max(right, left + 1), max(bottom, top + 1)
@@ -160,7 +162,7 @@ def _edges(item: Box | CellRaster | Patches, scale: float) -> tuple[int, int, in
 def _enlarge(
     item: CellRaster, numbers: NDArray[np.uint8], edges: tuple[int, int, int, int]
 ) -> NDArray[np.uint8]:
-    """Return the colour of every pixel, that of the cell in its middle: uint8[height, width]."""
+    """Return the colour of every pixel, by the cell at its centre: uint8[height, width]."""
     left, top, right, bottom = edges
     rows = (np.arange(bottom - top) + 0.5) * (item.shown[0] / (bottom - top)) + item.above
     cols = (np.arange(right - left) + 0.5) * (item.shown[1] / (right - left))
@@ -181,6 +183,7 @@ def _fill(pixels: NDArray[np.uint8], item: Box, scale: float, palette: _Palette)
 def _trace(pixels: NDArray[np.uint8], item: Line, scale: float, palette: _Palette) -> None:
     point = np.array(item.points) * scale
     wide = max(1, round(item.width * scale))
+    # The line is centred for thick lines, and unshifted for those of one pixel.
     half = (wide - max(1, round(scale))) // 2
     for start, end in pairwise(point):
         steps = int(np.abs(end - start).max()) + 2
@@ -190,7 +193,7 @@ def _trace(pixels: NDArray[np.uint8], item: Line, scale: float, palette: _Palett
                 pixels[y + down - half, x + over - half] = palette.plain[item.colour]
 
 
-def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palette) -> None:
+def _write(pixels: NDArray[np.uint8], item: TextLine, scale: float, palette: _Palette) -> None:
     from PIL import Image, ImageDraw
 
     parts = [(t, open_face(face, item.size * scale)) for t, face in split(item.text, item.bold)]
@@ -199,7 +202,7 @@ def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palet
     rim = 0 if item.halo is None else max(1, round(HALO * scale))
     left = round(item.x * scale - sum(widths) * item.at_end) - margin
     top = round(item.y * scale) - margin
-    # Letters may reach beyond their places.
+    # Letters may extend beyond their advance widths, hence the margin.
     strip = Image.new("L", (round(sum(widths)) + 2 * margin, 2 * margin))
     draw, at = ImageDraw.Draw(strip), float(margin)
     around = Image.new("L", strip.size)
@@ -210,6 +213,7 @@ def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palet
             draw_rim.text((at, margin), text, 255, font, "ls", stroke_width=rim)
         at += width
     ink = np.asarray(strip).astype(np.uint16) * palette.steps // 255
+    # Indices below 0 would wrap around to the other side of the image.
     cut = max(0, -top), max(0, -left)
     place = pixels[top + cut[0] : top + ink.shape[0], left + cut[1] : left + ink.shape[1]]
     ink, rims = (
@@ -218,4 +222,4 @@ def _write(pixels: NDArray[np.uint8], item: Words, scale: float, palette: _Palet
     )
     if item.halo is not None:
         place[rims > HALF_INK] = palette.plain[item.halo]
-    place[ink > 0] = palette.words[item.colour] + ink[ink > 0] - 1
+    place[ink > 0] = palette.inks[item.colour] + ink[ink > 0] - 1

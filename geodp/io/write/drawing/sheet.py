@@ -1,4 +1,4 @@
-"""What is drawn, in pixels from the upper left corner: one list, whatever the file's format."""
+"""Elements of a drawing, in pixels from the upper left corner: one list for all formats."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Colour = tuple[int, int, int]
 
 
 def parse_colours(texts: Iterable[str]) -> tuple[Colour, ...]:
-    """Return the colours of texts ``#rrggbb``."""
+    """Parse the colours of texts ``#rrggbb``."""
     return tuple((red, green, blue) for red, green, blue in (bytes.fromhex(t[1:]) for t in texts))
 
 
 def mix(
     colours: Sequence[Colour], papers: Sequence[Colour], shares: Sequence[float]
 ) -> tuple[Colour, ...]:
-    """Return colours that are paper to a share from 0 to 1; what there is one of is for all.
+    """Mix colours with papers in shares of paper from 0 to 1; a single value applies to all.
 
     Examples
     --------
@@ -32,30 +32,31 @@ def mix(
     ((64, 139, 255), (128, 178, 255))
     """
     first, second = np.array(colours), np.array(papers)
+    # Rounded once at the end, so that equal shares give equal colours on all platforms.
     mixed = np.rint(first + (second - first) * np.array(shares)[:, np.newaxis]).astype(int)
     return tuple((red, green, blue) for red, green, blue in mixed.tolist())
 
 
 HALO = 2.0
-"""Pixels of a rim around letters."""
+"""Width of a rim around letters, in pixels."""
 
 
 @dataclass(frozen=True)
-class Words:
+class TextLine:
     """One line of text.
 
     Attributes
     ----------
     x, y : float
-        Where its baseline begins, or ends if it is ``at_end``.
+        Beginning of its baseline, or its end if ``at_end``.
     text : str
-        `families` has fonts for all of it.
+        Text for which `families` has fonts.
     size : float
-        Of the font, in pixels.
+        Size of the font, in pixels.
     colour : Colour
     bold, at_end : bool
     halo : Colour, optional
-        Of a rim around the letters, where they lie on something else than paper.
+        Colour of a rim around the letters, where they are not on plain paper.
     """
 
     x: float
@@ -70,7 +71,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Box:
-    """A filled box, with a line of a pixel around it or none."""
+    """A filled box, with or without a line of one pixel around it."""
 
     x: float
     y: float
@@ -89,7 +90,7 @@ class Line:
     points : tuple of (float, float)
     colour : Colour
     width : float
-        In pixels.
+        Width in pixels.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -105,12 +106,12 @@ class CellRaster:
     ----------
     x, y, width, height : float
     number : uint8[rows, cols]
-        Colours' numbers; row 0 on top.
+        Numbers of colours; row 0 on top.
     colours : tuple of Colour
     shown : (float, float)
         Rows and columns that fill the height and the width: the last ones of ``number`` may be cut.
     cut_above : bool
-        Whether it is the first row that is cut, not the last.
+        Whether the first row is cut, not the last.
     """
 
     x: float
@@ -125,12 +126,13 @@ class CellRaster:
     @property
     def above(self) -> float:
         """Rows that are cut off on top."""
+        # The last row or column of blocks may be cut at the edge of the map.
         return self.number.shape[0] - self.shown[0] if self.cut_above else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Patches:
-    """Polygons of few colours on a ground, with lines of a pixel between them or none.
+    """Polygons of few colours on a ground, with or without lines of one pixel between them.
 
     Attributes
     ----------
@@ -138,10 +140,10 @@ class Patches:
     shapes : object[n]
         Polygons and multipolygons of shapely, in pixels from ``x`` and ``y``, y downwards.
     number : uint8[n]
-        Colours' numbers.
+        Numbers of colours.
     colours : tuple of Colour
     around : Colour
-        Where no polygon is.
+        Colour outside all polygons.
     line : Colour or None
     """
 
@@ -156,8 +158,9 @@ class Patches:
     line: Colour | None = None
 
     def rings(self) -> Iterator[tuple[Colour, list[FloatArray]]]:
-        """Yield each colour that is there, and the rings float64[k, 2] of all polygons in it."""
+        """Yield each colour in use, and the rings float64[k, 2] of all polygons of this colour."""
         for number in np.unique(self.number).tolist():
+            # One path for all polygons of a colour keeps files small.
             rings = rings_of(self.shapes[self.number == number])
             if rings:
                 yield self.colours[number], [ring + np.array([self.x, self.y]) for ring in rings]
@@ -170,10 +173,10 @@ class Sheet:
     Attributes
     ----------
     width, height : int
-        Pixels, 100 to an inch.
+        Size in pixels, 100 per inch.
     paper : Colour
     title, description, software : str
-        What the file says of itself.
+        Metadata of the file.
     items : tuple
         Later ones lie above earlier ones.
     """
@@ -184,4 +187,4 @@ class Sheet:
     title: str
     description: str
     software: str
-    items: tuple[Words | Box | Line | CellRaster | Patches, ...]
+    items: tuple[TextLine | Box | Line | CellRaster | Patches, ...]

@@ -1,4 +1,4 @@
-"""A sheet as SVG: words stay words, cells are an embedded picture."""
+"""Sheets as SVG: text stays text, cells are an embedded picture."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from geodp.io.write.drawing.sheet import (
     Line,
     Patches,
     Sheet,
-    Words,
+    TextLine,
 )
 
 FALLBACK = "sans-serif"
-"""What a viewer takes that has none of the fonts by which the words were measured."""
+"""Font of viewers that have none of the fonts with which the text was measured."""
 
 
 def draw_svg(sheet: Sheet) -> bytes:
-    """Return a sheet as SVG 1.1 in UTF-8, without script, style sheet or anything from outside.
+    """Draw a sheet as SVG 1.1 in UTF-8, without scripts, style sheets or external references.
 
-    Its size is that of the sheet at 96 pixels to an inch, as browsers have it. Every line of text
-    has its measured width, whatever font the viewer takes. The same sheet gives the same bytes.
+    Its size is that of the sheet at 96 pixels per inch, as in browsers. Every line of text
+    has its measured width, whatever font the viewer uses. The same sheet gives the same bytes.
     """
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -40,8 +40,8 @@ def draw_svg(sheet: Sheet) -> bytes:
         f'<rect width="100%" height="100%" fill="{_hex(sheet.paper)}"/>',
     ]
     for item in sheet.items:
-        if isinstance(item, Words):
-            lines.append(_words(item))
+        if isinstance(item, TextLine):
+            lines.append(_text_line(item))
         elif isinstance(item, Box):
             lines.append(_box(item))
         elif isinstance(item, Line):
@@ -53,10 +53,11 @@ def draw_svg(sheet: Sheet) -> bytes:
     return "\n".join([*lines, "</svg>", ""]).encode()
 
 
-def _words(item: Words) -> str:
+def _text_line(item: TextLine) -> str:
     names = [repr(family.name) for family in families(item.text) or ()]
+    # A viewer with another font stretches the text to the measured width, so that nothing overlaps.
     width = measure(item.text, item.size, bold=item.bold)
-    given = {
+    attributes = {
         "x": _number(item.x),
         "y": _number(item.y),
         "font-family": ", ".join([*names, FALLBACK]),
@@ -68,19 +69,20 @@ def _words(item: Words) -> str:
         "lengthAdjust": "spacingAndGlyphs",
     }
     if item.halo is not None:
-        given |= {
+        attributes |= {
             "stroke": _hex(item.halo),
             "stroke-width": _number(2 * HALO),
             "stroke-linejoin": "round",
             "paint-order": "stroke",
         }
-    return f"<text {_attributes(given)}>{_text(item.text)}</text>"
+    return f"<text {_attributes(attributes)}>{_text(item.text)}</text>"
 
 
 def _box(item: Box) -> str:
-    """Return a box; its line lies within, as in pictures of pixels."""
+    """Format a box; its line lies inside, as in pixel images."""
+    # A line of one pixel is centred on the outline, so it is moved inside by half.
     inner = 0.5 if item.line is not None else 0.0
-    given = {
+    attributes = {
         "x": _number(item.x + inner),
         "y": _number(item.y + inner),
         "width": _number(item.width - 2 * inner),
@@ -88,24 +90,24 @@ def _box(item: Box) -> str:
         "fill": "none" if item.fill is None else _hex(item.fill),
     }
     if item.line is not None:
-        given["stroke"] = _hex(item.line)
-    return f"<rect {_attributes(given)}/>"
+        attributes["stroke"] = _hex(item.line)
+    return f"<rect {_attributes(attributes)}/>"
 
 
 def _line(item: Line) -> str:
     points = " ".join(f"{_number(x)},{_number(y)}" for x, y in item.points)
-    given = {"points": points, "fill": "none", "stroke": _hex(item.colour)}
+    attributes = {"points": points, "fill": "none", "stroke": _hex(item.colour)}
     if item.width != 1:
-        given |= {"stroke-width": _number(item.width), "stroke-linejoin": "round"}
-    return f"<polyline {_attributes(given)}/>"
+        attributes |= {"stroke-width": _number(item.width), "stroke-linejoin": "round"}
+    return f"<polyline {_attributes(attributes)}/>"
 
 
 def _patches(item: Patches) -> list[str]:
-    """Return a path a colour; without borders each is widened a little, so that no gap shines."""
-    found = [_box(Box(item.x, item.y, item.width, item.height, item.around))]
+    """Format a path for each colour; without borders it is widened a little, to leave no gaps."""
+    elements = [_box(Box(item.x, item.y, item.width, item.height, item.around))]
     for colour, rings in item.rings():
         parts = (" L".join(f"{_number(x)} {_number(y)}" for x, y in ring[:-1]) for ring in rings)
-        given = {
+        attributes = {
             "d": "".join(f"M{part}Z" for part in parts),
             "fill": _hex(colour),
             "fill-rule": "evenodd",
@@ -113,12 +115,12 @@ def _patches(item: Patches) -> list[str]:
             "stroke-width": "0.3" if item.line is None else "0.5",
             "stroke-linejoin": "round",
         }
-        found.append(f"<path {_attributes(given)}/>")
-    return found
+        elements.append(f"<path {_attributes(attributes)}/>")
+    return elements
 
 
 def _cells(item: CellRaster) -> str:
-    """Return a window whose unit is a cell, on a picture that may be larger than it."""
+    """Format a window whose unit is a cell, on a picture that may be larger than it."""
     rows, cols = item.number.shape
     window = {
         "x": _number(item.x),
@@ -134,18 +136,19 @@ def _cells(item: CellRaster) -> str:
         "height": f"{rows}",
         "preserveAspectRatio": "none",
         "image-rendering": "optimizeSpeed",
+        # Browsers follow the style, older viewers the attribute; otherwise cells would be blurred.
         "style": "image-rendering:pixelated",
         "xlink:href": f"data:image/png;base64,{base64.b64encode(draw_cells(item)).decode()}",
     }
     return f"<svg {_attributes(window)}><image {_attributes(image)}/></svg>"
 
 
-def _attributes(given: dict[str, str]) -> str:
-    return " ".join(f"{name}={quoteattr(value)}" for name, value in given.items())
+def _attributes(attributes: dict[str, str]) -> str:
+    return " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
 
 
 def _text(text: str) -> str:
-    """Escape a text; XML has no place for control characters."""
+    """Escape a text; control characters, which XML does not allow, become spaces."""
     return escape("".join(letter if letter.isprintable() else " " for letter in text))
 
 

@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946), which every client for maps in browsers draws without a library."""
+"""Export as GeoJSON (RFC 7946), which every map client in browsers draws without a library."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from geodp.io.write.format import Export
 from geodp.io.write.squares import Squares
 from geodp.io.write.view import View
 
-MOST_FEATURES = 50_000
-"""Some 15 MB, which a browser reads at once and draws without a wait."""
+MAX_FEATURES = 50_000
+"""Largest number of features: about 15 MB, which a browser reads and draws without a delay."""
 
 
 class GeoJSON(Export):
@@ -21,15 +21,15 @@ class GeoJSON(Export):
     name: ClassVar[str] = "geojson"
     ending: ClassVar[str] = "geojson"
     help: ClassVar[str] = (
-        f"GeoJSON for browsers: of more than {MOST_FEATURES:,} cells sums over squares"
+        f"GeoJSON for browsers: of more than {MAX_FEATURES:,} cells sums over squares"
     )
 
     def why_not(self, view: View) -> str | None:
-        """Ask for one map on the Earth."""
+        """Require one map on the Earth."""
         return why_not_on_web(view)
 
     def write(self, view: View, path: Path) -> None:
-        """Write one collection, a feature a line."""
+        """Write one collection, with one feature a line."""
         import shapely
 
         squares = fit_squares(Squares.of(view.table))
@@ -40,16 +40,16 @@ class GeoJSON(Export):
             comma = ""
             for some, columns in pieces_of(view, squares, "Writing GeoJSON"):
                 shapes = shapely.to_geojson(outlines_of(some)).tolist()
-                for shape, said in zip(shapes, columns.to_pylist(), strict=True):
-                    text = json.dumps(said, ensure_ascii=False)
+                for shape, properties in zip(shapes, columns.to_pylist(), strict=True):
+                    text = json.dumps(properties, ensure_ascii=False)
                     file.write(f'{comma}\n{{"type": "Feature", "properties": {text}, ')
                     file.write(f'"geometry": {shape}}}')
                     comma = ","
             file.write("\n]}\n")
 
 
-def fit_squares(squares: Squares, most: int = MOST_FEATURES) -> Squares:
-    """Return the smallest squares, each of twice the side before, that are at most so many.
+def fit_squares(squares: Squares, limit: int = MAX_FEATURES) -> Squares:
+    """Merge squares, doubling their side, until there are at most ``limit`` of them.
 
     Examples
     --------
@@ -60,7 +60,8 @@ def fit_squares(squares: Squares, most: int = MOST_FEATURES) -> Squares:
     >>> fit_squares(cells, 36).side, fit_squares(cells, 35).side, fit_squares(cells, 3).side
     (1, 2, 8)
     """
-    while squares.count.size > most:
+    # Merging depends on the public number of released cells only.
+    while squares.count.size > limit:
         squares = squares.widen(2)
     return squares
 

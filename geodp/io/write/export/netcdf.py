@@ -1,4 +1,4 @@
-"""A release as NetCDF after the CF conventions 1.8, as series have it, without a time."""
+"""Export as NetCDF after the CF conventions 1.8, as for series, but without a time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NetCDF(Export):
     help: ClassVar[str] = "NetCDF after CF 1.8: xarray, GDAL, climate tools"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for one map without attributes, of not too many cells."""
+        """Require one map without attributes, of not too many cells."""
         return netcdf.why_not([view])
 
     def write(self, view: View, path: Path) -> None:
@@ -38,9 +38,9 @@ class NetCDF(Export):
             netcdf.write_counts(file, [view], ("y", "x"))
 
     def _attributes(self, view: View) -> dict[str, str]:
-        """Return what the file says of itself."""
+        """Return the global attributes of the file."""
         card = view.card
-        found = {
+        attributes = {
             "Conventions": "CF-1.8",
             "title": card.name,
             "source": f"{card.software}, {card.mechanism.spec}",
@@ -51,9 +51,9 @@ class NetCDF(Export):
             "geodp_release_id": card.release_id,
         }
         if view.level is not None:
-            found["geodp_level"] = view.level
-        words = list_captioned(view.card.metadata)
-        return found | {one.cf or f"geodp_{name}": value for name, one, value in words}
+            attributes["geodp_level"] = view.level
+        captions = list_captioned(view.card.metadata)
+        return attributes | {one.cf or f"geodp_{name}": value for name, one, value in captions}
 
 
 EXPORTS = (NetCDF(),)

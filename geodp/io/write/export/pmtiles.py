@@ -1,8 +1,8 @@
-"""PMTiles: one file of vector tiles, of which a browser fetches those that it shows.
+"""Export as PMTiles: one file of vector tiles, of which a browser fetches only those it shows.
 
-GDAL cuts and codes the tiles of each size of squares; the files are then joined. No feature is left
-out of a tile where they are many: the smaller the scale, the larger the squares, whose counts are
-the sums of their cells.
+GDAL cuts and encodes the tiles of each size of squares; the files are then joined. No feature is
+left out of a tile with many of them: the smaller the scale, the larger the squares, whose counts
+are the sums of their cells.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ from geodp.io.write.squares import Squares
 from geodp.io.write.view import View
 
 EQUATOR = 40_075.016685
-"""Kilometres around the Earth."""
+"""Length of the equator in kilometres."""
 
 TILE = 512
 """Pixels along a side of a tile, as clients draw them."""
 
-LEAST = 5
-"""Pixels along a side of the smallest squares that are shown."""
+MIN_PIXELS = 5
+"""Side of the smallest squares that are shown, in pixels."""
 
-MOST_ZOOM = 22
-"""The largest that GDAL writes."""
+MAX_ZOOM = 22
+"""Largest zoom that GDAL writes."""
 
 DRIVER = "PMTiles"
-"""As GDAL calls it."""
+"""GDAL's name of the driver."""
 
 OPTIONS = {"MAX_SIZE": str(1 << 30), "MAX_FEATURES": str(1 << 30)}
-"""Of GDAL: nothing is left out of a tile. One holds at most ``(TILE / LEAST + 2)**2`` squares."""
+"""GDAL's options: no feature is left out of a tile, which holds at most
+``(TILE / MIN_PIXELS + 2)**2`` squares."""
 
 
 @dataclass(frozen=True)
 class Zooms:
-    """At which zooms squares of one size are shown.
+    """Zooms at which squares of one size are shown.
 
     Attributes
     ----------
     side : int
-        Cells along a side: a power of 2.
+        Number of cells along a side: a power of 2.
     first, last : int
     """
 
@@ -65,16 +66,16 @@ class Zooms:
 
 @dataclass(frozen=True, eq=False)
 class Size:
-    """Tiles of squares of one size, as GDAL has written them.
+    """Tiles of squares of one size, as written by GDAL.
 
     Attributes
     ----------
     zooms : Zooms
     path : Path
     extent : list of float
-        West, south, east and north of what is shown, in degrees.
+        West, south, east and north of the squares, in degrees.
     fields : dict of str
-        Kinds of the columns by name, as clients call them.
+        Types of the columns by name, in the terms of clients.
     """
 
     zooms: Zooms
@@ -84,14 +85,14 @@ class Size:
 
 
 class PMTiles(Export):
-    """Cells where they are large enough to be seen, and squares of them at smaller scales."""
+    """Cells where they are large enough to be visible, and squares of them at smaller scales."""
 
     name: ClassVar[str] = "pmtiles"
     ending: ClassVar[str] = "pmtiles"
     help: ClassVar[str] = "vector tiles for MapLibre and others (pip install geodp[tiles])"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for one map on the Earth, and away from the poles."""
+        """Require one map on the Earth, away from the poles."""
         reason = why_not_on_web(view)
         if reason is None and abs(_latitude(view.table.grid.places[0])) > POLE:
             return "the middle of the map lies beyond 85 degrees of latitude, where tiles end"
@@ -100,8 +101,8 @@ class PMTiles(Export):
     def write(self, view: View, path: Path) -> None:
         """Write one file with one layer.
 
-        Raises OSError where GDAL cannot write, whatever it says; UsageError where it has no PMTiles
-        or a library is not there.
+        Raises OSError if GDAL cannot write, for any reason; UsageError if it has no PMTiles or a
+        library is missing.
         """
         require_tiles()
         from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
@@ -114,7 +115,7 @@ class PMTiles(Export):
 
 
 def require_tiles() -> None:
-    """Raise UsageError where tiles cannot be written here."""
+    """Raise UsageError if tiles cannot be written here."""
     require_library("pmtiles", "PMTiles", "tiles")
     try:
         from pyogrio import list_drivers
@@ -132,10 +133,10 @@ def require_tiles() -> None:
 
 
 def plan_zooms(place: Lattice) -> list[Zooms]:
-    """Return which squares are shown at which zooms, the largest first: at each zoom one size.
+    """Plan the squares for every zoom, the largest first, with one size at each zoom.
 
-    Cells are at two zooms; clients enlarge the last one for those beyond. Nothing here is taken
-    from counts.
+    Cells have two zooms; clients enlarge the last one for higher zooms. The plan does not depend on
+    counts.
 
     Examples
     --------
@@ -143,20 +144,22 @@ def plan_zooms(place: Lattice) -> list[Zooms]:
     >>> [(one.side, one.first, one.last) for one in plan_zooms(place)][-2:]
     [(2, 7, 7), (1, 8, 9)]
     """
-    shrinking = math.cos(math.radians(_latitude(place)))  # which Mercator divides by
+    # Mercator enlarges by the reciprocal of the cosine of the latitude.
+    shrinking = math.cos(math.radians(_latitude(place)))
     kilometres = float(min(cell_size(place))) / shrinking
-    found: list[Zooms] = []
-    for zoom in range(MOST_ZOOM):
+    zooms: list[Zooms] = []
+    for zoom in range(MAX_ZOOM):
         pixels = kilometres / EQUATOR * TILE * 2**zoom
-        side = 1 << max(0, math.ceil(math.log2(LEAST / pixels)))
+        # Powers of 2, so that squares of one zoom contain those of the next.
+        side = 1 << max(0, math.ceil(math.log2(MIN_PIXELS / pixels)))
         if side == 1:
-            return [*found, Zooms(1, zoom, zoom + 1)]
-        found.append(Zooms(side, zoom, zoom))
-    return [*found, Zooms(1, MOST_ZOOM, MOST_ZOOM)]
+            return [*zooms, Zooms(1, zoom, zoom + 1)]
+        zooms.append(Zooms(side, zoom, zoom))
+    return [*zooms, Zooms(1, MAX_ZOOM, MAX_ZOOM)]
 
 
 def _latitude(place: Lattice) -> float:
-    """Return the latitude in the middle of a map, in degrees."""
+    """Return the latitude of the centre of a map, in degrees."""
     from pyproj import Transformer
 
     west, south, east, north = place.bounds
@@ -166,14 +169,14 @@ def _latitude(place: Lattice) -> float:
 
 
 def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
-    """Write a file for each size of squares that are there, the smallest first."""
+    """Write a file for each size of squares, the smallest first."""
     from pyogrio.raw import write_arrow
 
     squares = Squares.of(view.table)
     for zooms in reversed(plan_zooms(view.table.grid.places[0])):
         squares = squares.widen(zooms.side // squares.side) if zooms.side > 1 else squares
         if not squares.count.size:
-            return  # GDAL writes no file without a tile
+            return  # GDAL does not write a file without a tile
         pieces = pieces_of(view, squares, "Writing PMTiles")
         schema = next(pieces)[1].schema.append(pa.field("geometry", pa.binary()))
         boxes: list[Any] = []
@@ -193,8 +196,8 @@ def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
                 "MAXZOOM": str(zooms.last),
             },
         )
-        found = np.array(boxes)
-        extent = [*found[:, :2].min(axis=0).tolist(), *found[:, 2:].max(axis=0).tolist()]
+        extents = np.array(boxes)
+        extent = [*extents[:, :2].min(axis=0).tolist(), *extents[:, 2:].max(axis=0).tolist()]
         fields = {
             field.name: "String" if pa.types.is_string(field.type) else "Number"
             for field in schema
@@ -204,10 +207,11 @@ def _write_sizes(view: View, folder: Path) -> Iterator[Size]:
 
 
 def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
-    """Return columns of squares with their outlines, and add the extent of these to a list."""
+    """Append the outlines to columns of squares, and their extent to a list."""
     import shapely
 
     shapes = shapely.clip_by_rect(outlines_of(squares), -180, -POLE, 180, POLE)
+    # Squares beyond the latitude where Mercator's square ends are in no tile.
     there = ~shapely.is_empty(shapes)
     boxes += [shapely.total_bounds(shapes)] if there.any() else []
     wkb = pa.array(shapely.to_wkb(shapes), pa.binary())
@@ -215,7 +219,7 @@ def _draw(squares: Squares, columns: Any, boxes: list[Any]) -> Any:
 
 
 def join_sizes(view: View, sizes: list[Size], path: Path) -> None:
-    """Join tiles of all sizes to one file; the largest squares first, whose zooms are the first."""
+    """Join tiles of all sizes into one file; the largest squares come first."""
     from pmtiles.reader import MmapSource, all_tiles
     from pmtiles.tile import Compression, TileType, zxy_to_tileid
     from pmtiles.writer import write
@@ -236,27 +240,28 @@ def join_sizes(view: View, sizes: list[Size], path: Path) -> None:
                 for place, data in all_tiles(MmapSource(tiles)):
                     joined.write_tile(zxy_to_tileid(*place), data)
         if not sizes:
-            joined.write_tile(0, gzip.compress(b"", mtime=0))  # a tile without a layer
+            # A file needs at least one tile, here one without a layer.
+            joined.write_tile(0, gzip.compress(b"", mtime=0))
         joined.finalize(header, describe_tiles(view, sizes))
 
 
 def describe_tiles(view: View, sizes: list[Size]) -> dict[str, Any]:
-    """Return the metadata of a file of tiles: plain values."""
-    said = view.card.metadata
-    words = {
-        "name": (said.title if said else None) or view.name,
-        "description": (said.description if said else None) or view.card.guarantee.in_words,
+    """Return the metadata of a file of tiles, as plain values."""
+    metadata = view.card.metadata
+    captions = {
+        "name": (metadata.title if metadata else None) or view.name,
+        "description": (metadata.description if metadata else None) or view.card.guarantee.in_words,
         "attribution": " – ".join(
-            word for word in (said.publisher, said.source, said.licence) if word
+            text for text in (metadata.publisher, metadata.source, metadata.licence) if text
         )
-        if said
+        if metadata
         else "",
     }
     fields = {name: kind for size in sizes for name, kind in size.fields.items()}
     ends = {"minzoom": 0, "maxzoom": sizes[-1].zooms.last if sizes else 0}
     layer = {"id": view.name, **ends, "fields": fields}
     return {
-        **{name: word for name, word in words.items() if word},
+        **{name: text for name, text in captions.items() if text},
         "type": "overlay",
         "vector_layers": [layer],
         "geodp": view.about,

@@ -1,4 +1,4 @@
-"""CSV as offices exchange it: for spreadsheets, and in the layout of Japan's mesh statistics."""
+"""Exports as CSV for offices: for spreadsheets, and in the layout of Japan's mesh statistics."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ JAPANESE = {
     LOW: "95％区間の下限",
     HIGH: "95％区間の上限",
 }
-"""Headers, where the release's metadata say that its language is Japanese."""
+"""Headers if the release's metadata give Japanese as its language."""
 
 UNITS = {"code": "地域コード", "origin": "出発地の地域コード", "destination": "到着地の地域コード"}
-"""Of them, those of areal units, which are no cells of a mesh."""
+"""Replacements of these headers for areal units, which are not cells of a mesh."""
 
 HEADER = ("KEY_CODE", "HTKSYORI", "HTKSAKI", "GASSAN", "T000000001")
 """First header of a mesh file; the second has the label of the last column."""
 
 INDENT = "\N{IDEOGRAPHIC SPACE}"
-"""Before labels, as the statistics bureau writes them."""
+"""Prefix of labels, as the statistics bureau writes them."""
 
 
 class Excel(Export):
     """UTF-8 with a byte order mark; texts as ``="..."``, which no spreadsheet takes for numbers.
 
-    Counts below an office's limit of display are ``<k``, as this is a format to be looked at.
+    Counts below an office's limit of display are ``<k``, as this format is for people to read.
     """
 
     name: ClassVar[str] = "csv:excel"
@@ -50,11 +50,12 @@ class Excel(Export):
     takes_regions: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
-        """Refuse nothing."""
+        """Accept every release."""
         return None
 
     def write(self, view: View, path: Path) -> None:
         """Write one file."""
+        # Excel recognises UTF-8 by the byte order mark only.
         with path.open("w", encoding="utf-8-sig", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(name_headers(view))
@@ -65,21 +66,21 @@ class Excel(Export):
 
 
 class EStat(Export):
-    """CP932 with two lines of headers, as the files of e-Stat, which readers of them read."""
+    """CP932 with two lines of headers, as in files of e-Stat, for programs that read those."""
 
     name: ClassVar[str] = "csv:estat"
     ending: ClassVar[str] = "estat.txt"
     help: ClassVar[str] = "CSV in the layout of Japan's mesh statistics (e-Stat)"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for whole counts on a map of JIS meshes, and a name in its character set."""
+        """Require integer counts on a map of JIS meshes, and a name in its character set."""
         grid = view.table.grid
         if not isinstance(grid.maps.system, JISMesh):
-            return "the layout of e-Stat is of one map of JIS meshes"
+            return "the layout of e-Stat requires one map of JIS meshes"
         if grid.attributes:
             return "a column of this layout has no attributes"
         if view.table.count.dtype != np.int64:
-            return "the counts are no whole numbers"
+            return "the counts are not integers"
         try:
             view.name.encode("cp932")
         except UnicodeEncodeError:
@@ -97,11 +98,12 @@ class EStat(Export):
             for some in view.rows("Writing CSV"):
                 codes = place.format(some.index[0], some.index[1]).tolist()
                 for code, value in zip(codes, some.count.tolist(), strict=True):
+                    # 0: counted as it is, with no hidden details.
                     rows.writerow([code, 0, "", "", value])
 
 
 def name_headers(view: View) -> list[str]:
-    """Return columns by the names that they have in the language of the release's metadata."""
+    """Return the names of columns in the language of the release's metadata."""
     if view.card.metadata is None or view.card.metadata.language != "ja":
         return [*view.columns]
     japanese = JAPANESE if view.table.grid.names.on_map else {**JAPANESE, **UNITS}
@@ -109,21 +111,22 @@ def name_headers(view: View) -> list[str]:
 
 
 def hide_few(columns: list[list[Any]], view: View) -> None:
-    """Show counts below an office's limit of display as ``<k``, without their intervals."""
+    """Replace counts below an office's limit of display by ``<k``, and blank their intervals."""
     limit, names = view.limit, view.columns
     if limit is None:
         return
     counts = columns[names.index(view.name)]
+    # An interval would reveal what the limit of display hides.
     few = [is_below(count, limit) for count in counts]
     for name in (view.name, LOW, HIGH):
         if name in names:
-            own = columns[names.index(name)]
+            values = columns[names.index(name)]
             shown = show_limit(limit) if name == view.name else None
-            own[:] = [shown if hide else one for one, hide in zip(own, few, strict=True)]
+            values[:] = [shown if hide else one for one, hide in zip(values, few, strict=True)]
 
 
 def _plain(column: Any) -> list[Any]:
-    """Return a column's values; texts as formulas that are nothing but these texts."""
+    """Return a column's values; texts become formulas that contain only the text."""
     values: list[Any] = column.to_pylist()
     if not pa.types.is_string(column.type):
         return values

@@ -1,4 +1,4 @@
-"""A SpatioTemporal Asset Catalog item (STAC 1.0) that points to the files of a release."""
+"""Export as an item of a SpatioTemporal Asset Catalog (STAC 1.0) with the files of a release."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from geodp.io.write.view import View
 from geodp.table.caption import list_captioned
 
 EDGE = 21
-"""Points along a side of the extent, as its sides are curves in degrees."""
+"""Number of points along a side of the extent, as its sides are curves in degrees."""
 
 
 class Stac(Export):
-    """One item: where, when, and the release's files by their names."""
+    """One item: place, time, and the release's files by their names."""
 
     name: ClassVar[str] = "stac"
     ending: ClassVar[str] = "stac.json"
     help: ClassVar[str] = "STAC item for catalogues; needs a reference date (--metadata)"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for a place on the Earth, and a date."""
-        said, grid = view.card.metadata, view.table.grid
+        """Require a place on the Earth, and a date."""
+        metadata, grid = view.card.metadata, view.table.grid
         if view.level is not None:
             return "an item is of the whole release"
         if not has_geometry(grid) or grid.places[0].crs is None:
             return "the grid lies nowhere on the Earth"
-        if said is None or said.reference_date is None:
+        if metadata is None or metadata.reference_date is None:
             return "an item needs a reference_date: publish with --metadata office.toml"
         return None
 
     def write(self, view: View, path: Path) -> None:
-        """Write the item; its assets are named as they stand in the release's public folder."""
+        """Write the item; its assets have the names of files in the release's public folder."""
         card, place = view.card, view.table.grid.places[0]
-        said = card.metadata
-        assert said is not None  # see why_not
+        metadata = card.metadata
+        assert metadata is not None  # see why_not
         west, south, east, north = _degrees(view)
-        words = {"title": card.name, "description": card.guarantee.in_words}
-        for name, one, value in list_captioned(said):
-            if name != "reference_date":  # that is when
-                words[one.stac or f"geodp:{name}"] = value
+        captions = {"title": card.name, "description": card.guarantee.in_words}
+        for name, one, value in list_captioned(metadata):
+            if name != "reference_date":  # becomes `datetime`
+                captions[one.stac or f"geodp:{name}"] = value
         document = {
             "type": "Feature",
             "stac_version": "1.0.0",
@@ -52,10 +52,10 @@ class Stac(Export):
             ],
             "id": f"{card.name}-{card.release_id}",
             "bbox": [west, south, east, north],
-            "geometry": _outline(west, south, east, north),
+            "geometry": _box_geometry(west, south, east, north),
             "properties": {
-                **words,
-                **_when(str(said.reference_date)),
+                **captions,
+                **_when(str(metadata.reference_date)),
                 "proj:epsg": None,
                 "proj:projjson": projjson(place.crs),
                 "proj:bbox": list(place.bounds),
@@ -78,18 +78,19 @@ class Stac(Export):
 
 
 def _degrees(view: View) -> tuple[float, float, float, float]:
-    """Return the extent in degrees of WGS 84, from points along its sides.
+    """Compute the extent in degrees of WGS 84, from points along its sides.
 
-    Across 180 degrees the west is above the east (RFC 7946, 5.2).
+    Across 180 degrees the west exceeds the east (RFC 7946, 5.2).
     """
     from pyproj import Transformer
 
     place = view.table.grid.places[0]
     across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
-    found = across.transform_bounds(*place.bounds, densify_pts=EDGE)
+    bounds = across.transform_bounds(*place.bounds, densify_pts=EDGE)
+    # PROJ wraps each longitude, so that the bounds of such a lattice would span the entire Earth.
     if place.turn is not None:
-        found = (_degrees_east(place, 0), found[1], _degrees_east(place, 2), found[3])
-    west, south, east, north = (round(float(edge), 7) for edge in found)
+        bounds = (_degrees_east(place, 0), bounds[1], _degrees_east(place, 2), bounds[3])
+    west, south, east, north = (round(float(edge), 7) for edge in bounds)
     return west, south, east, north
 
 
@@ -99,8 +100,8 @@ def _degrees_east(place: Lattice, side: int) -> float:
     return float((place.bounds[side] / place.turn * 360 + 180) % 360 - 180)
 
 
-def _outline(west: float, south: float, east: float, north: float) -> dict[str, Any]:
-    """Return a box as a geometry of GeoJSON: across 180 degrees in two parts."""
+def _box_geometry(west: float, south: float, east: float, north: float) -> dict[str, Any]:
+    """Build a GeoJSON geometry of a box: across 180 degrees in two parts."""
     sides = [(west, east)] if west < east else [(west, 180.0), (-180.0, east)]
     rings = [
         [[[left, south], [right, south], [right, north], [left, north], [left, south]]]
@@ -112,8 +113,9 @@ def _outline(west: float, south: float, east: float, north: float) -> dict[str, 
 
 
 def _when(text: str) -> dict[str, Any]:
-    """Return the times of a reference date, or of a period of two."""
+    """Return the times of a reference date, or of a period between two."""
     first, _, last = text.partition("/")
+    # A single date stands for its beginning; STAC requires a time.
     if not last:
         return {"datetime": f"{first}T00:00:00Z"}
     ends = {"start_datetime": f"{first}T00:00:00Z", "end_datetime": f"{last}T23:59:59Z"}

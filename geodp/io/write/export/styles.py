@@ -1,4 +1,4 @@
-"""Styles with the classes of all maps: for QGIS, and for MapLibre with the tiles."""
+"""Exports of styles with the classes of all maps: for QGIS, and for MapLibre with the tiles."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from geodp.io.write.view import View
 
 
 class Qml(Export):
-    """As in every release, for a file of the same name."""
+    """The style in every release, for a file of the same name."""
 
     name: ClassVar[str] = "qml"
     ending: ClassVar[str] = "qml"
     help: ClassVar[str] = "style for QGIS, which loads it with a file of the same name"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for something that is coloured."""
+        """Require a grid with coloured cells."""
         return why_no_style(view.table.grid)
 
     def write(self, view: View, path: Path) -> None:
@@ -39,7 +39,7 @@ class MapLibre(Export):
     help: ClassVar[str] = "style for MapLibre, with a legend, for the PMTiles of the same name"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for what the tiles do."""
+        """Require the same as the tiles."""
         return why_not_on_web(view)
 
     def write(self, view: View, path: Path) -> None:
@@ -52,7 +52,8 @@ class MapLibre(Export):
 def style_of(view: View, tiles: str) -> dict[str, Any]:
     """Return a style of MapLibre as plain values; ``tiles``: name of the file of tiles."""
     colours = list_colours(view.card)
-    known = area_of(view.table.grid.places[0]) is not None
+    has_area = area_of(view.table.grid.places[0]) is not None
+    # Classes come with the features, so that the style needs no thresholds.
     match: list[Any] = ["match", ["get", CLASS]]
     for name, colour in colours:
         match += [name, colour]
@@ -62,7 +63,7 @@ def style_of(view: View, tiles: str) -> dict[str, Any]:
         "metadata": {
             "geodp": view.about,
             "legend": {
-                "title": f"{view.counted} per {'km²' if known else 'cell'}",
+                "title": f"{view.counted} per {'km²' if has_area else 'cell'}",
                 "classes": [{"class": name, "colour": colour} for name, colour in colours],
             },
         },

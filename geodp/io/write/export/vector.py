@@ -1,4 +1,4 @@
-"""Outlines for GIS: GeoPackage, GeoParquet for browsers, FlatGeobuf."""
+"""Exports of outlines for GIS: GeoPackage, GeoParquet for browsers, FlatGeobuf."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOWHERE = "the grid lies nowhere on the Earth"
 
 
 class GeoPackageExport(Export):
-    """As in every release, of any number of cells."""
+    """The GeoPackage of every release, for any number of cells."""
 
     name: ClassVar[str] = "gpkg"
     ending: ClassVar[str] = "gpkg"
     help: ClassVar[str] = "GeoPackage of one layer: QGIS, GDAL, R, ArcGIS"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for a place on the Earth."""
+        """Require a place on the Earth."""
         return why_no_geopackage(view.table.grid)
 
     def write(self, view: View, path: Path) -> None:
@@ -36,14 +36,14 @@ class GeoPackageExport(Export):
 
 
 class Parquet(Export):
-    """GeoParquet with a compression that readers in browsers know; the release's has a better."""
+    """GeoParquet with a compression that readers in browsers support; the release's is better."""
 
     name: ClassVar[str] = "parquet"
     ending: ClassVar[str] = "parquet"
     help: ClassVar[str] = "GeoParquet, compressed by Snappy: readers in browsers, too"
 
     def why_not(self, view: View) -> str | None:
-        """Refuse nothing."""
+        """Accept every release."""
         return None
 
     def write(self, view: View, path: Path) -> None:
@@ -59,13 +59,13 @@ class FlatGeobuf(Export):
     help: ClassVar[str] = "FlatGeobuf: maps in browsers (pip install geodp[vector])"
 
     def why_not(self, view: View) -> str | None:
-        """Ask for a place on the Earth."""
+        """Require a place on the Earth."""
         return None if has_geometry(view.table.grid) else NOWHERE
 
     def write(self, view: View, path: Path) -> None:
         """Write one layer, in the order of its index.
 
-        Raises OSError where GDAL cannot write, whatever it says.
+        Raises OSError if GDAL cannot write, for any reason.
         """
         try:
             from pyogrio.errors import DataLayerError, DataSourceError, FeatureError
@@ -76,10 +76,12 @@ class FlatGeobuf(Export):
                 code="library-missing",
             ) from None
         grid = view.table.grid
+        # FlatGeobuf needs all features at once for its index.
         some = (rows.located for rows in view.rows("Writing FlatGeobuf"))
         rows = pa.concat_tables([view.empty.located, *some])
         try:
             write_arrow(
+                # The format stores boxes in its own index.
                 rows.drop_columns("bbox"),
                 str(path),
                 layer=view.name,

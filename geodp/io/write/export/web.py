@@ -1,4 +1,4 @@
-"""What formats for the web show: squares of cells in degrees, each with its count and its class."""
+"""Features of formats for the web: squares of cells in degrees, with their counts and classes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from geodp.io.write.uncertainty import ERROR, six_digits
 from geodp.io.write.view import View
 
 CLASS, SIDE = ADDED = ("class", "side")
-"""Columns after those of the tables: the class of all maps, and cells along a side."""
+"""Columns after those of the tables: the class on maps, and the number of cells along a side."""
 
 DECIMALS = 7
-"""Of degrees: about a centimetre."""
+"""Decimals of degrees: about a centimetre."""
 
 POLE = 85.06
-"""Degrees of latitude where Mercator's square ends."""
+"""Latitude in degrees where Mercator's square ends."""
 
 
 def why_not_on_web(view: View) -> str | None:
-    """Ask for one map on the Earth, and for columns of names of their own."""
+    """Require one map on the Earth, and columns of different names."""
     grid = view.table.grid
     if grid.raster_map is None:
         return "only a grid of one map has squares"
@@ -41,10 +41,10 @@ def why_not_on_web(view: View) -> str | None:
 
 
 def pieces_of(view: View, squares: Squares, what: str) -> Iterator[tuple[Squares, Any]]:
-    """Yield squares some at a time, with their columns as an Arrow table; the first are none.
+    """Yield squares in chunks, with their columns as an Arrow table; the first chunk is empty.
 
-    Cells have the columns of the release's tables; sums have a count, and a standard error where
-    the card says one. ``what`` is counted for the operator's eyes.
+    Cells have the columns of the release's tables; sums have a count, and a standard error if
+    the card has one. ``what`` labels the progress for the operator.
     """
     if squares.side == 1 and not view.table.grid.attributes:
         for rows in chain([view.empty], view.rows(what)):
@@ -63,22 +63,22 @@ def pieces_of(view: View, squares: Squares, what: str) -> Iterator[tuple[Squares
 
 
 def _add(columns: Any, squares: Squares, view: View) -> Any:
-    """Return columns with those that all squares have."""
+    """Append the columns that all squares have."""
     names = squares.classes(view.limit)
     columns = columns.append_column(CLASS, pa.array(names.tolist(), pa.string()))
     return columns.append_column(SIDE, pa.array(np.full(squares.count.size, squares.side)))
 
 
 def outlines_of(squares: Squares) -> NDArray[np.object_]:
-    """Return the outlines of squares in degrees of WGS 84, as RFC 7946 has them.
+    """Compute the outlines of squares in degrees of WGS 84, as RFC 7946 requires.
 
-    Longitudes lie between -180 and 180; a square across 180 degrees is cut in two. Squares that
-    share a corner share its numbers.
+    Longitudes lie between -180 and 180; a square across 180 degrees is cut in two. Squares with a
+    common corner have the same coordinates there.
 
     Returns
     -------
     object[n]
-        Polygons and, of squares that are cut, multipolygons of Shapely.
+        Polygons of Shapely, and multipolygons for squares that are cut.
     """
     import shapely
 
@@ -87,23 +87,25 @@ def outlines_of(squares: Squares) -> NDArray[np.object_]:
     y = np.stack([south, south, north, north, south], axis=1)
     across = Transformer.from_crs(squares.grid.places[0].crs, "EPSG:4326", always_xy=True)
     lon, lat = across.transform(x, y)
+    # The transformation wraps longitudes: corners of one square must be on the same side of 180.
     far = lon - lon[:, :1]
     lon = lon - 360 * np.sign(far) * (np.abs(far) > 180)
     middle = (lon.min(axis=1) + lon.max(axis=1)) / 2
+    # The centre decides on which side of 180 degrees a square counts.
     lon -= 360 * np.floor((middle + 180) / 360)[:, None]
-    found = shapely.polygons(np.round(np.stack([lon, lat], axis=-1), DECIMALS))
+    shapes = shapely.polygons(np.round(np.stack([lon, lat], axis=-1), DECIMALS))
     for at in np.flatnonzero((lon.min(axis=1) < -180) | (lon.max(axis=1) > 180)):
-        found[at] = _cut(found[at])
-    return np.asarray(found, object)
+        shapes[at] = _cut(shapes[at])
+    return np.asarray(shapes, object)
 
 
 def _cut(outline: Any) -> Any:
-    """Return an outline across 180 degrees in its parts on both sides, counter-clockwise."""
+    """Cut an outline across 180 degrees into its parts on both sides, counter-clockwise."""
     import shapely
     from shapely.affinity import translate
     from shapely.geometry.polygon import orient
 
-    turns = (-360, 0, 360)
-    cut = [shapely.clip_by_rect(outline, turn - 180, -90, turn + 180, 90) for turn in turns]
-    there = [(part, turn) for part, turn in zip(cut, turns, strict=True) if part.area]
-    return shapely.multipolygons([orient(translate(part, -turn)) for part, turn in there])
+    offsets = (-360, 0, 360)
+    cut = [shapely.clip_by_rect(outline, offset - 180, -90, offset + 180, 90) for offset in offsets]
+    parts = [(part, offset) for part, offset in zip(cut, offsets, strict=True) if part.area]
+    return shapely.multipolygons([orient(translate(part, -offset)) for part, offset in parts])

@@ -1,4 +1,4 @@
-"""A workbook, whose cells have types: codes are texts in every spreadsheet."""
+"""Export as a workbook, whose cells have types: codes are texts in every spreadsheet."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from geodp.io.write.export.spreadsheet import hide_few, name_headers
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
 
-MOST_ROWS = (1 << 20) - 1
-"""Of a view, after its header; more go on in another view."""
+MAX_ROWS = (1 << 20) - 1
+"""Largest number of rows of a sheet, after its header; more go into another sheet."""
 
 LONGEST = 31
-"""Letters of the name of a view."""
+"""Longest name of a sheet, in letters."""
 
 UNCHANGED = datetime(1980, 1, 1)
-"""Instead of when it was written."""
+"""Date of every workbook, so that the same rows give the same bytes."""
 
 
 class Xlsx(Export):
@@ -33,22 +33,23 @@ class Xlsx(Export):
     takes_regions: ClassVar[bool] = True
 
     def why_not(self, view: View) -> str | None:
-        """Refuse nothing."""
+        """Accept every release."""
         return None
 
     def write(self, view: View, path: Path) -> None:
-        """Write one workbook, of one sheet where its rows fit."""
+        """Write one workbook, of one sheet if its rows fit."""
         require_library("openpyxl", "A workbook", "xlsx")
         from openpyxl import Workbook
 
-        book, left = Workbook(write_only=True), MOST_ROWS
+        # Write-only workbooks do not hold their rows in memory.
+        book, left = Workbook(write_only=True), MAX_ROWS
         page = _begin(book, view)
         for some in view.rows("Writing a workbook"):
             columns = [column.to_pylist() for column in some.columns.columns]
             hide_few(columns, view)
             for row in zip(*columns, strict=True):
                 if not left:
-                    page, left = _begin(book, view), MOST_ROWS
+                    page, left = _begin(book, view), MAX_ROWS
                 page.append([_plain(page, value) for value in row])
                 left -= 1
         with tempfile.TemporaryFile(dir=path.parent) as draft:
@@ -57,7 +58,7 @@ class Xlsx(Export):
 
 
 def _begin(book: Any, view: View) -> Any:
-    """Return a new page with its header, which stays where it is while rows are scrolled."""
+    """Add a sheet with its header, which stays visible while rows are scrolled."""
     number = len(book.worksheets) + 1
     page = book.create_sheet(view.name[:LONGEST] if number == 1 else f"{number}")
     page.freeze_panes = "A2"
@@ -66,7 +67,7 @@ def _begin(book: Any, view: View) -> Any:
 
 
 def _pack(draft: BinaryIO, creator: str, path: Path) -> None:
-    """Pack what was saved again without its times, so that the same rows give the same bytes."""
+    """Pack the workbook again without its times, so that the same rows give the same bytes."""
     from openpyxl.packaging.core import DocumentProperties
     from openpyxl.xml.constants import ARC_CORE
     from openpyxl.xml.functions import tostring
@@ -74,6 +75,7 @@ def _pack(draft: BinaryIO, creator: str, path: Path) -> None:
     about = DocumentProperties(creator=creator, created=UNCHANGED, modified=UNCHANGED)
     with zipfile.ZipFile(draft) as saved, zipfile.ZipFile(path, "w") as packed:
         for name in saved.namelist():
+            # zip stores a time for each member, which would differ in every run.
             entry = zipfile.ZipInfo(name, UNCHANGED.timetuple()[:6])
             entry.compress_type = zipfile.ZIP_DEFLATED
             with packed.open(entry, "w", force_zip64=True) as file:
@@ -85,12 +87,13 @@ def _pack(draft: BinaryIO, creator: str, path: Path) -> None:
 
 
 def _plain(page: Any, value: Any) -> Any:
-    """Return a number as it is, and a text as a cell of text, whatever it looks like."""
+    """Return a number as it is, and a text as a cell of type text, whatever it looks like."""
     if not isinstance(value, str):
         return value
     from openpyxl.cell import WriteOnlyCell
 
     cell = WriteOnlyCell(page, value)
+    # openpyxl would otherwise take a text that begins with "=" for a formula.
     cell.data_type, cell.number_format = "s", "@"
     return cell
 

@@ -1,1 +1,1 @@
-"""A released map on a page: what it shows, how it looks and what is said beside it."""
+"""Page of a released map: its content, its appearance and its captions."""

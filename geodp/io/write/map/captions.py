@@ -1,4 +1,4 @@
-"""The words of a picture, in English and in Japanese."""
+"""Captions of a picture, in English and in Japanese."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Captions:
     Attributes
     ----------
     names : mapping
-        Of what the card says in English: guarantees, units.
+        Translations of names that the card has in English: guarantees, units.
     """
 
     cells: str
@@ -73,7 +73,7 @@ class Captions:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
-        """Return the language's name of what a card names in English; the same without one."""
+        """Translate a name that a card has in English; unknown names stay as they are."""
         return self.names.get(text, text)
 
 
@@ -194,30 +194,33 @@ JAPANESE = Captions(
 LANGUAGES: Mapping[Language, Captions] = {"en": ENGLISH, "ja": JAPANESE}
 
 
-def tell_margin(card: Card, panels: list[Panel], words: Captions) -> list[str]:
-    """Return the margin of what a pixel shows and where it holds, in one or two sentences."""
+def describe_margin(card: Card, panels: list[Panel], captions: Captions) -> list[str]:
+    """Describe the margin of a pixel's count and where it holds, in one or two sentences."""
     error, floor = card.expected_error, card.expected_error.floor
     signed = not card.mechanism.nonnegative
     cells = panels[0].cells
-    what = words.cell if cells == 1 else words.pixel.format(cells=cells)
+    what = captions.cell if cells == 1 else captions.pixel.format(cells=cells)
     if panels[0].frame.units is not None:
-        what = words.unit
+        what = captions.unit
     elif cells is None:
-        what = words.block
-    own = [panel.margin for panel in panels]
+        what = captions.block
+    margins_of_panels = [panel.margin for panel in panels]
+    # Without closed forms, a number would only hold for the data at hand.
     if error.blocks is None:
-        lines = [words.unknown]
-    elif None in own:
-        lines = [words.no_form.format(what=what)]
+        lines = [captions.unknown]
+    elif None in margins_of_panels:
+        lines = [captions.no_form.format(what=what)]
     else:
-        where = "" if signed else words.where
-        margins = words.join.join(dict.fromkeys(f"±{each:,.0f}" for each in own))
-        lines = [words.margin.format(what=what, margins=margins, where=where)]
+        where = "" if signed else captions.where
+        margins = captions.join.join(dict.fromkeys(f"±{each:,.0f}" for each in margins_of_panels))
+        lines = [captions.margin.format(what=what, margins=margins, where=where)]
     if signed:
-        lines.append(words.signed)
+        # Clamping them to 0 would bias the sums over areas upwards.
+        lines.append(captions.signed)
     elif error.isolated_cell is not None:
-        lines.append(words.isolated)
+        lines.append(captions.isolated)
+    # Below this size the noise outweighs the counts, which a reader of the map should know.
     if floor is not None and (size := floor.cells) != 1:
-        said = words.total if size is None else words.floor.format(cells=size)
-        lines[1:] = [" ".join([*lines[1:], said])]
+        sentence = captions.total if size is None else captions.floor.format(cells=size)
+        lines[1:] = [" ".join([*lines[1:], sentence])]
     return lines

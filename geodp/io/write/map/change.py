@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.lines import measure, shorten
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, Words, mix
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Sheet, TextLine, mix
 from geodp.io.write.map.look import PALE, Look, Theme
 from geodp.io.write.map.page import (
     EDGE,
     GAP,
-    LEAST_WIDTH,
+    MIN_WIDTH,
     SEGMENT,
     SMALL,
     Page,
@@ -25,7 +25,7 @@ from geodp.io.write.map.page import (
     draw_legend,
     draw_panel,
     draw_shores,
-    find_room,
+    label_width,
     name_counts,
     shorten_amount,
     write_foot,
@@ -37,24 +37,24 @@ from geodp.io.write.scale import NEAR
 from geodp.io.write.view import View
 
 BEGINS = (10, 100, 1_000)
-"""Where classes of changes after the first begin, in counts per square kilometre or per cell."""
+"""Lower limits of classes of changes after the first, in counts per square kilometre or cell."""
 
 MORE = ((0xF4, 0xA5, 0x82), (0xD6, 0x60, 0x4D), (0xB2, 0x18, 0x2B), (0x67, 0x00, 0x1F))
 FEWER = ((0x92, 0xC5, 0xDE), (0x43, 0x93, 0xC3), (0x21, 0x66, 0xAC), (0x05, 0x30, 0x61))
-"""Red and blue of ColorBrewer (Harrower and Brewer 2003), which the colour-blind tell apart."""
+"""Red and blue of ColorBrewer (Harrower and Brewer 2003), distinguishable for the colour-blind."""
 
 HATCH = 5
-"""Pixels from one line of the hatching to the next."""
+"""Distance of lines of the hatching, in pixels."""
 
 OUTSIDE, SAME, FIRST = 0, 1, 2
 FEW = FIRST + 2 * (len(MORE) + len(FEWER))
-"""Numbers of colours: the classes of more, then those of fewer, then all of these in pale, then
-what an office does not show."""
+"""Numbers of colours: the classes of increases, then those of decreases, then all of these in pale,
+then counts that an office does not show."""
 
 
 @dataclass(frozen=True, eq=False)
 class MapChange:
-    """What lies between two maps.
+    """Difference between two maps.
 
     Attributes
     ----------
@@ -67,9 +67,10 @@ class MapChange:
 
     @classmethod
     def of(cls, earlier: Panel, later: Panel) -> MapChange:
-        """Return the change, whose noise is that of both."""
+        """Compute the change, whose noise is that of both maps."""
         value, margin, believed = later.value - earlier.value, None, None
         if earlier.margin is not None and later.margin is not None:
+            # The noises of two releases are independent, so that their variances add up.
             margin = math.hypot(earlier.margin, later.margin)
             counts = np.abs(np.nan_to_num(value)) * later.frame.areas()
             believed = counts >= margin * (1 - NEAR)
@@ -78,7 +79,7 @@ class MapChange:
         return cls(replace(later, value=value, margin=margin, believed=believed, few=few))
 
     def number_colours(self, *, fade: bool) -> NDArray[np.uint8]:
-        """Return the number of every block's colour: uint8[rows, cols]."""
+        """Compute the number of every block's colour: uint8[rows, cols]."""
         value = np.nan_to_num(self.panel.value)
         limits = np.array(BEGINS) * (1 - NEAR)
         number = np.searchsorted(limits, np.abs(value), side="right") + FIRST
@@ -95,7 +96,7 @@ class MapChange:
 
 
 def list_colours(theme: Theme) -> tuple[Colour, ...]:
-    """Return colours by number; on dark paper the lighter ones are the larger changes."""
+    """List colours by number; on dark paper the lighter ones are the larger changes."""
     more, fewer = (each if theme.classes[0] > theme.classes[-1] else each[::-1]
                    for each in (MORE, FEWER))  # fmt: skip
     pale = mix([*more, *fewer], [theme.paper], [PALE])
@@ -110,6 +111,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
     """
     look.require_fonts()
     both = (earlier, later)
+    # Cells of different grids cannot be subtracted.
     if earlier.table.grid != later.table.grid:
         raise UsageError(
             "--compare takes two releases on the same grid and domain.", code="map-grids-differ"
@@ -120,26 +122,28 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
             "--compare is for releases of one map, not of origins and destinations.",
         )
     )
+    # Three maps share the width of one.
     side = max(1, look.size // 3)
     panels = [Panel.of(each, 0, look.bounds, side) for each in both]
     change = MapChange.of(*panels)
-    room, (wide, high) = find_room(look), panels[0].frame.size
-    step = room + max(wide, LEAST_WIDTH // 3) + GAP
+    label_space, (wide, high) = label_width(look), panels[0].frame.size
+    step = label_space + max(wide, MIN_WIDTH // 3) + GAP
     page = Page(look, 3 * step - GAP + 2 * EDGE)
     write_head(page, later, [panels[1]])
     page.y += 26
-    _write_names(page, both, step, room)
-    page.y += 10 + 18 * bool(room)
+    _write_names(page, both, step, label_space)
+    page.y += 10 + 18 * bool(label_space)
     for number, panel in enumerate(panels):
-        draw_panel(page, panel, EDGE + step * number + room)
-    draw_change(page, change, EDGE + 2 * step + room)
+        draw_panel(page, panel, EDGE + step * number + label_space)
+    draw_change(page, change, EDGE + 2 * step + label_space)
     page.y += high
     draw_legend(page, later, panels)
     _draw_changes(page, change, name_counts(later, look))
+    # If one of the two is not private, the footer must say so.
     open_view = next((each for each in both if not each.card.private), later)
     lines = []
     if change.panel.margin is not None:
-        lines.append(look.words.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
+        lines.append(look.captions.change_margin.format(margin=f"±{change.panel.margin:,.0f}"))
     write_foot(page, open_view, panels, lines)
     software = str(later.card.software)
     return Sheet(
@@ -154,7 +158,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
 
 
 def draw_change(page: Page, change: MapChange, left: float) -> None:
-    """Draw the map of changes; what is believed is hatched."""
+    """Draw the map of changes; changes beyond their margin are hatched."""
     panel = change.panel
     wide, high = panel.frame.size
     rows, cols = panel.frame.blocks
@@ -163,6 +167,7 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
     hatched = np.zeros(number.shape, np.bool_)
     if panel.believed is not None:
         hatched = panel.believed & (number >= FIRST) & (number < FEW)
+    # Hatching needs pixels, so that units are rasterized here.
     if isinstance(panel.frame, UnitFrame):
         unit = panel.frame.number_pixels()
         hatched = (unit >= 0) & hatched[0][unit]
@@ -183,42 +188,42 @@ def draw_change(page: Page, change: MapChange, left: float) -> None:
 
 
 def _enlarge(values: NDArray[Any], times: tuple[int, int]) -> NDArray[Any]:
-    """Return every value so many times across and down."""
+    """Repeat every value so many times across and down."""
     return np.repeat(np.repeat(values, times[1], axis=0), times[0], axis=1)
 
 
 def _hatch(number: NDArray[np.uint8], hatched: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return colours with lines of paper from the lower left to the upper right."""
+    """Draw lines of paper from the lower left to the upper right into hatched pixels."""
     step = np.add.outer(*map(np.arange, number.shape))
     return np.where(hatched & (step % HATCH == 0), np.uint8(SAME), number)
 
 
-def _write_names(page: Page, both: tuple[View, View], step: float, room: float) -> None:
-    """Write what each map is above it, and in red what is no private release."""
-    words, theme = page.look.words, page.look.theme
+def _write_names(page: Page, both: tuple[View, View], step: float, label_space: float) -> None:
+    """Write the name of each map above it, in red if the release is not private."""
+    captions, theme = page.look.captions, page.look.theme
     texts = []
-    for form, one in zip((words.earlier, words.later), both, strict=True):
-        said = one.card.metadata
-        day = None if said is None else said.reference_date
-        own = form.format(name=day or one.card.release_id[:12])
+    for form, one in zip((captions.earlier, captions.later), both, strict=True):
+        metadata = one.card.metadata
+        day = None if metadata is None else metadata.reference_date
+        text = form.format(name=day or one.card.release_id[:12])
         event = one.table.event
         amounts = {"ε": event.epsilon, "ρ": event.rho}
-        own += "".join(f", {s} = {shorten_amount(n)}" for s, n in amounts.items() if n is not None)
-        texts.append((own, theme.ink if one.card.private else theme.alarm))
-    texts.append((words.change, theme.ink))
+        text += "".join(f", {s} = {shorten_amount(n)}" for s, n in amounts.items() if n is not None)
+        texts.append((text, theme.ink if one.card.private else theme.alarm))
+    texts.append((captions.change, theme.ink))
     for number, (text, colour) in enumerate(texts):
-        line = shorten(text, step - GAP - room, SMALL)
-        page.items.append(Words(EDGE + step * number + room, page.y, line, SMALL, colour))
+        line = shorten(text, step - GAP - label_space, SMALL)
+        page.items.append(TextLine(EDGE + step * number + label_space, page.y, line, SMALL, colour))
 
 
 def _draw_changes(page: Page, change: MapChange, what: str) -> None:
-    """Draw the classes of changes, then what is pale and what is hatched."""
+    """Draw the classes of changes, then the samples of pale and hatched colours."""
     look = page.look
-    theme, words = look.theme, look.words
-    unit = words.per_cell if change.panel.frame.kilometres is None else words.per_area
-    text = words.changed.format(unit=unit.format(what=what))
+    theme, captions = look.theme, look.captions
+    unit = captions.per_cell if change.panel.frame.kilometres is None else captions.per_area
+    text = captions.changed.format(unit=unit.format(what=what))
     if find_families(text) is None:
-        text = words.changed.format(unit=unit.format(what=words.counts))
+        text = captions.changed.format(unit=unit.format(what=captions.counts))
     page.y += 30
     page.write(text, SMALL + 0.5, theme.ink)
     colours, top, count = list_colours(theme), page.y + 9, len(MORE)
@@ -236,11 +241,11 @@ def _draw_changes(page: Page, change: MapChange, what: str) -> None:
     page.y += 25
     margin, x = f"±{change.panel.margin:,.0f}", float(EDGE)
     swatch = np.full((12, 20), FIRST + 2, np.uint8)
-    shown = [(_hatch(swatch, swatch > 0), words.hatched)]
+    shown = [(_hatch(swatch, swatch > 0), captions.hatched)]
     if look.fade:
-        shown.append((swatch + np.uint8(2 * count), words.faded))
-    for raster, said in shown:
-        line = said.format(margin=margin)
+        shown.append((swatch + np.uint8(2 * count), captions.faded))
+    for raster, caption in shown:
+        line = caption.format(margin=margin)
         page.items.append(CellRaster(x, page.y - 10, 20, 12, raster, colours, (12, 20)))
         page.items.append(Box(x, page.y - 10, 20, 12, None, theme.line))
         page.write(line, SMALL, theme.ink, x + 28)

@@ -1,4 +1,4 @@
-"""The page of flows: lines between origins and destinations, the wider the more."""
+"""Page of flows: lines between origins and destinations, wider for larger counts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from geodp.io.write.map.flows import Flows
 from geodp.io.write.map.look import PAPER, UNTOLD_LAND, Look
 from geodp.io.write.map.page import (
     EDGE,
-    LEAST_WIDTH,
     MEDIUM,
+    MIN_WIDTH,
     SMALL,
     Page,
     draw_box,
     draw_places,
     draw_scale_bar,
     draw_shores,
-    find_room,
+    label_width,
     name_counts,
     write_foot,
     write_head,
@@ -34,43 +34,45 @@ from geodp.io.write.view import View
 WIDTHS = (1.0, 1.0, 1.3, 1.7, 2.3, 3.2, 4.4, 6.0)
 """Pixels of a line by the class of its count: public constants, as the classes are."""
 
-BEND, POINTS, HEAD, MOST_HEAD = 0.16, 24, 7.0, 0.3
-"""Of a line's length, how far it bends to the right of its way; its points; pixels of its head, and
-the most of them as a share of the length."""
+BEND, POINTS, HEAD, MAX_HEAD_SHARE = 0.16, 24, 7.0, 0.3
+"""Bend of a line to the right as a share of its length; number of its points; length of its head in
+pixels, and the largest as a share of the line."""
 
 
 def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
     """Lay out the page of the largest flows of a release of origins and destinations."""
     look.require_fonts()
-    words = look.words
+    captions = look.captions
+    # Without bounds, the page shows the extent of the flows, not the entire domain.
     bounds = look.bounds if flows.place.transform is None else flows.place.bounds
     panel = Panel.of(view, 0, bounds, 2 * look.size)
-    room, (wide, high) = find_room(look), panel.frame.size
-    page = Page(look, max(LEAST_WIDTH, room + wide) + 2 * EDGE)
+    label_space, (wide, high) = label_width(look), panel.frame.size
+    page = Page(look, max(MIN_WIDTH, label_space + wide) + 2 * EDGE)
     write_head(page, view, [panel])
-    page.write_lines(words.flows.format(side=flows.side), MEDIUM, 21)
-    page.y += 24 + 18 * bool(room)
-    left = (page.width - room - wide) / 2 + room
+    page.write_lines(captions.flows.format(side=flows.side), MEDIUM, 21)
+    page.y += 24 + 18 * bool(label_space)
+    left = (page.width - label_space - wide) / 2 + label_space
     _draw_land(page, panel, left)
     draw_shores(page, panel, left)
     edges = (left, page.y, wide, high)
+    # The smallest first, so that the largest flows lie on top.
     for number in range(len(flows.count))[::-1]:
         page.items += _draw_flow(page, flows, number, edges)
     draw_places(page, panel, left)
     draw_box(page, panel, left)
     page.y += high
     _draw_legend(page, view, flows, panel)
-    said = words.flows_drawn if flows.believed > len(flows.count) else words.flows_all
+    form = captions.flows_drawn if flows.believed > len(flows.count) else captions.flows_all
     lines = [
-        said.format(
+        form.format(
             drawn=len(flows.count),
             all=f"{flows.believed:,}",
             margin=f"±{flows.margin:,.0f}",
             share=f"{100 * flows.share:.0f}",
         ),
-        words.flows_left,
+        captions.flows_left,
     ]
-    write_foot(page, view, [panel], told=lines)
+    write_foot(page, view, [panel], margin_lines=lines)
     software = str(view.card.software)
     return Sheet(
         width=math.ceil(page.width),
@@ -103,7 +105,7 @@ def _draw_land(page: Page, panel: Panel, left: float) -> None:
 def _draw_flow(
     page: Page, flows: Flows, number: int, edges: tuple[float, float, float, float]
 ) -> list[Line]:
-    """Return the line of a flow and the two of its head."""
+    """Return the line of a flow and the two lines of its head."""
     left, top, width, height = edges
     place = flows.place
     col, row = flows.ends[number].T
@@ -113,7 +115,7 @@ def _draw_flow(
     colour, wide = page.look.theme.classes[kind], WIDTHS[kind]
     line = _bend(*ends)
     way = line[-1] - line[-4]
-    length = min(HEAD + wide, MOST_HEAD * float(np.hypot(*(ends[1] - ends[0]))))
+    length = min(HEAD + wide, MAX_HEAD_SHARE * float(np.hypot(*(ends[1] - ends[0]))))
     way = way / max(float(np.hypot(*way)), 1e-9) * length
     side = np.array([-way[1], way[0]]) / 2
     heads = [line[-1] - way + side, line[-1] - way - side]
@@ -128,18 +130,19 @@ def _draw_flow(
 def _bend(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the points of a line that bends to the right: float64[n, 2]."""
     x, y = end - start
+    # Bending to one side keeps the flows there and back apart.
     middle = (start + end) / 2 + BEND * np.array([-y, x])
     part = np.linspace(0, 1, POINTS)[:, None]
     return (1 - part) ** 2 * start + 2 * part * (1 - part) * middle + part**2 * end
 
 
 def _draw_legend(page: Page, view: View, flows: Flows, panel: Panel) -> None:
-    """Draw a line of every class that a flow can have, then land and water."""
+    """Draw a line for every class that a flow can have, then land and water."""
     look = page.look
-    theme, words, top = look.theme, look.words, page.y
+    theme, captions, top = look.theme, look.captions, page.y
     page.y = top + 27
     page.write(name_counts(view, look), SMALL + 0.5, theme.ink)
-    draw_scale_bar(page, panel.frame, top, page.room / 3)
+    draw_scale_bar(page, panel.frame, top, page.inner_width / 3)
     page.y = top + 52
     x = float(EDGE)
     for kind in range(int(classify(np.array([flows.margin]))[0]), len(WIDTHS)):
@@ -156,9 +159,9 @@ def _draw_legend(page: Page, view: View, flows: Flows, panel: Panel) -> None:
         return
     page.y, x = page.y + 24, float(EDGE)
     named = (
-        (theme.untold, words.land),
-        (theme.colours[UNTOLD_LAND], words.coast),
-        (theme.paper, words.water),
+        (theme.untold, captions.land),
+        (theme.colours[UNTOLD_LAND], captions.coast),
+        (theme.paper, captions.water),
     )
     for colour, text in named:
         page.items.append(Box(x, page.y - 10, 20, 12, colour, theme.line))

@@ -1,4 +1,4 @@
-"""The largest flows between origins and destinations, and between which squares they are told."""
+"""The largest flows between origins and destinations, and the squares that resolve them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.table.released import ReleasedTable
 
-MOST = 100
-"""Flows that are drawn."""
+MAX_FLOWS = 100
+"""Largest number of flows that are drawn."""
 
 ENOUGH = 0.5
-"""Share of all counts that flows have to carry together, or larger squares are taken."""
+"""Share of all counts that flows have to carry together; otherwise larger squares are used."""
 
 AROUND = 0.1
-"""Of the extent of the drawn flows, how much is drawn around them."""
+"""Margin around the drawn flows, as a share of their extent."""
 
-MOST_PAIRS, MOST_NUMBER = 1 << 22, 1 << 62
-"""Pairs of cells that are summed one by one; a number that a pair of squares may have."""
+MAX_PAIRS, MAX_NUMBER = 1 << 22, 1 << 62
+"""Largest number of pairs of cells that are summed one by one, and of a pair of squares' key."""
 
 FEWEST = 4
-"""Squares along the longer side of the map at least."""
+"""Smallest number of squares along the longer side of the map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,18 +37,18 @@ class Flows:
     Attributes
     ----------
     place : Lattice
-        What is drawn.
+        The map that is drawn.
     side : int
-        Cells along the side of a square.
+        Number of cells along the side of a square.
     margin : float
         95 % margin of the flow between two squares, in counts.
     ends : float64[n, 2, 2]
-        Of the drawn ones: origin and destination, each the column and the row of its middle.
+        Origin and destination of the drawn flows, each the column and the row of its centre.
     count : float64[n]
     believed : int
-        All that reach the margin.
+        Number of all flows that reach the margin.
     share : float
-        Of all counts, those of the drawn ones.
+        Share of all counts in the drawn flows.
     """
 
     place: Lattice
@@ -61,23 +61,25 @@ class Flows:
 
 
 def find_flows(view: View, bounds: Bounds | None = None) -> Flows | None:
-    """Return the flows of a release between the smallest squares that can tell half of it.
+    """Find the flows of a release between the smallest squares that resolve half of it.
 
-    None of a release of one map, of one with attributes or without a closed form of its error, and
-    where no flow reaches its margin. Without bounds, what is drawn is where the flows are.
+    None for a release of one map, with attributes or without a closed form of its error, and
+    if no flow reaches its margin. Without bounds, the drawn map is the extent of the flows.
 
-    Raises UsageError where the bounds hold no cell.
+    Raises UsageError if the bounds hold no cell.
     """
     table, card, grid = view.table, view.card, view.table.grid
     if len(grid.places) != 2 or grid.attributes:
         return None
-    whole = grid.places[0]
-    place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
+    full_map = grid.places[0]
+    place, first = (full_map, (0, 0)) if bounds is None else crop(full_map, bounds)
     margins = {one.cells: Z * one.standard_error for one in card.expected_error.blocks or ()}
-    squares = _Squares(whole.rows, whole.cols, _first_side(whole, table.key.size))
+    squares = _Squares(full_map.rows, full_map.cols, _first_side(full_map, table.key.size))
     key, count = _sum_pairs(table, squares, first, (place.rows, place.cols))
     total, best = float(table.count.sum()), None
-    while squares.side * FEWEST <= max(whole.rows, whole.cols) and total > 0:
+    # Sums over larger squares have less relative noise: go on until they carry enough of all
+    # counts.
+    while squares.side * FEWEST <= max(full_map.rows, full_map.cols) and total > 0:
         margin = margins.get(squares.side**4)
         if margin is not None and grid.order.follows_map:
             one = _choose(squares, key, count, margin)
@@ -112,10 +114,12 @@ class _Squares:
         return np.stack(np.unravel_index(key, self.shape))
 
 
-def _first_side(whole: Lattice, pairs: int) -> int:
-    """Return the side of the smallest squares that are tried: of a large release not cells."""
+def _first_side(full_map: Lattice, pairs: int) -> int:
+    """Return the side of the smallest squares that are tried, above 1 for large releases."""
     side = 1
-    while (whole.rows * whole.cols // side**2) ** 2 >= MOST_NUMBER or pairs > MOST_PAIRS * side**2:
+    while (
+        full_map.rows * full_map.cols // side**2
+    ) ** 2 >= MAX_NUMBER or pairs > MAX_PAIRS * side**2:
         side *= 2
     return side
 
@@ -123,7 +127,8 @@ def _first_side(whole: Lattice, pairs: int) -> int:
 def _sum_pairs(
     table: ReleasedTable, squares: _Squares, first: tuple[int, int], size: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return pairs of squares with counts of both ends in a part of the map, and their sums."""
+    """Sum the counts of pairs of squares with both ends in a part of the map."""
+    # Origin and destination both have to be within the bounds.
     low = np.array(first * 2)[:, None]
     high = low + np.array(size * 2)[:, None]
     parts = [(np.empty(0, np.int64), np.empty(0))]
@@ -138,18 +143,18 @@ def _sum_pairs(
 def _sum(
     key: NDArray[np.int64], count: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return every number once, in order, and the sums of its counts."""
-    found, inverse = np.unique(key, return_inverse=True)
-    return found, np.bincount(inverse, count, found.size).astype(np.float64)
+    """Return every key once, in order, and the sums of its counts."""
+    keys, inverse = np.unique(key, return_inverse=True)
+    return keys, np.bincount(inverse, count, keys.size).astype(np.float64)
 
 
 def _choose(
     squares: _Squares, key: NDArray[np.int64], count: NDArray[np.float64], margin: float
 ) -> Flows:
-    """Return the largest flows between different squares that reach their margin."""
+    """Select the largest flows between different squares that reach their margin."""
     index = squares.decode(key)
     moves = np.flatnonzero((index[:2] != index[2:]).any(axis=0) & (count >= margin))
-    some = moves[np.argsort(-count[moves], kind="stable")][:MOST]
+    some = moves[np.argsort(-count[moves], kind="stable")][:MAX_FLOWS]
     sizes = np.array([[squares.rows], [squares.cols]] * 2, np.float64)
     middle = np.minimum((index[:, some] + 0.5) * squares.side, sizes)
     ends = middle.reshape(2, 2, -1).transpose(2, 0, 1)[:, :, ::-1]
@@ -158,11 +163,12 @@ def _choose(
 
 
 def _zoom(flows: Flows) -> Flows:
-    """Return flows on the part of a map on the Earth that they lie on, and some around it."""
+    """Crop the map to the flows and a margin around them."""
     place = flows.place
     if place.transform is None:
         return flows
     low, high = flows.ends.min(axis=(0, 1)), flows.ends.max(axis=(0, 1))
+    # A single flow has no extent of its own, so the margin is at least two squares.
     around = np.maximum(AROUND * (high - low).max(), 2 * flows.side)
     size = np.array([place.cols, place.rows])
     first = np.floor(np.clip(low - around, 0, size)).astype(int)

@@ -1,4 +1,4 @@
-"""Lines of latitude and longitude over a map, with their degrees beside it."""
+"""Graticule: lines of latitude and longitude over a map, with their degrees beside it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from geodp.io.write.drawing.sheet import Line
 from geodp.io.write.frame import crs_of, round_length
 
 LINES = 3
-"""Of longitude and of latitude at least, whole steps of which fit into the map."""
+"""Smallest number of round steps of longitude and of latitude in a map."""
 
-FINE, KEPT = 4096, 64
-"""Points at which a line is cut at the map's edges, and every how many of them are drawn."""
+FINE, EVERY = 4096, 64
+"""Number of points for cutting a line at the map's edges, and the stride of those drawn."""
 
 NEAR = 1.5
-"""Pixels from an edge within which a line that ends there is written to."""
+"""Distance from an edge, in pixels, within which a line gets a label there."""
 
 
 def list_lines(
     place: Lattice, box: tuple[float, float, float, float]
 ) -> list[tuple[Line, str, bool]]:
-    """Return lines in the pixels of a map, the degrees of each, and whether it is a meridian.
+    """Compute lines in the pixels of a map, with their degrees, and whether each is a meridian.
 
     Parameters
     ----------
     place : Lattice
-        What is drawn.
+        The map that is drawn.
     box : (float, float, float, float)
         Left, top, width and height of the map.
 
     Raises
     ------
     UsageError
-        A place that lies nowhere on the Earth, or across the date line.
+        The map has no place on the Earth, or lies across the date line.
     """
     if place.crs is None or place.transform is None:
         raise UsageError(
@@ -46,31 +46,32 @@ def list_lines(
             code="graticule-needs-crs",
         )
     west, south, east, north = _bounds(place)
-    found = []
+    lines = []
     for number, (low, high) in enumerate(((west, east), (south, north))):
+        # Meridians and parallels are curves in most projections.
         along = np.linspace(*((south, north) if number == 0 else (west, east)), FINE)
         for degree in _steps(low, high):
             across = np.full(FINE, float(degree))
             lon, lat = (across, along) if number == 0 else (along, across)
             for points in _cut(*_to_pixels(place, box, lon, lat), box):
-                found.append((points, tell_degrees(degree, number == 0), number == 0))
-    return [(Line(points), text, meridian) for points, text, meridian in found]
+                lines.append((points, format_degrees(degree, number == 0), number == 0))
+    return [(Line(points), text, meridian) for points, text, meridian in lines]
 
 
 def touches(line: Line, at: float, *, top: bool) -> tuple[float, float] | None:
-    """Return where a line ends on the top edge or on the left one; None: nowhere."""
+    """Return where a line ends on the top edge or on the left one; None if it does not."""
     for point in (line.points[0], line.points[-1]):
         if abs(point[1 if top else 0] - at) < NEAR:
             return point
     return None
 
 
-def tell_degrees(degree: Fraction, meridian: bool) -> str:
-    """Return degrees with the side of the Earth.
+def format_degrees(degree: Fraction, meridian: bool) -> str:
+    """Format degrees with the hemisphere.
 
     Examples
     --------
-    >>> tell_degrees(Fraction(-1, 2), True), tell_degrees(Fraction(35), False)
+    >>> format_degrees(Fraction(-1, 2), True), format_degrees(Fraction(35), False)
     ('0.5°W', '35°N')
     """
     sides = "EW" if meridian else "NS"
@@ -79,7 +80,7 @@ def tell_degrees(degree: Fraction, meridian: bool) -> str:
 
 
 def _bounds(place: Lattice) -> tuple[float, float, float, float]:
-    """Return west, south, east and north of a place in degrees."""
+    """Return west, south, east and north of a map in degrees."""
     from pyproj import Transformer
 
     crs = crs_of(str(place.crs))
@@ -95,8 +96,9 @@ def _bounds(place: Lattice) -> tuple[float, float, float, float]:
 
 
 def _steps(low: float, high: float) -> list[Fraction]:
-    """Return round degrees between two, ends left out."""
+    """Return round degrees between two, without the ends."""
     step = round_length(Fraction((high - low) / LINES))
+    # Exact fractions, so that 0.1 degrees are counted without rounding errors.
     first, last = math.floor(Fraction(low) / step) + 1, math.ceil(Fraction(high) / step)
     return [number * step for number in range(first, last)]
 
@@ -124,10 +126,11 @@ def _cut(
     """Return the parts of a line that lie on the map."""
     left, top, width, height = box
     inside = (x >= left) & (x <= left + width) & (y >= top) & (y <= top + height)
+    # A curve may leave the map and come back: every stretch inside becomes a line.
     edge = np.flatnonzero(np.diff(np.concatenate([[0], inside, [0]])))
-    found = []
+    parts = []
     for start, stop in edge.reshape(-1, 2).tolist():
         if stop - start > 1:
-            kept = [*range(start, stop - 1, KEPT), stop - 1]
-            found.append(tuple((float(x[i]), float(y[i])) for i in kept))
-    return found
+            points_drawn = [*range(start, stop - 1, EVERY), stop - 1]
+            parts.append(tuple((float(x[i]), float(y[i])) for i in points_drawn))
+    return parts

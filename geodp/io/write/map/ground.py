@@ -1,4 +1,4 @@
-"""What a map lies on, from public data alone: land and water, the shore, names of places."""
+"""Background of a map, from public data only: land and water, the shore, names of places."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from geodp.io.read.public.land_shares import share_land, trace_shore
 from geodp.io.read.public.towns import Town, find_towns
 from geodp.io.write.drawing.fonts import find_families
 from geodp.io.write.drawing.lines import measure
-from geodp.io.write.drawing.sheet import Box, Colour, Line, Words
+from geodp.io.write.drawing.sheet import Box, Colour, Line, TextLine
 
-NAMES, ROOM = 12, 50_000
-"""Places of a map at most, and square pixels of the map for each."""
+NAMES, AREA_OF_NAME = 12, 50_000
+"""Largest number of places on a map, and the area of the map for each, in square pixels."""
 
 DOT, APART = 5.0, 4.0
-"""Pixels of a place's dot, and between the dot and its name."""
+"""Size of a place's dot, and its distance to the name, in pixels."""
 
 Edges = tuple[float, float, float, float]
 """Left, top, width and height of a map in pixels."""
@@ -28,75 +28,77 @@ Edges = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours of names on a map: of their letters, and of what is around these.
+    """Colours of names on a map: of their letters, and of the rim around these.
 
     Attributes
     ----------
-    words, halo : Colour
+    letters, halo : Colour
     """
 
-    words: Colour
+    letters: Colour
     halo: Colour
 
 
 def lies_somewhere(place: Lattice) -> bool:
-    """Whether a map lies on the Earth."""
+    """Test whether a map lies on the Earth."""
     return place.crs is not None and place.transform is not None
 
 
 def quarters_of_land(grid: Grid, place: Lattice, side: int) -> NDArray[np.uint8] | None:
-    """Return how many quarters of each square of a map are land: uint8[rows, cols].
+    """Compute the quarters of each square of a map that are land: uint8[rows, cols].
 
-    None where that is not known, or known better: of a map that lies nowhere on the Earth, and of a
-    domain that its office cut out, all of which may be lived on.
+    None if that is unknown, or known better: for a map without a place on the Earth, and for a
+    domain with an office's own mask, all of which may be inhabited.
 
     Parameters
     ----------
     grid : Grid
     place : Lattice
-        Of the grid, or a part of it.
+        A map of the grid, or a part of it.
     side : int
-        Cells along the side of a square.
+        Number of cells along the side of a square.
     """
-    is_own = not grid.domain.is_box and PREFIX not in grid.domain.source
-    if is_own or not lies_somewhere(place):
+    has_office_mask = not grid.domain.is_box and PREFIX not in grid.domain.source
+    if has_office_mask or not lies_somewhere(place):
         return None
     return share_land(place, side)
 
 
 def draw_shore(place: Lattice, edges: Edges, colour: Colour) -> list[Line]:
-    """Return the shore as lines on a map."""
+    """Draw the shore as lines on a map."""
     left, top, width, height = edges
     west, south, east, north = place.bounds
     steps = round(max(width, height))
     numbers = trace_shore(place, steps)
     length = max(east - west, north - south) / steps
+    # The shore is traced in steps along the longer side, and pixels need not be square.
     scale = np.array([length / (east - west) * width, length / (north - south) * height])
-    found, at = [], 0
+    lines, at = [], 0
     while at < numbers.size:
         points = int(numbers[at])
         moves = numbers[at + 1 : at + 1 + 2 * points].reshape(points, 2)
         line = np.cumsum(moves, axis=0) * scale + (left, top)
         inside = np.clip(line, (left, top), (left + width - 1, top + height - 1))
-        found.append(Line(tuple((float(x), float(y)) for x, y in inside), colour))
+        lines.append(Line(tuple((float(x), float(y)) for x, y in inside), colour))
         at += 1 + 2 * points
-    return found
+    return lines
 
 
 def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: str) -> list[
-    Box | Words
+    Box | TextLine
 ]:  # fmt: skip
-    """Return a dot and the name of the most important places of a map that have room.
+    """Draw a dot and the name of the most important places of a map, as far as there is space.
 
-    Names are Japanese on a Japanese map, where they are known, and where a font has their letters.
+    Names are Japanese on a Japanese map, if they are known and a font has their letters.
     """
     left, top, width, height = edges
     west, south, east, north = place.bounds
-    most = min(NAMES, int(width * height / ROOM))
+    limit = min(NAMES, int(width * height / AREA_OF_NAME))
     taken: list[Edges] = []
-    found: list[Box | Words] = []
+    items: list[Box | TextLine] = []
+    # The most important towns come first and take the space.
     for one in find_towns(place):
-        if len(taken) >= most:
+        if len(taken) >= limit:
             break
         text = _name(one, language)
         if not text:
@@ -104,25 +106,26 @@ def draw_names(place: Lattice, edges: Edges, size: float, ink: Ink, language: st
         x = left + (one.x - west) / (east - west) * width
         y = top + (north - one.y) / (north - south) * height
         wide = measure(text, size)
+        # To the right of the dot if there is space, otherwise to the left.
         for start in (x + APART, x - APART - wide):
             box = (start - 2, y - size, wide + 4, 2 * size)
             if _fits(box, edges, taken):
                 taken.append(box)
                 dot = (x - DOT / 2, y - DOT / 2, DOT, DOT)
-                found.append(Box(*dot, ink.words, ink.halo))
-                found.append(Words(start, y + size / 3, text, size, ink.words, halo=ink.halo))
+                items.append(Box(*dot, ink.letters, ink.halo))
+                items.append(TextLine(start, y + size / 3, text, size, ink.letters, halo=ink.halo))
                 break
-    return found
+    return items
 
 
 def _name(town: Town, language: str) -> str:
-    """Return a town's name in a language; empty where no font has its letters."""
+    """Return a town's name in a language; empty if no font has its letters."""
     names = [town.name] if language != "ja" else [town.japanese, town.name]
     return next((name for name in names if name and find_families(name) is not None), "")
 
 
 def _fits(box: Edges, edges: Edges, taken: list[Edges]) -> bool:
-    """Whether a box lies on the map and on no other one."""
+    """Test whether a box lies on the map and overlaps no other one."""
     left, top, width, height = box
     right, bottom = left + width, top + height
     on_map = (

@@ -1,4 +1,4 @@
-"""How a map looks: what is asked for, and the colours of light and dark paper."""
+"""Appearance of a map: requested options, and the colours of light and dark paper."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PALE = 0.65
 """Share of paper in the colours of a change that lies within its margin."""
 
 UNTOLD = "#e9e5da"
-"""Of what cannot be told from none: no colour of the scale, nor one of what is outside."""
+"""Colour of counts not distinguishable from 0: neither on the scale nor that of the outside."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of a page: the classes, what is none, paper and ink."""
+    """Colours of a page: the classes, zero, paper and ink."""
 
     paper: Colour
     ink: Colour
@@ -40,7 +40,8 @@ class Theme:
 
     @cached_property
     def colours(self) -> tuple[Colour, ...]:
-        """Paper, outside, below 0, the classes, and what cannot be told by quarters of land."""
+        """Paper, outside, below 0, classes, and indistinguishable from 0 by quarters of land."""
+        # The colour fades to paper with the share of water, so that shores look soft.
         water = [1 - quarter / QUARTERS for quarter in range(1, QUARTERS + 1)]
         untold = mix([self.untold], [self.paper], water)
         return self.paper, self.outside, self.below, *self.classes, *untold
@@ -65,41 +66,41 @@ DARK = _theme(
 )
 
 PAPER, OUTSIDE, NEGATIVE, CLASSES, UNTOLD_LAND = 0, 1, 2, 3, 3 + len(DARK_IS_MANY)
-"""Where colours stand in `Theme.colours`; the last is that of a quarter of land."""
+"""Positions in `Theme.colours`; the last is that of a quarter of land."""
 
 SMALL_COUNT = UNTOLD_LAND + QUARTERS
-"""Where `Theme.few` stands after them, on maps of an office that shows small counts as ``<k``."""
+"""Position of `Theme.few` after them, on maps of an office that shows small counts as ``<k``."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a map is drawn; all of it is public.
+    """Appearance of a map; all of it is public.
 
     Attributes
     ----------
     title : str or None
-        Instead of the count's name.
+        Title, in place of the count's name.
     date, source, credit : str or None
-        Printed under the map.
+        Texts printed under the map.
     unit : str or None
-        What is counted, instead of the count's name or the unit of privacy.
+        What is counted, in place of the count's name or the unit of privacy.
     language : {"en", "ja"}
     bounds : (float, float, float, float) or None
-        West, south, east and north of what is drawn, in the grid's CRS.
+        West, south, east and north of the map, in the grid's CRS.
     size : int
-        Pixels that the longer side of the map is enlarged towards, by whole factors; a block of
-        cells has a pixel at least.
+        Pixels up to which the longer side of the map is enlarged, by integer factors; a block of
+        cells has at least one pixel.
     dark : bool
-        Light colours on black paper, not dark ones on white.
+        Whether colours are light on black paper, not dark on white.
     fade : bool
-        Whether what lies within its 95 % margin is drawn as what cannot be told from none.
+        Whether counts within their 95 % margin are drawn as not distinguishable from 0.
     graticule : bool
         Whether lines of latitude and longitude lie over the map, with the CRS named under it.
     ground : bool
         Whether the shore and names of places lie over the map.
     flows : bool
         Whether origins and destinations are drawn as the largest flows between them, not as two
-        maps of where they are.
+        maps.
     """
 
     title: str | None = None
@@ -117,21 +118,27 @@ class Look:
     flows: bool = True
 
     @cached_property
-    def words(self) -> Captions:
-        """Return the sentences of the language."""
+    def captions(self) -> Captions:
+        """Captions of the language."""
         return LANGUAGES[self.language]
 
     @cached_property
     def theme(self) -> Theme:
-        """Return the colours."""
+        """Colours of the page."""
         return DARK if self.dark else LIGHT
 
     def require_fonts(self) -> None:
-        """Raise UsageError where no font has the letters of what was asked for."""
-        asked = [self.title, self.date, self.source, self.credit, self.unit]
-        words = self.words
-        asked += [words.private, words.isolated, words.per_cell, words.blocks, words.floor]
-        for text in asked:
+        """Raise UsageError if no font has the letters of the requested texts."""
+        texts = [self.title, self.date, self.source, self.credit, self.unit]
+        captions = self.captions
+        texts += [
+            captions.private,
+            captions.isolated,
+            captions.per_cell,
+            captions.blocks,
+            captions.floor,
+        ]
+        for text in texts:
             if text is not None and find_families(text) is None:
                 raise UsageError(
                     "The map was not drawn, as no installed font has all letters of its words; "

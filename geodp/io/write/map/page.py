@@ -1,4 +1,4 @@
-"""The page of a map: title, maps, legend and footer, laid out for any size and any words."""
+"""Page of a map: title, maps, legend and footer, laid out for any size and any texts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from geodp.io.read.public.land_shares import QUARTERS
 from geodp.io.write.drawing.fonts import families, find_families
 from geodp.io.write.drawing.lines import measure, shorten, wrap
-from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Colour, Line, Patches, Sheet, TextLine
 from geodp.io.write.frame import Frame, crs_of
-from geodp.io.write.map.captions import tell_margin
+from geodp.io.write.map.captions import describe_margin
 from geodp.io.write.map.ground import Ink, draw_names, draw_shore, lies_somewhere
 from geodp.io.write.map.look import (
     CLASSES,
@@ -31,49 +31,49 @@ from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import BEGINS, classify
 from geodp.io.write.view import View
 
-LEAST_WIDTH = 640
-"""Pixels that the words need."""
+MIN_WIDTH = 640
+"""Smallest width of a page in pixels, which the texts need."""
 
 EDGE, GAP = 36, 28
-"""Pixels around and between the maps."""
+"""Spaces around and between the maps, in pixels."""
 
 SEGMENT, SCALE_BAR = 46, 220
-"""Pixels of a class in the legend; of the scale bar at most."""
+"""Widths in pixels of a class in the legend, and of the scale bar at most."""
 
 LARGE, MEDIUM, SMALL = 23.5, 14.5, 12.5
 """Sizes of letters in pixels."""
 
 LATITUDES = 62.0
-"""Pixels for degrees on the left of a map."""
+"""Width in pixels of the labels of latitudes on the left of a map."""
 
 LONGEST_CODE = 24
-"""Letters of a code of a CRS; definitions are longer."""
+"""Longest code of a CRS, in letters; definitions are longer."""
 
-TITLE_LINES, NAME_ROOM = 3, 560
-"""Lines of a title that are drawn; pixels of a name within a line."""
+TITLE_LINES, NAME_WIDTH = 3, 560
+"""Largest number of lines of a title; width in pixels of a name within a line."""
 
 
 @dataclass
 class Page:
-    """A page that grows downwards: ``y`` is where it ends so far."""
+    """A page that grows downwards: ``y`` is its current end."""
 
     look: Look
     width: float
     y: float = 0.0
-    items: list[Words | Box | Line | CellRaster | Patches] = field(default_factory=list)
+    items: list[TextLine | Box | Line | CellRaster | Patches] = field(default_factory=list)
 
     @property
-    def room(self) -> float:
-        """Pixels between the edges."""
+    def inner_width(self) -> float:
+        """Width in pixels between the edges."""
         return self.width - 2 * EDGE
 
     def write(self, text: str, size: float, colour: Colour, x: float = EDGE) -> None:
-        """Write a line whose base is where the page ends."""
-        self.items.append(Words(x, self.y, text, size, colour))
+        """Write a line whose baseline is the current end of the page."""
+        self.items.append(TextLine(x, self.y, text, size, colour))
 
     def write_lines(self, text: str, size: float, step: float) -> None:
         """Write a text in as many lines as it needs, each a step further down."""
-        for line in wrap(text, self.room, size):
+        for line in wrap(text, self.inner_width, size):
             self.y += step
             self.write(line, size, self.look.theme.soft)
 
@@ -81,22 +81,22 @@ class Page:
 def compose(view: View, look: Look) -> Sheet:
     """Lay out the page of a released map, or of origins and destinations side by side.
 
-    Raises UsageError for bounds without a cell, and for asked words that no font can draw.
+    Raises UsageError for bounds without a cell, and for requested texts that no font can draw.
     """
     look.require_fonts()
     panels = [
         Panel.of(view, number, look.bounds, look.size)
         for number, _ in enumerate(view.table.grid.places)
     ]
-    room = find_room(look)
-    wide = sum(room + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
-    page = Page(look, max(LEAST_WIDTH, wide) + 2 * EDGE)
+    label_space = label_width(look)
+    wide = sum(label_space + panel.frame.size[0] for panel in panels) + GAP * (len(panels) - 1)
+    page = Page(look, max(MIN_WIDTH, wide) + 2 * EDGE)
     write_head(page, view, panels)
-    page.y += 24 + 18 * bool(room)
-    left = (page.width - wide) / 2 + room
+    page.y += 24 + 18 * bool(label_space)
+    left = (page.width - wide) / 2 + label_space
     for panel in panels:
         draw_panel(page, panel, left)
-        left += panel.frame.size[0] + GAP + room
+        left += panel.frame.size[0] + GAP + label_space
     page.y += max(panel.frame.size[1] for panel in panels)
     draw_legend(page, view, panels)
     write_foot(page, view, panels)
@@ -113,41 +113,43 @@ def compose(view: View, look: Look) -> Sheet:
 
 
 def write_head(page: Page, view: View, panels: list[Panel]) -> None:
-    """Write title and subtitle, and in red what is no private release."""
+    """Write title and subtitle, and in red a flag if the release is not private."""
     event, look = view.table.event, page.look
-    words, theme = look.words, look.theme
+    captions, theme = look.captions, look.theme
     symbols = {"ε": event.epsilon, "ρ": event.rho, "δ": event.delta}
     budget = [f"{s} = {shorten_amount(n)}" for s, n in symbols.items() if n is not None]
-    spent = ", ".join(budget) + f" · {event.mechanism}"
+    charge = ", ".join(budget) + f" · {event.mechanism}"
     title = look.title or view.name
-    lines = [spent]
+    lines = [charge]
+    # Without a font for the title, the charge and the method still identify the release.
     if title and families(title) is not None:
-        lines = [f"{title} · {spent}"]
+        lines = [f"{title} · {charge}"]
         if look.title or find_families(lines[0]) is None:
-            lines = [title, spent]
-    flag = 0.0 if view.card.private else measure(words.flag, LARGE, bold=True) + 24
+            lines = [title, charge]
+    flag = 0.0 if view.card.private else measure(captions.flag, LARGE, bold=True) + 24
     page.y = 16
     place, block = panels[0].frame.place, panels[0].frame.block
-    drawn = wrap(lines[0], page.room - flag, LARGE, bold=True)
+    drawn = wrap(lines[0], page.inner_width - flag, LARGE, bold=True)
+    # A long title must not push the map off the page.
     if len(drawn) > TITLE_LINES:
         drawn[TITLE_LINES - 1 :] = [
-            shorten(" ".join(drawn[TITLE_LINES - 1 :]), page.room - flag, LARGE, bold=True)
+            shorten(" ".join(drawn[TITLE_LINES - 1 :]), page.inner_width - flag, LARGE, bold=True)
         ]
     for line in drawn:
         page.y += 30
-        page.items.append(Words(EDGE, page.y, line, LARGE, theme.ink, bold=True))
+        page.items.append(TextLine(EDGE, page.y, line, LARGE, theme.ink, bold=True))
     if flag:
         right = page.width - EDGE
-        page.items.append(Words(right, 46, words.flag, LARGE, theme.alarm, True, at_end=True))
+        page.items.append(TextLine(right, 46, captions.flag, LARGE, theme.alarm, True, at_end=True))
     units = panels[0].frame.units
-    size = words.cells.format(rows=place.rows, cols=place.cols)
-    grid = [*lines[1:], size if units is None else words.units.format(units=units)]
+    size = captions.cells.format(rows=place.rows, cols=place.cols)
+    grid = [*lines[1:], size if units is None else captions.units.format(units=units)]
     if place.system is not None:
         grid.insert(-1, place.system.name)
     if block > 1:
-        grid.append(words.blocks.format(block=block))
+        grid.append(captions.blocks.format(block=block))
     if len(panels) == 2:
-        grid.append(words.pairs)
+        grid.append(captions.pairs)
     page.y += 5
     page.write_lines(" · ".join(grid), MEDIUM, 21)
 
@@ -166,6 +168,7 @@ def draw_panel(page: Page, panel: Panel, left: float) -> None:
         return
     shown = frame.place.rows / frame.block, frame.place.cols / frame.block
     up = frame.place.northwards
+    # Images have the first row on top, and such grids have it at the bottom.
     if up:
         number = number[::-1]
     colours = theme.colours if panel.few is None else (*theme.colours, theme.few)
@@ -194,14 +197,14 @@ def draw_places(page: Page, panel: Panel, left: float) -> None:
 
 
 def draw_box(page: Page, panel: Panel, left: float) -> None:
-    """Draw the line around a map and, if asked for, latitudes and longitudes over it."""
+    """Draw the line around a map and, on request, latitudes and longitudes over it."""
     (width, height), theme = panel.frame.size, page.look.theme
     page.items.append(Box(left - 1, page.y - 1, width + 2, height + 2, None, theme.line))
     if not page.look.graticule:
         return
     from geodp.io.write.map.graticule import list_lines, touches
 
-    reached = left - find_room(page.look)
+    reached = left - label_width(page.look)
     lowest = math.inf
     for line, text, meridian in list_lines(panel.frame.place, (left, page.y, width, height)):
         page.items.append(line)
@@ -211,22 +214,23 @@ def draw_box(page: Page, panel: Panel, left: float) -> None:
         wide = measure(text, SMALL)
         if meridian:
             x = min(max(at[0] - wide / 2, left), left + width - wide)
+            # Labels that would overlap the one before are left out.
             if x > reached:
-                page.items.append(Words(x, page.y - 7, text, SMALL, theme.soft))
+                page.items.append(TextLine(x, page.y - 7, text, SMALL, theme.soft))
                 reached = x + wide + 6
         elif at[1] + 15 < lowest:
             y = min(max(at[1] + 4, page.y + 10), page.y + height)
-            page.items.append(Words(left - 6, y, text, SMALL, theme.soft, at_end=True))
+            page.items.append(TextLine(left - 6, y, text, SMALL, theme.soft, at_end=True))
             lowest = at[1]
 
 
-def find_room(look: Look) -> float:
-    """Return pixels on the left of a map for its latitudes."""
+def label_width(look: Look) -> float:
+    """Return the width in pixels of the labels of latitudes on the left of a map."""
     return LATITUDES if look.graticule else 0.0
 
 
 def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
-    """Return the number of every block's colour: uint8[rows, cols]; see :mod:`.look`."""
+    """Compute the number of every block's colour: uint8[rows, cols]; see :mod:`.look`."""
     value = panel.value
     number = classify(np.nan_to_num(value)) + np.uint8(CLASSES)
     number[value == 0] = PAPER
@@ -242,9 +246,9 @@ def number_colours(panel: Panel, *, fade: bool) -> NDArray[np.uint8]:
 
 
 def _number_untold(panel: Panel) -> NDArray[np.uint8]:
-    """Return the colours of blocks that cannot be told from none: paper where there is water.
+    """Compute the colours of blocks not distinguishable from 0: paper where there is water.
 
-    A count above 0 is never hidden: the shore may be off, and an islet missing.
+    A count above 0 is never hidden: the shore may be inexact, and an islet missing.
     """
     if panel.land is None:
         return np.full(panel.value.shape, UNTOLD_LAND + QUARTERS - 1, np.uint8)
@@ -253,32 +257,35 @@ def _number_untold(panel: Panel) -> NDArray[np.uint8]:
 
 
 def draw_legend(page: Page, view: View, panels: list[Panel]) -> None:
-    """Draw the classes on the left, the scale bar on the right, then what is no class."""
+    """Draw the classes on the left, the scale bar on the right, then colours that are no class."""
     frame, look = panels[0].frame, page.look
-    theme, words = look.theme, look.words
+    theme, captions = look.theme, look.captions
     what = name_counts(view, look)
-    unit = words.per_cell if frame.kilometres is None else words.per_area
+    unit = captions.per_cell if frame.kilometres is None else captions.per_area
+    # No font may have all letters of the name: then the generic caption is used.
     if find_families(unit.format(what=what)) is None:
-        what = words.counts
+        what = captions.counts
     top = page.y
     page.y = top + 27
     page.write(unit.format(what=what), SMALL + 0.5, theme.ink)
+    # Classes below the margin never appear on a faded map, so that the legend leaves them out.
     first = _first_class(panels, fade=look.fade)
     _draw_classes(page, first)
-    draw_scale_bar(page, frame, top, page.room - SEGMENT * len(theme.classes) - 24)
+    draw_scale_bar(page, frame, top, page.inner_width - SEGMENT * len(theme.classes) - 24)
     page.y = top + 66
     _draw_swatches(page, panels)
 
 
-def draw_scale_bar(page: Page, frame: Frame, top: float, room: float) -> None:
-    """Draw the scale bar of a map on the right, under what ends at ``top``; of at most ``room``."""
+def draw_scale_bar(page: Page, frame: Frame, top: float, limit: float) -> None:
+    """Draw the scale bar of a map on the right, below ``top``, at most ``limit`` wide."""
     theme = page.look.theme
-    scale = frame.scale_bar(int(min(SCALE_BAR, room)))
+    scale = frame.scale_bar(int(min(SCALE_BAR, limit)))
+    # A grid without a CRS has no lengths.
     if scale is None:
         return
     length, pixels = (float(part) for part in scale)
     right, text = page.width - EDGE, f"{length:g} km"
-    page.items.append(Words(right, top + 27, text, SMALL + 0.5, theme.ink, at_end=True))
+    page.items.append(TextLine(right, top + 27, text, SMALL + 0.5, theme.ink, at_end=True))
     bar = (
         (right - pixels, 46, pixels, 2),
         (right - pixels, 39, 2, 8),
@@ -289,16 +296,16 @@ def draw_scale_bar(page: Page, frame: Frame, top: float, room: float) -> None:
 
 
 def name_counts(view: View, look: Look) -> str:
-    """Return what is counted, in the words of a legend."""
-    words = look.words
-    what = look.unit or words.name(view.counted)
+    """Return the name of the counts, for a legend."""
+    captions = look.captions
+    what = look.unit or captions.name(view.counted)
     if families(what) is None:
-        what = words.counts
-    return shorten(what, NAME_ROOM - SCALE_BAR, SMALL + 0.5)
+        what = captions.counts
+    return shorten(what, NAME_WIDTH - SCALE_BAR, SMALL + 0.5)
 
 
 def _draw_classes(page: Page, first: int) -> None:
-    """Draw a box for every class from the first that is shown, and where classes begin."""
+    """Draw a box for every class from the first that is shown, and the limits of classes."""
     theme, top = page.look.theme, page.y + 9
     for number, colour in [*enumerate(theme.classes)][first:]:
         page.items.append(Box(EDGE + SEGMENT * (number - first), top, SEGMENT, 12, colour))
@@ -311,28 +318,29 @@ def _draw_classes(page: Page, first: int) -> None:
 
 
 def _first_class(panels: list[Panel], *, fade: bool) -> int:
-    """Return the number of the first class that is shown: counts of those before are no class.
+    """Return the number of the first class that is shown.
 
-    They are below the office's limit, or below their margin.
+    Counts of classes before it are below the office's limit, or below their margin.
     """
-    least = []
+    limits = []
     for panel in panels:
+        # Limits are in counts, and classes in counts per area of the largest block.
         begin = max(panel.limit or 0, panel.margin if fade and panel.margin is not None else 0)
-        least.append(begin / float(panel.frame.areas().max()))
-    return int(classify(np.array([min(least)]))[0])
+        limits.append(begin / float(panel.frame.areas().max()))
+    return int(classify(np.array([min(limits)]))[0])
 
 
 def _draw_swatches(page: Page, panels: list[Panel]) -> None:
-    """Draw what is no class of the legend: what cannot be told, water, 0, below 0, outside."""
+    """Draw the colours that are no class: not distinguishable, water, 0, below 0, outside."""
     look = page.look
-    theme, words = look.theme, look.words
+    theme, captions = look.theme, look.captions
     limits = dict.fromkeys(panel.limit for panel in panels if panel.limit is not None)
-    shown = [(theme.few, words.few.format(limit=limit)) for limit in limits]
+    shown = [(theme.few, captions.few.format(limit=limit)) for limit in limits]
     shown += _list_untold(page, panels)
     if any(panel.signed for panel in panels):
-        shown.append((theme.below, words.below))
+        shown.append((theme.below, captions.below))
     if any(_shows_outside(panel, fade=look.fade) for panel in panels):
-        shown.append((theme.outside, words.outside))
+        shown.append((theme.outside, captions.outside))
     page.y += 25
     x = float(EDGE)
     for colour, text in shown:
@@ -345,31 +353,32 @@ def _draw_swatches(page: Page, panels: list[Panel]) -> None:
 
 
 def _shows_outside(panel: Panel, *, fade: bool) -> bool:
-    """Whether a map has what lies outside its domain: around units there is always some."""
+    """Test whether a map shows the outside of its domain: around units there is always some."""
     units = panel.frame.units is not None
     return units or bool((number_colours(panel, fade=fade) == OUTSIDE).any())
 
 
 def _list_untold(page: Page, panels: list[Panel]) -> list[tuple[Colour, str]]:
-    """Return the colours of what cannot be told from none and of water, or of 0, and their names.
+    """List the colours of water, and of 0 or indistinguishable counts, with their names.
 
-    They follow from the grid and the margin, not from counts.
+    They depend on the grid and the margin only, not on counts.
     """
     look = page.look
-    theme, words = look.theme, look.words
+    theme, captions = look.theme, look.captions
     margins = [panel.margin for panel in panels if panel.margin is not None]
     if not look.fade or len(margins) < len(panels):
-        return [(theme.paper, words.zero)]
+        return [(theme.paper, captions.zero)]
     named = {f"{math.ceil(margin):,}" for margin in margins}
-    text = words.untold_plain if len(named) > 1 else words.untold.format(margin=min(named))
+    text = captions.untold_plain if len(named) > 1 else captions.untold.format(margin=min(named))
     if max(margins) <= 1:
-        text = words.zero
+        text = captions.zero
     shown = [(theme.colours[UNTOLD_LAND + QUARTERS - 1], text)]
+    # Only colours that occur are explained.
     lands = [panel.land for panel in panels if panel.land is not None]
     if any(((land > 0) & (land < QUARTERS)).any() for land in lands):
-        shown.append((theme.colours[UNTOLD_LAND], words.coast))
+        shown.append((theme.colours[UNTOLD_LAND], captions.coast))
     if any((land == 0).any() for land in lands):
-        shown.append((theme.paper, words.water))
+        shown.append((theme.paper, captions.water))
     return shown
 
 
@@ -378,38 +387,43 @@ def write_foot(
     view: View,
     panels: list[Panel],
     more: Sequence[str] = (),
-    told: Sequence[str] | None = None,
+    margin_lines: Sequence[str] | None = None,
 ) -> None:
-    """Write what protects, what a margin is, ``more`` sentences, and what was asked for.
+    """Write the guarantee, the margin, ``more`` sentences, and the requested texts.
 
-    ``told``: of the margin, instead of what is said of the panels' counts.
+    ``margin_lines``: sentences about the margin, in place of those for the panels' counts.
     """
-    look, words, card = page.look, page.look.words, view.card
-    said = words.private.format(variant=words.name(card.guarantee.variant))
-    margins = tell_margin(card, panels, words) if told is None else told
-    lines = [said if card.private else words.fixed, *margins, *more]
+    look, captions, card = page.look, page.look.captions, view.card
+    guarantee = captions.private.format(variant=captions.name(card.guarantee.variant))
+    margins = describe_margin(card, panels, captions) if margin_lines is None else margin_lines
+    lines = [guarantee if card.private else captions.fixed, *margins, *more]
     if look.graticule:
-        lines.append(words.crs.format(crs=tell_crs(str(panels[0].frame.place.crs))))
-    asked = ((words.date, look.date), (words.source, look.source), (words.credit, look.credit))
-    for form, text in asked:
+        lines.append(captions.crs.format(crs=describe_crs(str(panels[0].frame.place.crs))))
+    requested = (
+        (captions.date, look.date),
+        (captions.source, look.source),
+        (captions.credit, look.credit),
+    )
+    for form, text in requested:
         if text is not None:
             line = form.format(text=text)
+            # If a font lacks letters of the combination, caption and text go on separate lines.
             lines += [line] if find_families(line) is not None else [form.format(text=""), text]
     place = panels[0].frame.place
     if lies_somewhere(place) and (look.ground or (look.fade and panels[0].land is not None)):
-        lines.append(words.ground)
+        lines.append(captions.ground)
     page.y += 10
     for line in lines:
         page.write_lines(line, SMALL, 18)
 
 
-def tell_crs(crs: str) -> str:
-    """Return the name of a CRS, with its code where it was given by one."""
+def describe_crs(crs: str) -> str:
+    """Return the name of a CRS, with its code if it was given by one."""
     name = crs_of(crs).name
     return f"{name} ({crs})" if len(crs) <= LONGEST_CODE else name
 
 
 def shorten_amount(amount: Fraction) -> str:
-    """Return a budget as the decimal that is exact or, of a long ratio, near."""
+    """Format a budget as an exact decimal or, for a long ratio, an approximate one."""
     decimal = f"{float(amount):.6g}"
     return decimal if Fraction(decimal) == amount or len(str(amount)) > 12 else str(amount)

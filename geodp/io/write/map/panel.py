@@ -1,4 +1,4 @@
-"""One map of a picture: released counts summed over what a pixel shows, as densities."""
+"""One map of a picture: released counts summed over the cells of a pixel, as densities."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from geodp.table.card import Card
 from geodp.table.display import is_below
 
 Bounds = tuple[float, float, float, float]
-"""West, south, east and north in the units of the grid's CRS; in cells where it has none."""
+"""West, south, east and north in the units of the grid's CRS; in cells if it has none."""
 
 NEAR = 1e-6
-"""Of a cell: how far bounds may be beyond its edge without meaning its neighbour."""
+"""Tolerance of bounds, in cells: so far beyond an edge they do not include the neighbour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class Panel:
     value : float64[rows, cols]
         Counts per square kilometre or per cell, in index order; NaN outside the domain.
     believed : bool[rows, cols] or None
-        Whether a block's count is beyond its 95 % margin; None where there is no closed form.
+        Whether a block's count is beyond its 95 % margin; None if there is no closed form.
     cells : int or None
-        Counts that a block sums; None where the card does not say.
+        Number of counts that a block sums; None if the card does not give it.
     margin : float or None
         That margin in counts.
     limit : int or None
@@ -49,7 +49,7 @@ class Panel:
     signed : bool
         Whether counts can be below 0.
     land : uint8[rows, cols] or None
-        How many quarters of a block are land; None where that is not known, or all is.
+        Quarters of a block that are land; None if that is unknown, or all of it is.
     """
 
     frame: Frame
@@ -69,23 +69,25 @@ class Panel:
         number: int,
         bounds: Bounds | None = None,
         side: int = LONG_SIDE,
-        most: int = 0,
+        max_blocks: int = 0,
     ) -> Panel:
-        """Return the panel of a grid's place, summed over everything else.
+        """Build the panel of a grid's map, summed over everything else.
 
-        ``most``: blocks along a side; 0: as many as a page has.
+        ``max_blocks``: largest number of blocks along a side; 0: as many as a page has.
 
-        Raises UsageError where the bounds hold no cell of it.
+        Raises UsageError if the bounds hold no cell of it.
         """
         table, card = view.table, view.card
+        # Units are drawn as polygons, not as a lattice.
         if table.grid.outlines is not None:
             return cls._of_units(view, bounds, side)
-        whole = table.grid.places[number]
-        place, first = (whole, (0, 0)) if bounds is None else crop(whole, bounds)
-        frame = Frame.of_place(place, table.grid.maps.share(side), most)
+        full_map = table.grid.places[number]
+        place, first = (full_map, (0, 0)) if bounds is None else crop(full_map, bounds)
+        frame = Frame.of_place(place, table.grid.maps.share(side), max_blocks)
         block, (rows, cols) = frame.block, frame.blocks
         total = np.zeros(rows * cols)
         shape = np.array([[place.rows], [place.cols]])
+        # Chunks bound the memory: the decoded cells of a national map need not fit at once.
         for _, index, count in chunks(table):
             at = index[2 * number : 2 * number + 2] - np.array(first)[:, None]
             inside = ((at >= 0) & (at < shape)).all(axis=0)
@@ -94,9 +96,11 @@ class Panel:
         area = frame.areas()
         counts = total.reshape(rows, cols)
         value = counts / area
+        # A block counts as outside only if it has no count, as its centre may miss a narrow strip.
         if not table.grid.domain.is_box:
             value[_outside(table.grid, frame, first) & (value == 0)] = np.nan
         cells, margin = None, None
+        # The card's errors are for blocks aligned with the grid; a crop may start within one.
         if not any(at % block for at in first):
             cells, margin = _margin(table.grid, number, frame, card)
         believed = None if margin is None else np.abs(counts) >= margin
@@ -108,7 +112,7 @@ class Panel:
 
     @classmethod
     def _of_units(cls, view: View, bounds: Bounds | None, side: int) -> Panel:
-        """Return the panel of units with outlines, summed over their labels."""
+        """Build the panel of units with outlines, summed over their labels."""
         table, limit = view.table, view.limit
         assert table.grid.outlines is not None
         frame = UnitFrame.of_units(table.grid.outlines, side, bounds)
@@ -121,12 +125,12 @@ class Panel:
 
 
 def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
-    """Return the cells of a lattice that bounds touch, and its row and column of their first.
+    """Return the cells of a lattice that bounds touch, and the row and column of the first.
 
     Examples
     --------
-    >>> found, first = crop(Lattice(8, 8), (2, 3, 4.5, 5))
-    >>> found.rows, found.cols, first
+    >>> part, first = crop(Lattice(8, 8), (2, 3, 4.5, 5))
+    >>> part.rows, part.cols, first
     (2, 3, (3, 2))
     """
     west, south, east, north = bounds
@@ -138,6 +142,7 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     left, right = sorted(((west - c) / a, (east - c) / a))
     low, high = sorted(((south - f) / e, (north - f) / e))
+    # The tolerance keeps bounds that lie on an edge from including the neighbours.
     row, col = (max(0, math.floor(at + NEAR)) for at in (low, left))
     rows = min(place.rows, math.ceil(high - NEAR)) - row
     cols = min(place.cols, math.ceil(right - NEAR)) - col
@@ -149,12 +154,12 @@ def crop(place: Lattice, bounds: Bounds) -> tuple[Lattice, tuple[int, int]]:
         )
     moved = None if place.transform is None else (a, 0.0, c + a * col, 0.0, e, f + e * row)
     first = place.row0 + row, place.col0 + col
-    found = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)
-    return found, (row, col)
+    part = replace(place, rows=rows, cols=cols, row0=first[0], col0=first[1], transform=moved)
+    return part, (row, col)
 
 
 def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return blocks whose middle is not in the domain: bool[rows, cols]."""
+    """Return blocks whose centre is not in the domain: bool[rows, cols]."""
     place, block, shape = frame.place, frame.block, frame.blocks
     at = np.indices(shape).reshape(2, -1) * block + block // 2
     index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
@@ -163,12 +168,12 @@ def _outside(grid: Grid, frame: Frame, first: tuple[int, int]) -> NDArray[np.boo
 
 
 def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | None, float | None]:
-    """Return how many counts a pixel sums, and their 95 % margin; None where the card is silent."""
+    """Return how many counts a pixel sums, and their 95 % margin; None if the card lacks them."""
     error = card.expected_error
     if frame.block == Frame.of(grid, number).block:
-        stated = error.map[number]
-        own = stated.standard_error if error.blocks is not None else None
-        return stated.cells, None if own is None else float(Z * own)
+        of_map = error.map[number]
+        standard_error = of_map.standard_error if error.blocks is not None else None
+        return of_map.cells, None if standard_error is None else float(Z * standard_error)
     if len(grid.shape) > 2 or (frame.block > 1 and not _follows_map(grid)):
         return None, None
     for one in error.blocks or ():
@@ -178,5 +183,5 @@ def _margin(grid: Grid, number: int, frame: Frame, card: Card) -> tuple[int | No
 
 
 def _follows_map(grid: Grid) -> bool:
-    """Whether squares of the map are runs of keys."""
+    """Test whether squares of the map are contiguous ranges of keys."""
     return grid.order.follows_map and not any(grid.order.offset)

@@ -1,4 +1,4 @@
-"""The map of units with outlines: real polygons, each coloured by its density."""
+"""Map of units with outlines: real polygons, each coloured by its density."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray
 
 MARGIN = 0.01
-"""Share of the longer side of what is drawn that is left free around all units."""
+"""Free space around all units, as a share of the map's longer side."""
 
 FINE = 0.3
-"""Pixels: outlines are simplified where they turn by less, shared borders once for both units."""
+"""Tolerance of simplification in pixels; shared borders are simplified once for both units."""
 
 WIDE = 9.0
-"""Pixels along a unit's side, on average, above which borders between units are drawn."""
+"""Average side of a unit in pixels above which borders between units are drawn."""
 
-MOST_TURN = 80.0
-"""Degrees of latitude beyond which the middle of a map in degrees does not widen it."""
+MAX_STRETCH_LATITUDE = 80.0
+"""Largest latitude, in degrees, by which a map in degrees is stretched."""
 
 
 NO_UNIT = Rule(
@@ -36,14 +36,14 @@ NO_UNIT = Rule(
 
 @dataclass(frozen=True, eq=False)
 class UnitFrame(Frame):
-    """Units as they are drawn; ``place`` has a cell for each pixel, in the CRS of the outlines.
+    """Units for drawing; ``place`` has a cell for each pixel, in the CRS of the outlines.
 
     Attributes
     ----------
     shapes : object[n]
         Polygons in pixels from the upper left corner, simplified as one coverage.
     area : float64[n]
-        Square kilometres of the units.
+        Areas of the units in square kilometres.
     """
 
     shapes: NDArray[Any]
@@ -56,12 +56,14 @@ class UnitFrame(Frame):
         side: int,
         bounds: tuple[float, float, float, float] | None = None,
     ) -> UnitFrame:
-        """Return the frame whose longer side has so many pixels.
+        """Build the frame whose longer side has so many pixels.
 
-        ``bounds``: west, south, east and north of what is drawn, in the CRS of the outlines.
+        ``bounds``: west, south, east and north of the map, in the CRS of the outlines.
 
         Raises UsageError for bounds without a unit.
         """
+        # Units on both sides of 180 degrees are drawn side by side; given bounds need the original
+        # longitudes.
         outlines = outlines if bounds is not None else outlines.drawn
         place = ground_of(outlines, side, bounds)
         shapes = outlines.lay_on(place, FINE)
@@ -73,7 +75,7 @@ class UnitFrame(Frame):
 
     @property
     def units(self) -> int:
-        """How many there are."""
+        """Number of units."""
         return int(self.shapes.size)
 
     @property
@@ -92,25 +94,26 @@ class UnitFrame(Frame):
         return wide * high > WIDE**2 * self.units
 
     def number_pixels(self) -> NDArray[np.int64]:
-        """Return the unit that each pixel lies in, -1 outside of all: int64[rows, cols]."""
+        """Compute the unit of each pixel, -1 outside of all: int64[rows, cols]."""
         from rasterio.features import rasterize
 
-        there = [(one, n) for n, one in enumerate(self.shapes) if not one.is_empty]
-        found = rasterize(there, self.size[::-1], fill=-1, dtype="int32")
-        return np.asarray(found, np.int64)
+        shapes = [(one, n) for n, one in enumerate(self.shapes) if not one.is_empty]
+        numbers = rasterize(shapes, self.size[::-1], fill=-1, dtype="int32")
+        return np.asarray(numbers, np.int64)
 
 
 def ground_of(
     outlines: Outlines, side: int, bounds: tuple[float, float, float, float] | None = None
 ) -> Lattice:
-    """Return a lattice over units, or over bounds, with so many square cells on the longer side.
+    """Build a lattice over units, or over bounds, with square cells, ``side`` on the longer side.
 
-    In degrees a cell is square in the middle of the map.
+    In degrees, a cell is square at the centre of the map.
     """
     west, south, east, north = outlines.bounds if bounds is None else bounds
     stretch = 1.0
     if crs_of(outlines.crs).is_geographic:
-        middle = min(abs(south + north) / 2, MOST_TURN)
+        # Near the poles the cosine vanishes, and the map would become infinitely wide.
+        middle = min(abs(south + north) / 2, MAX_STRETCH_LATITUDE)
         stretch = float(np.cos(np.radians(middle)))
     free = 0.0 if bounds is not None else MARGIN * max((east - west) * stretch, north - south)
     west, east = west - free / stretch, east + free / stretch
@@ -123,7 +126,7 @@ def ground_of(
 
 
 def count_units(table: ReleasedTable) -> FloatArray:
-    """Return the sums of units over all labels: float64[n]."""
+    """Sum the counts of units over all labels: float64[n]."""
     total = np.zeros(table.grid.places[0].cols)
     for _, index, count in chunks(table):
         total += np.bincount(index[1], count, total.size)

@@ -85,7 +85,7 @@ def write_embed(
     said = [element("p", one.say(known.SCRIPT, who, view.limit)) for one in quotes[:MOST_NAMED]]
     text = ""
     for most in BLOCKS:
-        panels = [Panel.of(view, number, most=most) for number, _ in enumerate(grid.places)]
+        panels = [Panel.of(view, number, max_blocks=most) for number, _ in enumerate(grid.places)]
         text = _write(view, panels, who, unit, said, language)
         if len(text.encode()) <= MOST_BYTES:
             break

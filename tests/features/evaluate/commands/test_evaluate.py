@@ -176,8 +176,8 @@ def test_wrong_calls_are_refused_before_anything_is_read(options, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "no GeoJSON"),
-        ('{"type": "FeatureCollection", "features": []}', "no GeoJSON"),
+        ("{", "not GeoJSON"),
+        ('{"type": "FeatureCollection", "features": []}', "not GeoJSON"),
         ('{"type": "Point", "coordinates": [139, 35]}', "hold polygons and nothing else"),
         ("names", "do not differ"),
     ],

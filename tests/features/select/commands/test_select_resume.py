@@ -5,7 +5,7 @@ import json
 import pytest
 
 from geodp.features.select.files import StagedSelection
-from geodp.io.folder.kept import KEPT
+from geodp.io.folder.pending import PENDING
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 
@@ -90,7 +90,7 @@ def test_another_call_does_not_go_on(office, given, name, monkeypatch):
 
 def test_what_was_damaged_is_refused_in_a_sentence(office, monkeypatch):
     interrupt(office, "top", monkeypatch)
-    kept = office[0] / ".out.partial" / KEPT
+    kept = office[0] / ".out.partial" / PENDING
     kept.write_bytes(kept.read_bytes()[:-20])
     done = call(office, "top", "--resume")
     assert done.returncode == 2

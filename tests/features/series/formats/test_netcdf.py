@@ -93,7 +93,7 @@ def test_counts_beyond_32_bits_are_doubles(tmp_path):
 def test_a_large_file_is_left_out(monkeypatch):
     views = [one.view() for one in publish()]
     assert netcdf.why_not(views) is None
-    monkeypatch.setattr(core, "MOST_BYTES", 3 * 16 * 16 * 4 - 1)
+    monkeypatch.setattr(core, "MAX_BYTES", 3 * 16 * 16 * 4 - 1)
     assert "not compressed" in netcdf.why_not(views)
 
 

@@ -9,7 +9,7 @@ from PIL import Image
 import geodp
 from geodp.features.series.formats import sheet
 from geodp.features.series.periods import Periods
-from geodp.io.write.drawing.sheet import CellRaster, Words
+from geodp.io.write.drawing.sheet import CellRaster, TextLine
 from geodp.io.write.map.look import SMALL_COUNT, UNTOLD_LAND
 from tests.features.series.test_publish import publish, tables
 
@@ -25,7 +25,7 @@ def test_every_snapshot_is_drawn_once_with_its_time():
     series = publish()
     page = composed(series)
     maps = [item for item in page.items if isinstance(item, CellRaster)]
-    words = [item.text for item in page.items if isinstance(item, Words)]
+    words = [item.text for item in page.items if isinstance(item, TextLine)]
     assert len(maps) == 3
     assert [word for word in words if word.startswith("2024-0")] == list(series.periods.names)
     assert "stays · 2024-01 to 2024-03" in words
@@ -39,7 +39,7 @@ def test_every_snapshot_is_drawn_once_with_its_time():
 def test_small_counts_of_every_snapshot_are_a_class_by_the_offices_rule():
     plain, few = (composed(publish(metadata=said)) for said in (None, {"display_below": 40}))
     for page, shown in ((plain, False), (few, True)):
-        words = [item.text for item in page.items if isinstance(item, Words)]
+        words = [item.text for item in page.items if isinstance(item, TextLine)]
         assert ("count <40" in words) == shown
         maps = [item for item in page.items if isinstance(item, CellRaster)]
         assert any((item.number == SMALL_COUNT).any() for item in maps) == shown
@@ -50,7 +50,7 @@ def test_of_a_long_series_every_third_hour_is_drawn():
     page = composed(publish(given, times=LONG, epsilon=9000, contribution=1))
     drawn = [item for item in page.items if isinstance(item, CellRaster)]
     assert len(drawn) == 44 <= sheet.MOST
-    words = [item.text for item in page.items if isinstance(item, Words)]
+    words = [item.text for item in page.items if isinstance(item, TextLine)]
     assert any("130 snapshots, of which one in 3 is drawn" in word for word in words)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.io.read.layout.code_lists import MOST_BYTES, read_xml
+from geodp.io.read.layout.code_lists import MAX_BYTES, read_xml
 from geodp.io.read.layout.labels import read_lists
 from tests.command import geodp as command
 from tests.refusals import refuses
@@ -228,7 +228,7 @@ def test_what_is_no_whole_list_is_refused(name, said, rule, tmp_path):
 def test_a_file_that_is_too_large_or_not_there_is_refused(tmp_path):
     path = tmp_path / "large.xml"
     with path.open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     with refuses(UsageError, "code-list-broken: 256 MiB"):
         read_xml(path)
     with refuses(UsageError, "code-list-broken: cannot be read"):

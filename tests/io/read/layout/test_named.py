@@ -19,7 +19,7 @@ from tests.refusals import refuses
     ],
 )
 def test_a_header_is_asked_for_attributes_and_patterns_alone(named, asks):
-    assert named.asks is asks
+    assert named.needs_header is asks
 
 
 def test_labels_need_attributes():

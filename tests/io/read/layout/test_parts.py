@@ -105,7 +105,7 @@ def test_without_a_column_of_countries_a_cell_is_there_once(write):
         ("GRD_ID,T,M,F", ["CRS3035RES1000mN2599000E4695000,4,1,3"]),
     ):
         found = propose(write(header, rows), {"contribution": 1})
-        assert found.asks == ()
+        assert found.questions == ()
         assert found.preset in ("geostat2018", "census2021")
         assert "duplicates" not in found.options
 

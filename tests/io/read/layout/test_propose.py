@@ -27,15 +27,15 @@ def write(tmp_path):
 def test_one_column_of_counts_is_the_count(write):
     found = propose(write(f"mesh,n\n{CODES}"), {})
     assert found.options == {"grid": "jis:basic", "code": "mesh", "value": ["n"]}
-    assert len(found.asks) == 1
-    assert "--contribution" in found.asks[0]
-    assert propose(write(f"mesh,n\n{CODES}"), {"contribution": 1}).asks == ()
+    assert len(found.questions) == 1
+    assert "--contribution" in found.questions[0]
+    assert propose(write(f"mesh,n\n{CODES}"), {"contribution": 1}).questions == ()
 
 
 def test_two_columns_of_counts_are_refused_with_the_choices(write):
     found = propose(write("mesh,men,women\n53394611,5,6\n"), {"contribution": 1})
     assert "value" not in found.options
-    assert found.asks == (
+    assert found.questions == (
         "choose the column of counts (--value), or several with --by: men, women",
     )
 
@@ -44,7 +44,7 @@ def test_two_columns_of_counts_are_refused_with_the_choices(write):
 def test_codes_that_may_be_of_several_grids_are_asked_about(codes, write):
     found = propose(write(f"mesh,n\n{codes}"), {"contribution": 1})
     assert "grid" not in found.options
-    assert "--grid" in found.asks[0]
+    assert "--grid" in found.questions[0]
 
 
 @pytest.mark.parametrize(
@@ -74,12 +74,12 @@ def test_no_domain_is_taken_from_rows(write):
 def test_a_preset_states_domain_and_contribution_for_its_own_columns(write):
     path = write("Gitter_ID_1km;x_mp_1km;y_mp_1km;Einwohner;Andere\n1kmN2599E4695;1;2;4;3\n")
     found = propose(path, {})
-    assert (found.preset, found.asks) == ("zensus2011", ())
-    assert propose(path, {"value": ("Einwohner",)}).asks == ()
+    assert (found.preset, found.questions) == ("zensus2011", ())
+    assert propose(path, {"value": ("Einwohner",)}).questions == ()
     assert found.options["missing"] == ["-1", "-9"]
     others = propose(path, {"value": ("Andere",)})
-    assert "--contribution" in others.asks[0]
-    assert "--contribution" in propose(path, {"duplicates": "sum"}).asks[0]
+    assert "--contribution" in others.questions[0]
+    assert "--contribution" in propose(path, {"duplicates": "sum"}).questions[0]
     assert "bounds" not in propose(path, {"mask": "land:germany"}).options
 
 
@@ -98,8 +98,8 @@ LAYOUTS = {
 def test_a_file_of_a_publisher_leaves_nothing_to_be_said_but_of_sums(name, write):
     summed = name in ("geostat2011", "geostat2018", "census2021")
     found = propose(write(LAYOUTS[name]), {})
-    assert (found.preset, found.asks) == (name, (ASK_CONTRIBUTION,) * summed)
-    assert propose(write(LAYOUTS[name]), {"contribution": 1}).asks == ()
+    assert (found.preset, found.questions) == (name, (ASK_CONTRIBUTION,) * summed)
+    assert propose(write(LAYOUTS[name]), {"contribution": 1}).questions == ()
     assert "contribution" not in found.options
     assert len(found.options["value"]) == 1
     grids = {"estat": "jis:quarter", "zensus2022": "inspire:100m", "cbs": "cbs:500m"}
@@ -108,20 +108,20 @@ def test_a_file_of_a_publisher_leaves_nothing_to_be_said_but_of_sums(name, write
 
 
 def test_names_of_a_file_do_not_steer_a_terminal(write):
-    asked = propose(write("mesh,a\u202eb,c\n53394611,5,6\n"), {}).asks
+    asked = propose(write("mesh,a\u202eb,c\n53394611,5,6\n"), {}).questions
     assert "\u202e" not in "".join(asked)
 
 
 def test_what_a_preset_asks_is_asked_until_it_is_said(write):
     path = write("mesh1kmid,year,month,dayflag,timezone,population\n53394611,2021,01,1,0,9\n")
-    assert "--where" in propose(path, {"contribution": 1}).asks[0]
-    assert propose(path, {"where": ("month=01",), "contribution": 1}).asks == ()
+    assert "--where" in propose(path, {"contribution": 1}).questions[0]
+    assert propose(path, {"where": ("month=01",), "contribution": 1}).questions == ()
 
 
 def test_grids_of_a_preset_settle_what_codes_do_not(write):
     preset = Preset.of("x", '[grids]\n10 = "jis:quarter"\n')
     found = propose(write("mesh,n\n5339461132,5\n5339461133,5\n"), {"contribution": 1}, preset)
-    assert (found.options["grid"], found.asks) == ("jis:quarter", ())
+    assert (found.options["grid"], found.questions) == ("jis:quarter", ())
 
 
 @pytest.mark.parametrize("option", ["code", "x", "person"])
@@ -138,13 +138,13 @@ def test_a_preset_whose_column_is_not_there_is_refused_by_its_name(option, write
 
 def test_points_are_asked_whose_they_are(write):
     path = write("id,lon,lat\n1,139.7,35.6\n")
-    asked = " ".join(propose(path, {}).asks)
+    asked = " ".join(propose(path, {}).questions)
     assert "--grid" in asked
     assert "--points" in asked
     found = propose(path, {"points": True, "grid": "jis:basic"})
     assert found.options == {"x": "lon", "y": "lat"}
-    assert len(found.asks) == 1
-    assert "--person" in found.asks[0]
+    assert len(found.questions) == 1
+    assert "--person" in found.questions[0]
 
 
 def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
@@ -156,7 +156,7 @@ def test_a_file_that_several_presets_fit_is_asked_about(write, monkeypatch):
 
 
 def test_rows_that_look_like_data_are_no_header(write):
-    assert "header" in propose(write("53394611,5\n"), {}).asks[0]
+    assert "header" in propose(write("53394611,5\n"), {}).questions[0]
 
 
 WIDE = "GRD_ID,T,M,F,Y_LT15,Y_1564,Y_GE65\nCRS3035RES1000mN2599000E4695000,6,2,4,1,2,3\n"
@@ -167,7 +167,7 @@ def test_attributes_of_a_preset_are_told_beside_its_column(write):
     assert {*found.attributes} == {"sex", "age"}
     assert found.options["value"] == ["T"]
     own = propose(write(WIDE), {"value": ["M", "F"], "labels": ["sex=M,F"]})
-    assert (own.asks, "value" in own.options) == ((ASK_CONTRIBUTION,), False)
+    assert (own.questions, "value" in own.options) == ((ASK_CONTRIBUTION,), False)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
         assert not found.attributes
         return
     assert [*found.attributes["age"]] == columns.split(";")
-    assert found.asks[0].startswith("choose the columns of --by age, or the column of counts")
+    assert found.questions[0].startswith("choose the columns of --by age, or the column of counts")
 
 
 def test_labels_of_a_preset_take_the_place_of_names(write):
@@ -213,14 +213,14 @@ def test_the_column_of_codes_that_is_named_tells_the_grid(write):
     preset = Preset.of("office", '[options]\ncode = "CELL"\n[grids]\n10 = "jis:quarter"\n')
     assert propose(path, {}, preset).options["grid"] == "jis:quarter"
     assert propose(path, {"code": "mesh"}, preset).options["grid"] == "jis:basic"
-    assert "--grid" in propose(path, {"code": "n"}).asks[0]
+    assert "--grid" in propose(path, {"code": "n"}).questions[0]
 
 
 @pytest.mark.parametrize("value", ["T1", "t1", "人口（総数）"])
 def test_the_layout_states_its_column_by_name_and_by_label(value, write):
     path = write("KEY_CODE,HTKSYORI,T1,T2\n,,人口（総数）,人口（総数）　男\n5339461132,0,4,1\n")
-    assert propose(path, {"value": [value]}).asks == ()
-    (asked,) = propose(path, {"value": ["T2"]}).asks
+    assert propose(path, {"value": [value]}).questions == ()
+    (asked,) = propose(path, {"value": ["T2"]}).questions
     assert asked == f"{ASK_CONTRIBUTION}; the preset estat states it of 人口（総数） alone"
 
 
@@ -239,10 +239,10 @@ def test_rows_of_totals_are_selected_away_wherever_counts_are_added_up(write):
     header = "date,time,area,residence,age,gender,population\n"
     path = write(f"{header}20240101,0100,5339452411,-1,-1,-1,9\n")
     given = {"grid": "jis:quarter", "contribution": 1, "where": ("date=20240101", "time=0100")}
-    assert propose(path, given).asks == ()
-    assert "residence=-1" in propose(path, {**given, "duplicates": "sum"}).asks[0]
+    assert propose(path, given).questions == ()
+    assert "residence=-1" in propose(path, {**given, "duplicates": "sum"}).questions[0]
     every = (*given["where"], "residence=-1", "age=-1", "gender=-1")
-    assert propose(path, {**given, "duplicates": "sum", "where": every}).asks == ()
+    assert propose(path, {**given, "duplicates": "sum", "where": every}).questions == ()
 
 
 HEXAGONS = "872f5a363ffffff,5\n872f5a362ffffff,7\n"
@@ -256,10 +256,10 @@ def test_indices_of_h3_are_units_whose_area_is_asked_for(name, cells, write):
     path = write(f"{name},n\n{cells}")
     found = propose(path, {"contribution": 1})
     assert found.options == {"grid": "h3:7", "code": name, "value": ["n"]}
-    assert found.asks == (ASK_AREA.format("H3"),)
+    assert found.questions == (ASK_AREA.format("H3"),)
     for area in ({"bounds": (139, 35, 140, 36)}, {"mask": "land:japan"}):
         known = {"contribution": 1, **area}
-        assert propose(path, known).asks == ()
+        assert propose(path, known).questions == ()
         assert propose(path, {**known, "grid": "h3:7"}).options == {"code": name, "value": ["n"]}
 
 
@@ -272,16 +272,16 @@ def test_cells_of_s2_are_known_by_names_and_values(name, cells, write):
     found = propose(path, {"contribution": 1})
     assert found.options["grid"].startswith("s2:1")
     assert (found.options["code"], found.options["value"]) == (name, ["n"])
-    assert found.asks == (ASK_AREA.format("S2"),)
+    assert found.questions == (ASK_AREA.format("S2"),)
 
 
 @pytest.mark.parametrize("name", ["cell_id", "code", "grid_id"])
 def test_cells_of_s2_without_its_name_are_asked_about(name, write):
     path = write(f"{name},n\n{TOKENS}")
-    (ask,) = propose(path, {"contribution": 1}).asks
+    (ask,) = propose(path, {"contribution": 1}).questions
     assert "s2:13" in ask
     found = propose(path, {"contribution": 1, "grid": "s2:13", "bounds": (139, 35, 140, 36)})
-    assert (found.options, found.asks) == ({"code": name, "value": ["n"]}, ())
+    assert (found.options, found.questions) == ({"code": name, "value": ["n"]}, ())
 
 
 def test_a_column_of_hexadecimal_digits_is_no_column_of_s2(write):
@@ -298,7 +298,7 @@ def test_one_odd_cell_turns_no_reading_into_another(write):
             path = write(f"{name},n\n{odd},4\n{cells * 9}")
             found = propose(path, {"contribution": 1})
             assert "grid" not in found.options
-            assert grid in found.asks[0]
+            assert grid in found.questions[0]
             assert propose(path, {"contribution": 1, "grid": grid}).options["code"] == name
 
 
@@ -327,11 +327,11 @@ def test_other_cells_that_are_no_squares_are_refused(text, words, write):
 def test_columns_that_the_call_names_are_no_counts(write):
     path = write("mesh,band,kind,n\n53394611,5,1,6\n53394526,6,1,7\n")
     asked = propose(path, {"contribution": 1})
-    assert asked.asks[0].endswith(": band, kind, n")
+    assert asked.questions[0].endswith(": band, kind, n")
     one = propose(path, {"contribution": 1}, named=["band"])
-    assert one.asks[0].endswith(": kind, n")
+    assert one.questions[0].endswith(": kind, n")
     both = propose(path, {"contribution": 1}, named=["Band", "kind"])
-    assert (both.options["value"], both.asks) == (["n"], ())
+    assert (both.options["value"], both.questions) == (["n"], ())
 
 
 def test_a_file_that_was_described_is_not_looked_at_again(write, monkeypatch):
@@ -346,7 +346,7 @@ def test_another_case_has_the_domain_and_the_contribution_of_the_layout(spell, w
     header, row = "E_KOORD;N_KOORD;RELI;B21BTOT", "600000;200000;60002000;4"
     plain = propose(write(f"{header}\n{row}\n", "plain.csv"), {})
     found = propose(write(f"{spell(header)}\n{row}\n"), {})
-    assert (found.preset, found.asks) == (plain.preset, plain.asks) == ("statpop", ())
+    assert (found.preset, found.questions) == (plain.preset, plain.questions) == ("statpop", ())
     named = {"code": spell("RELI"), "value": [spell("B21BTOT")]}
     assert found.options == {**plain.options, **named}
 
@@ -359,4 +359,4 @@ def test_of_two_censuses_with_one_header_the_operator_says_which(write):
     found = propose(path, {}, find_preset("zensus2022"))
     assert found.options["bounds"] == [4000000, 2600000, 4700000, 3600000]
     assert found.options["grid"] == "inspire:1km"
-    assert "--contribution" in found.asks[0]  # which the reader would not know by the header
+    assert "--contribution" in found.questions[0]  # which the reader would not know by the header

@@ -64,7 +64,7 @@ def test_codes_and_counts_are_found_in_any_language_or_by_their_values(what, set
     code = next(name for name in columns if name != "pref")
     assert (found.options["grid"], found.options["code"]) == (grid, code)
     assert found.options["value"] == [[*columns][-1]]
-    assert found.asks == ()
+    assert found.questions == ()
 
 
 def test_ends_of_journeys_are_found_by_name(settle):
@@ -100,7 +100,7 @@ def test_what_is_not_certain_is_asked_with_the_candidates(what, settle):
     import re
 
     columns, words = ASKED[what]
-    assert re.search(words, " ".join(settle(columns).asks))
+    assert re.search(words, " ".join(settle(columns).questions))
 
 
 def test_what_is_named_tells_the_rest(settle):
@@ -122,7 +122,7 @@ def test_points_persons_and_times_are_found(settle):
     }
     found = settle(columns, {"grid": "jis:basic", "points": True, "contribution": None})
     assert found.options == {"x": "経度", "y": "緯度"}
-    assert "(--person): user_id" in found.asks[0]
+    assert "(--person): user_id" in found.questions[0]
     roles = recognise([Column(name, "", values) for name, values in columns.items()])
     assert (roles.persons, roles.times, roles.counts) == ((0,), (1,), ())
 

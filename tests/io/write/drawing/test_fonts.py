@@ -110,7 +110,7 @@ def names(text):
 def test_letters_of_the_own_font_need_no_other(text):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert fonts.families(text) == (fonts.OWN,)
+        assert fonts.families(text) == (fonts.BUNDLED,)
 
 
 @pytest.mark.parametrize("text", [NAME, "서울", "ก", "سكان", NOBODYS])
@@ -159,7 +159,7 @@ def test_a_text_is_split_by_who_draws_its_letters(installed):
     font(installed / "f.ttf", "Test Hieroglyphs", NOBODYS)
     runs = lines.split(f"a{NOBODYS} b", True)
     assert [text for text, _ in runs] == ["a", NOBODYS, " b"]
-    assert runs[0][1] == runs[2][1] == fonts.OWN.bold
+    assert runs[0][1] == runs[2][1] == fonts.BUNDLED.bold
     whole = lines.measure(f"a{NOBODYS} b", 20, bold=True)
     assert whole == sum(fonts.open_face(face, 20).getlength(text) for text, face in runs)
 

@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import UsageError
 from geodp.io.write.drawing import fonts, pdf
 from geodp.io.write.drawing.pdf import draw_pdf
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine
 from tests.refusals import refuses
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
@@ -29,7 +29,7 @@ def streams(data):
 
 
 def test_the_same_sheet_gives_the_same_bytes_and_an_inch_has_a_hundred_pixels():
-    items = [Words(4, 20, "ε = 1", 14.5, BLACK), Box(0, 0, 5, 5, RED, BLACK)]
+    items = [TextLine(4, 20, "ε = 1", 14.5, BLACK), Box(0, 0, 5, 5, RED, BLACK)]
     data = drawn(*items)
     assert data == drawn(*items)
     assert data.startswith(b"%PDF")
@@ -37,7 +37,7 @@ def test_the_same_sheet_gives_the_same_bytes_and_an_inch_has_a_hundred_pixels():
 
 
 def test_words_stand_on_their_line_with_their_fonts_in_the_file():
-    data = drawn(Words(100, 50, "Il", 20, RED, bold=True), Words(4, 90, "ε", 20, BLACK))
+    data = drawn(TextLine(100, 50, "Il", 20, RED, bold=True), TextLine(4, 90, "ε", 20, BLACK))
     page = next(s for s in streams(data) if b" Tf" in s).decode("latin-1")
     assert data.count(b"/FontFile2") == 2
     at = [tuple(map(float, m)) for m in re.findall(r"BT ([\d.]+) ([\d.]+) Td", page)]
@@ -56,19 +56,19 @@ def test_cells_are_a_picture_behind_a_window():
 
 
 def test_what_a_pdf_cannot_have_is_said(monkeypatch):
-    shaped = fonts.Face(fonts.OWN.normal.path, shaped=True)
+    shaped = fonts.Face(fonts.BUNDLED.normal.path, shaped=True)
     monkeypatch.setattr(pdf, "split", lambda text, bold: [(text, shaped)])
     with refuses(UsageError, "pdf-letters-joined"):
-        drawn(Words(4, 20, "x", 14, BLACK))
+        drawn(TextLine(4, 20, "x", 14, BLACK))
     monkeypatch.setattr(pdf, "find_spec", lambda name: None)
     with refuses(UsageError, r"library-missing: geodp\[pdf\]"):
         drawn()
 
 
 def test_words_have_a_rim_and_lines_a_width_where_they_are_asked_for():
-    plain = b"".join(streams(drawn(Words(4, 20, "a", 14, BLACK), Line(((0, 0), (9, 9)), BLUE))))
+    plain = b"".join(streams(drawn(TextLine(4, 20, "a", 14, BLACK), Line(((0, 0), (9, 9)), BLUE))))
     asked = b"".join(
-        streams(drawn(Words(4, 20, "a", 14, BLACK, halo=RED), Line(((0, 0), (9, 9)), BLUE, 5)))
+        streams(drawn(TextLine(4, 20, "a", 14, BLACK, halo=RED), Line(((0, 0), (9, 9)), BLUE, 5)))
     )
     assert b"1 Tr" not in plain
     assert b"1 Tr" in asked

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from geodp.io.write.drawing.png import draw_png
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words, mix, parse_colours
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine, mix, parse_colours
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
 
@@ -54,7 +54,7 @@ def test_the_last_row_of_cells_may_be_cut(above):
 
 
 def test_words_stand_on_their_line_and_end_where_they_shall():
-    page = sheet(Words(4, 20, "Il", 20, BLACK), Words(96, 50, "Il", 20, RED, True, True))
+    page = sheet(TextLine(4, 20, "Il", 20, BLACK), TextLine(96, 50, "Il", 20, RED, True, True))
     page = sheet(*page.items, size=(100, 60))
     pixels, _ = drawn(page)
     rows, cols = np.nonzero((pixels[:30] < 128).all(axis=-1))
@@ -67,17 +67,17 @@ def test_words_stand_on_their_line_and_end_where_they_shall():
 
 
 def test_round_letters_have_many_shades():
-    pixels, _ = drawn(sheet(Words(4, 25, "so", 20, BLACK)))
+    pixels, _ = drawn(sheet(TextLine(4, 25, "so", 20, BLACK)))
     assert len(np.unique(pixels)) > 30
 
 
 def test_words_that_leave_the_sheet_are_cut():
     for x, y in ((-20, 2), (30, 40), (39, -1)):
-        drawn(sheet(Words(x, y, "population", 20, BLACK)))
+        drawn(sheet(TextLine(x, y, "population", 20, BLACK)))
 
 
 def test_the_same_sheet_gives_the_same_bytes():
-    page = sheet(Words(4, 20, "ε", 20, BLACK), Box(0, 0, 5, 5, RED))
+    page = sheet(TextLine(4, 20, "ε", 20, BLACK), Box(0, 0, 5, 5, RED))
     assert draw_png(page) == draw_png(page)
     assert b"tIME" not in draw_png(page)
 
@@ -91,7 +91,9 @@ def test_colours():
 def test_words_over_colours_have_a_rim():
     plain, rimmed = (
         drawn(
-            sheet(Box(0, 0, 90, 30, BLUE), Words(10, 20, "HH", 14, BLACK, halo=halo), size=(90, 30))
+            sheet(
+                Box(0, 0, 90, 30, BLUE), TextLine(10, 20, "HH", 14, BLACK, halo=halo), size=(90, 30)
+            )
         )[0]
         for halo in (None, WHITE)
     )

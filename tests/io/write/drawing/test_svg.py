@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from geodp.io.write.drawing.lines import measure
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Sheet, TextLine
 from geodp.io.write.drawing.svg import draw_svg
 
 WHITE, BLACK, RED, BLUE = (255, 255, 255), (0, 0, 0), (255, 0, 0), (0, 0, 255)
@@ -23,8 +23,8 @@ def parsed(*items, title="<人口>"):
 
 def test_words_are_text_of_their_measured_width():
     words = [
-        Words(4, 20, 'a < b & "ε"', 14.5, BLACK),
-        Words(396, 50, "x", 20, RED, bold=True, at_end=True),
+        TextLine(4, 20, 'a < b & "ε"', 14.5, BLACK),
+        TextLine(396, 50, "x", 20, RED, bold=True, at_end=True),
     ]
     root = parsed(*words)
     assert (root.get("width"), root.get("height")) == ("400", "300")
@@ -77,7 +77,7 @@ def test_nothing_is_fetched_and_nothing_runs():
 
 def test_words_have_a_rim_and_lines_a_width_where_they_are_asked_for():
     root = parsed(
-        Words(4, 20, "a", 14, BLACK), Words(4, 50, "b", 14, BLACK, halo=RED),
+        TextLine(4, 20, "a", 14, BLACK), TextLine(4, 50, "b", 14, BLACK, halo=RED),
         Line(((0, 0), (9, 9)), BLUE), Line(((0, 0), (9, 9)), BLUE, 3.5),
     )  # fmt: skip
     plain, rimmed = root.findall(f"{SVG}text")

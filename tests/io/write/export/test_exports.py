@@ -45,7 +45,7 @@ def test_what_is_refused_has_a_reason(name):
 
 
 def test_real_counts_and_strange_letters_are_no_mesh_statistics():
-    assert "whole" in EStat().why_not(view_of(GRIDS["mesh"], method="laplace"))
+    assert "integers" in EStat().why_not(view_of(GRIDS["mesh"], method="laplace"))
     assert "CP932" in EStat().why_not(view_of(GRIDS["mesh"], name="Bevölkerung"))
     assert EStat().why_not(view_of(GRIDS["mesh"], name="人口")) is None
 

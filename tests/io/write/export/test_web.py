@@ -15,7 +15,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.io.write.export import geojson
 from geodp.io.write.export.geojson import GeoJSON
-from geodp.io.write.export.pmtiles import LEAST, TILE, PMTiles, plan_zooms
+from geodp.io.write.export.pmtiles import MIN_PIXELS, TILE, PMTiles, plan_zooms
 from geodp.io.write.export.styles import MapLibre
 from geodp.io.write.export.web import outlines_of, why_not_on_web
 from geodp.io.write.export.workbook import Xlsx
@@ -59,7 +59,7 @@ def test_geojson_has_every_cell_that_fits(name, tmp_path):
 
 
 def test_geojson_of_more_cells_has_sums_over_squares(tmp_path, monkeypatch):
-    monkeypatch.setattr(geojson, "MOST_FEATURES", 20)
+    monkeypatch.setattr(geojson, "MAX_FEATURES", 20)
     view = view_of(GRIDS["mesh"])
     monkeypatch.setattr(geojson.fit_squares, "__defaults__", (20,))
     GeoJSON().write(view, tmp_path / "x.geojson")
@@ -102,7 +102,7 @@ def test_squares_are_seen_at_every_zoom():
         assert plan[-1].side == 1
         for one in plan[1:-1]:
             assert one.side * 2 == plan[plan.index(one) - 1].side
-    assert (TILE / LEAST) ** 2 < 12_000
+    assert (TILE / MIN_PIXELS) ** 2 < 12_000
 
 
 @pytest.mark.parametrize("name", ["mesh", "metres", "attribute"])

@@ -47,7 +47,7 @@ def test_a_label_that_looks_like_a_number_stays_a_text(tmp_path):
 
 
 def test_more_rows_than_a_sheet_has_go_on_in_another(tmp_path, monkeypatch):
-    monkeypatch.setattr(workbook, "MOST_ROWS", 20)
+    monkeypatch.setattr(workbook, "MAX_ROWS", 20)
     view = view_of(GRIDS["mesh"])
     Xlsx().write(view, tmp_path / "x.xlsx")
     book = openpyxl.load_workbook(tmp_path / "x.xlsx")

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.accuracy.interval import Z
 from geodp.io.write.frame import pixel_errors
-from geodp.io.write.map.captions import LANGUAGES, tell_margin
+from geodp.io.write.map.captions import LANGUAGES, describe_margin
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.tables import name_of_counts
 from tests.grids import half, masked
@@ -21,7 +21,7 @@ def said_of(release):
     card = release.card()
     places = range(len(release.table.grid.places))
     panels = [Panel.of(release.view(), number) for number in places]
-    return tell_margin(card, panels, LANGUAGES["en"])
+    return describe_margin(card, panels, LANGUAGES["en"])
 
 
 GRIDS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.io.write.drawing.sheet import CellRaster, Line, Words
+from geodp.io.write.drawing.sheet import CellRaster, Line, TextLine
 from geodp.io.write.map import flows as module
 from geodp.io.write.map.flow_page import WIDTHS, compose_flows
 from geodp.io.write.map.flows import find_flows
@@ -63,13 +63,13 @@ def test_what_is_drawn_is_where_the_flows_are():
 
 
 def test_a_limited_number_is_drawn_and_how_many_there_are_is_said(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(module, "MAX_FLOWS", 2)
     view = trips()
     found = find_flows(view)
     assert len(found.count) == 2 < found.believed
     words = " ".join(
         item.text for item in compose_flows(view, Look(), found).items
-        if isinstance(item, Words)
+        if isinstance(item, TextLine)
     )  # fmt: skip
     assert f"the 2 largest of {found.believed} flows that reach their 95 % margin" in words
 
@@ -123,7 +123,7 @@ def test_two_maps_instead_and_every_form_of_file():
     before = draw_map(view, Look(flows=False))
     assert before == draw_map(view, Look(flows=False))
     assert before != draw_map(view)
-    words = {i.text for i in compose(view, Look()).items if isinstance(i, Words)}
+    words = {i.text for i in compose(view, Look()).items if isinstance(i, TextLine)}
     assert any("origins left, destinations right" in text for text in words)
     assert draw_map(view, form="svg").count(b"<polyline") > 3
     pytest.importorskip("fpdf")
@@ -133,7 +133,7 @@ def test_two_maps_instead_and_every_form_of_file():
 def test_large_releases_begin_with_larger_squares(monkeypatch):
     view = trips()
     before = find_flows(view)
-    monkeypatch.setattr(module, "MOST_PAIRS", view.table.key.size // 4)
+    monkeypatch.setattr(module, "MAX_PAIRS", view.table.key.size // 4)
     found = find_flows(view)
     assert before.side == 1 < found.side
     assert found.count[0] >= before.count[0]

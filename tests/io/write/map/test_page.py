@@ -12,7 +12,7 @@ from geodp.errors import LettersWarning, UsageError
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.write.drawing import fonts
 from geodp.io.write.drawing.lines import measure
-from geodp.io.write.drawing.sheet import Box, CellRaster, Line, Words
+from geodp.io.write.drawing.sheet import Box, CellRaster, Line, TextLine
 from geodp.io.write.map import look as looks
 from geodp.io.write.map import page
 from geodp.io.write.map.look import Look
@@ -43,12 +43,12 @@ def sheet_of(grid, look=None, name="population", **terms):
 
 
 def words_of(sheet):
-    return [item.text for item in sheet.items if isinstance(item, Words)]
+    return [item.text for item in sheet.items if isinstance(item, TextLine)]
 
 
 def box_of(item):
     """Left, top, right, bottom of an item."""
-    if isinstance(item, Words):
+    if isinstance(item, TextLine):
         width = measure(item.text, item.size, bold=item.bold)
         left = item.x - width if item.at_end else item.x
         return left, item.y - 0.75 * item.size, left + width, item.y + 0.25 * item.size
@@ -60,7 +60,7 @@ def box_of(item):
 def test_no_words_overlap_or_leave_the_page(name, title):
     look = Look(title=title, source=LONG, credit="A. B.", date="2020", unit=LONG)
     sheet = sheet_of(GRIDS[name], look, name="jobs" if title is None else "x" * 120)
-    boxes = [box_of(item) for item in sheet.items if isinstance(item, Words)]
+    boxes = [box_of(item) for item in sheet.items if isinstance(item, TextLine)]
     maps = [box_of(item) for item in sheet.items if isinstance(item, CellRaster)]
     for left, top, right, bottom in boxes + maps:
         assert left >= page.EDGE - 1
@@ -118,7 +118,7 @@ def test_colours_do_not_depend_on_the_data():
     )
     views = [replace(release.view(), table=table) for table in (few, many)]
     sheets = [compose(view, Look()) for view in views]
-    legends = [[i for i in s.items if isinstance(i, Words | Box)] for s in sheets]
+    legends = [[i for i in s.items if isinstance(i, TextLine | Box)] for s in sheets]
     assert legends[0] == legends[1]
     panels = [page.Panel.of(view, 0) for view in views]
     numbers = [page.number_colours(panel, fade=False) for panel in panels]
@@ -209,7 +209,7 @@ def test_the_shore_and_names_lie_on_the_map_and_can_be_left_out():
     sheet = sheet_of(SEA)
     (drawn,) = (item for item in sheet.items if isinstance(item, CellRaster))
     left, top, right, bottom = box_of(drawn)
-    named = [item for item in sheet.items if isinstance(item, Words) and item.halo is not None]
+    named = [item for item in sheet.items if isinstance(item, TextLine) and item.halo is not None]
     lines = [item for item in sheet.items if isinstance(item, Line)]
     assert named
     boxes = [box_of(item) for item in named]
@@ -237,7 +237,7 @@ def test_the_shore_and_names_lie_on_the_map_and_can_be_left_out():
 def test_names_of_places_are_in_the_maps_language():
     names = {
         language: {i.text for i in sheet_of(SEA, Look(language=language)).items
-                   if isinstance(i, Words) and i.halo is not None}
+                   if isinstance(i, TextLine) and i.halo is not None}
         for language in ("en", "ja")
     }  # fmt: skip
     assert "Tokyo" in names["en"]

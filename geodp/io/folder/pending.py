@@ -1,13 +1,13 @@
-"""What was drawn, kept until it is charged and its release is complete.
+"""A draw that is stored until it is charged and its release is complete.
 
 A charge is never taken back, so a disk that fills up or a machine that goes down while the formats
-are written would cost the budget and leave nothing. What was drawn is therefore written first,
+are written would cost the budget and leave nothing. The draw is therefore written first,
 before it is charged, and a run that was cut short goes on from it. Once charged it may be released:
 it was paid for, and shows no more than the release will.
 
 Its name says how far the run came: ``released.draft`` is reserved space, ``released.drawn`` is
 complete and about to be charged, and ``released.npz`` was charged. Whether a run that was killed in
-the middle was charged for ``released.drawn`` is asked of the ledger, which knows its fingerprint:
+the middle was charged for ``released.drawn`` is looked up in the ledger by its fingerprint:
 if so, it becomes ``released.npz``, and otherwise it is removed unseen.
 """
 
@@ -32,41 +32,41 @@ from geodp.io.opening import parse_json
 
 CELL_BYTES = 16
 HEAD_BYTES = 1 << 16
-"""Of everything but the cells."""
+"""Bytes of everything but the cells."""
 
 
-KEPT = Path("restricted", WAITING)
+PENDING = Path("restricted", WAITING)
 """Where a charged draw waits in a staged folder until its release is complete."""
 
-DRAWN = KEPT.with_suffix(".drawn")
+DRAWN = PENDING.with_suffix(".drawn")
 """Where a draw is while it is charged."""
 
-DRAFT = KEPT.with_suffix(".draft")
-"""Where space for it is taken."""
+DRAFT = PENDING.with_suffix(".draft")
+"""Where space for it is reserved."""
 
 
 TEXTS = ("ledger", "ledger_id", "dataset", "fingerprint")
 
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, EOFError, BadZipFile)
-"""Errors for a file that is not what was written."""
+"""Errors that reading a damaged file may raise."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What was drawn, and what completes its release.
+class PendingDraw:
+    """A draw, and what completes its release.
 
     Attributes
     ----------
     ledger, ledger_id, dataset, fingerprint : str
         Path and id of the ledger, the data set that is charged, and under which name.
     call : dict of str to str
-        What the run was asked for, option by option: it is completed for the same call only.
+        Options of the run by name: it is completed for the same call only.
     run : dict
-        For the operator: what ``restricted/run.json`` says of the run so far.
+        Entries of ``restricted/run.json`` so far, for the operator.
     card : dict
-        What else the release says of itself, in plain values.
+        Metadata of the release, in plain values.
     arrays : mapping of str to array
-        What was drawn.
+        The drawn values.
     """
 
     ledger: str
@@ -80,42 +80,46 @@ class Kept:
 
 
 def reserve(folder: Path, cells: int) -> None:
-    """Take the space for a table of so many cells in a staged folder, before it is drawn.
+    """Reserve the space for a table in a staged folder, before it is drawn.
 
-    ``cells``: a guess from above; more are written where the disk has room.
+    ``cells``: an upper estimate; more are written if the disk has space.
     """
     size = CELL_BYTES * cells + HEAD_BYTES
     with _open_draft(folder) as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
-            file.truncate(size)  # Windows takes the space
+            file.truncate(size)  # On Windows this allocates the space; elsewhere it would not.
         os.fsync(file.fileno())
 
 
 def _open_draft(folder: Path) -> BinaryIO:
-    """Open the draft, which its owner alone can read, with what it holds."""
+    """Open the draft, which its owner alone can read, without truncating it."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(folder / DRAFT, flags, 0o600), "r+b")
 
 
-def keep(folder: Path, kept: Kept) -> None:
-    """Write what was drawn, before it is charged; it is there completely or not at all."""
-    head = {"geodp": name_maker(), **asdict(replace(kept, arrays={}))}
+def keep(folder: Path, pending: PendingDraw) -> None:
+    """Write a draw before it is charged; it is there completely or not at all."""
+    # Only the same version completes a draw, as another may read or write it differently.
+    head = {"geodp": name_maker(), **asdict(replace(pending, arrays={}))}
+    # The head goes into the same file as an array of bytes: two files could be torn apart by a
+    # crash.
     text = np.frombuffer(json.dumps(head, default=str).encode(), np.uint8)
     with _open_draft(folder) as file:
-        np.savez(file, head=text, **kept.arrays)  # type: ignore[arg-type]
+        np.savez(file, head=text, **pending.arrays)  # type: ignore[arg-type]
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
+    # The name promises a complete file, so it is given only after the content is on the disk.
     _rename(folder, DRAFT, DRAWN)
     sync(folder)
 
 
-def settle(folder: Path) -> None:
-    """Give what was kept, and has been charged, its name."""
+def mark_charged(folder: Path) -> None:
+    """Rename a stored draw that has been charged."""
     if (folder / DRAWN).is_file():
-        _rename(folder, DRAWN, KEPT)
+        _rename(folder, DRAWN, PENDING)
 
 
 def _rename(folder: Path, before: Path, after: Path) -> None:
@@ -124,28 +128,31 @@ def _rename(folder: Path, before: Path, after: Path) -> None:
 
 
 def name_maker() -> str:
-    """Return the version that goes on with what it has drawn, as no other does."""
-    from geodp.privacy.key import NOISE_FORMAT  # what only looks at folders does without kernels
+    """Return the version of geodp and of its noise, which must be the same to complete a draw."""
+    # Imported late: commands that only look at folders need not load the kernels.
+    from geodp.privacy.key import NOISE_FORMAT
 
     return f"{__version__}, {NOISE_FORMAT}"
 
 
-def settle_interrupted(folder: Path) -> bool:
-    """Return whether a charged draw waits in a staged folder; remove one that was not charged.
+def resolve_interrupted(folder: Path) -> bool:
+    """Return whether a charged draw is pending in a staged folder; remove one that was not charged.
 
     Raises
     ------
     UsageError
         There is a draw, and its ledger cannot be asked whether it was charged.
     """
-    if (folder / KEPT).is_file():
+    if (folder / PENDING).is_file():
         return True
     if not (folder / DRAWN).is_file():
         return False
     try:
         if _is_charged(_read_head(folder / DRAWN)):
-            settle(folder)
+            mark_charged(folder)
             return True
+        # An uncharged draw must go unseen: publishing it would be a release that nothing accounts
+        # for.
         (folder / DRAWN).unlink()
     except (GeodpError, OSError) as error:
         why = f"{error.strerror}." if isinstance(error, OSError) else str(error)
@@ -159,10 +166,11 @@ def settle_interrupted(folder: Path) -> bool:
 
 
 def _is_charged(head: Mapping[str, Any]) -> bool:
-    """Return whether the ledger of a draw has its charge."""
+    """Return whether the ledger of a draw holds its charge."""
     from geodp.privacy.ledger import Ledger
 
     ledger = Ledger.open(head["ledger"])
+    # A file of the same path may be a new ledger, which knows nothing of the charge.
     if ledger.id != head["ledger_id"]:
         raise UsageError(
             f"{ledger.path} is another ledger now; restore the one that was charged.",
@@ -171,28 +179,28 @@ def _is_charged(head: Mapping[str, Any]) -> bool:
     return ledger.find_charge(head["dataset"], head["fingerprint"]) is not None
 
 
-def read_kept(folder: Path, call: Mapping[str, str]) -> Kept:
-    """Read what was kept in a staged folder and charged, for the call that it was made by.
+def read_kept(folder: Path, call: Mapping[str, str]) -> PendingDraw:
+    """Read the charged draw in a staged folder, for the call that it was made by.
 
     Raises
     ------
     UsageError
-        Another call or another geodp; a file that is not what was written.
+        Another call or another version of geodp, or a damaged file.
     """
-    head = _read_head(folder / KEPT)
+    head = _read_head(folder / PENDING)
     if head.pop("geodp") != name_maker():
         raise another("geodp", folder)
     try:
-        with (folder / KEPT).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with (folder / PENDING).open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name != "head"}
     except UNREADABLE:
         raise unreadable(folder) from None
     require_same_call(head["call"], call, folder)
-    return Kept(**{**head, "arrays": arrays})
+    return PendingDraw(**{**head, "arrays": arrays})
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """Read the plain values of a file of :func:`keep`; UsageError where it is none."""
+    """Read the plain values of a file of :func:`keep`; UsageError if it is not one."""
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             head = parse_json(file["head"].tobytes())
@@ -203,8 +211,8 @@ def _read_head(path: Path) -> dict[str, Any]:
 
 
 def unreadable(folder: Path, name: str = WAITING) -> UsageError:
-    """Return the error for a kept file that is not what was written."""
-    path = folder / KEPT.with_name(name)
+    """Return the error for a stored draw that cannot be read."""
+    path = folder / PENDING.with_name(name)
     return UsageError(
         f"{path} cannot be read back; restore it, or remove {folder} to give it up.",
         code="interrupted-not-read-back",
@@ -220,9 +228,9 @@ def another(what: str, folder: Path) -> UsageError:
     )
 
 
-def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: Path) -> None:
-    """Raise UsageError where an interrupted run was asked for something else, option by option."""
-    other = sorted(name for name in {*kept, *call} if kept.get(name) != call.get(name))
+def require_same_call(pending: Mapping[str, str], call: Mapping[str, str], folder: Path) -> None:
+    """Raise UsageError if an interrupted run had other options."""
+    other = sorted(name for name in {*pending, *call} if pending.get(name) != call.get(name))
     if other:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in other)
         raise UsageError(
@@ -233,5 +241,5 @@ def require_same_call(kept: Mapping[str, str], call: Mapping[str, str], folder: 
 
 
 def discard_draft(folder: Path) -> None:
-    """Give back space that was reserved and is not needed."""
+    """Give back reserved space that is not needed."""
     (folder / DRAFT).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Single files that appear whole or not at all, also where the process is killed.
+"""Single files that appear complete or not at all, even if the process is killed.
 
 A file is written as a draft in the folder of its target. On Linux a draft has no name until it is
 complete, so that a killed process leaves nothing. Elsewhere, and while a file is replaced, it has a
@@ -30,7 +30,7 @@ MAX_STEM = 200
 _DRAFT = re.compile(r"\..+\.draft-[0-9a-f]{8}", re.DOTALL)
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.ENOENT, errno.EXDEV)
-"""Errors of file systems that give no second name to a file, or none to one without a name."""
+"""Errors of file systems without hard links, or without links to a file that has no name."""
 
 
 @contextmanager
@@ -44,9 +44,9 @@ def write_whole(
     Parameters
     ----------
     path : path
-        In a folder that exists.
+        Path in a folder that exists.
     refusal : str
-        The message where the file exists and is not to be replaced.
+        The message if the file exists and is not to be replaced.
     overwrite : bool
     public : bool
         Give the file the permissions of any new file. Otherwise only its owner can read it, at
@@ -74,8 +74,11 @@ def write_whole(
         yield draft.file
         draft.file.flush()
         os.fsync(draft.file.fileno())
+        # Another run may have written the file since the first check, and a rename would replace
+        # it.
         if not overwrite and os.path.lexists(path):
             raise UsageError(refusal)
+        # A stop between the link and the return would report failure for a file that exists.
         with commits():
             if not draft.put(overwrite=overwrite):
                 raise UsageError(refusal)
@@ -90,13 +93,14 @@ def write_whole(
     finally:
         if draft is not None:
             draft.discard()
-    with contextlib.suppress(OSError):  # the file is in its place, whatever the disk says
+    # The file is in its place: an error now must not say that it could not be written.
+    with contextlib.suppress(OSError):
         sync(path.parent)
 
 
 def require_absent(path: Path, refusal: str) -> None:
-    """Raise UsageError with a message where a file exists, whose drafts of dead runs then go."""
-    if os.path.lexists(path):  # False of a name that is too long
+    """Raise UsageError with a message if a file exists, and remove its stale drafts."""
+    if os.path.lexists(path):  # False for a name that is too long
         remove_drafts(path)
         raise UsageError(refusal)
 
@@ -125,8 +129,8 @@ def remove_drafts(path: Path) -> None:
     """Remove the drafts of a target that no process holds, where the file system allows it."""
     name = re.compile(re.escape(hide(path, "draft-").name) + "[0-9a-f]{8}")
     with contextlib.suppress(OSError):
-        found = [one for one in path.parent.iterdir() if name.fullmatch(one.name)]
-        for draft in found:
+        drafts = [one for one in path.parent.iterdir() if name.fullmatch(one.name)]
+        for draft in drafts:
             with contextlib.suppress(OSError):
                 remove_unheld(draft)
 
@@ -144,7 +148,7 @@ def _require_file(path: Path) -> None:
 
 
 class _Draft:
-    """A file in the making: without a name where the system allows it, or hidden and locked."""
+    """A file being written: without a name where the system allows it, or hidden and locked."""
 
     def __init__(self, path: Path, mode: int) -> None:
         self.path, self.mode = path, mode
@@ -170,7 +174,7 @@ class _Draft:
             os.close(handle)
 
     def put(self, *, overwrite: bool) -> bool:
-        """Give the file its name; return False where that is taken and is not to be replaced."""
+        """Give the file its name; return False if that is taken and must not be replaced."""
         if self.name is None:
             if self._link(self.path):
                 return True
@@ -193,13 +197,14 @@ class _Draft:
         return True
 
     def _link(self, place: Path) -> bool:
-        """Name a file without a name; return False where that is taken, or needs another way.
+        """Name a file without a name; return False if the name is taken, or linking is refused.
 
-        Where the file system refuses, the file is copied to a hidden one, which ``name`` then says.
+        If the file system refuses, the file is copied to a hidden one, whose name ``name`` becomes.
         """
         handle = self.file.fileno()
         try:
-            # A source folder has Python follow the link in /proc to the file itself.
+            # Python follows the link in /proc to the file itself only with a source folder, which
+            # selects linkat() with AT_SYMLINK_FOLLOW; otherwise it would link the link.
             os.link(f"/proc/self/fd/{handle}", place, src_dir_fd=handle, follow_symlinks=True)
             return True
         except FileExistsError:
@@ -236,9 +241,10 @@ def _open_nameless(folder: Path, mode: int) -> int | None:
     try:
         handle = os.open(folder, os.O_RDWR | os.O_TMPFILE, mode)
     except OSError:
-        return None  # opening a file with a name says what is wrong, if anything is
+        return None  # if something is wrong, opening a file with a name reports it
     with contextlib.suppress(OSError):
-        lock(handle)  # it may be renamed over another: nobody takes it for that of a dead process
+        # It may get a hidden name later, and must never pass for the draft of a dead process.
+        lock(handle)
         if os.path.exists(f"/proc/self/fd/{handle}"):
             return handle
     os.close(handle)
@@ -246,7 +252,7 @@ def _open_nameless(folder: Path, mode: int) -> int | None:
 
 
 def _rename_to_new(draft: Path, path: Path) -> bool:
-    """Rename a file where the new name is free; return whether it was."""
+    """Rename a file if the new name is free; return whether it was."""
     try:
         if not OPENS_FOLDERS:
             os.rename(draft, path)  # Windows replaces nothing here
@@ -261,6 +267,7 @@ def _rename_to_new(draft: Path, path: Path) -> bool:
             return False
         os.rename(draft, path)
         return True
-    with contextlib.suppress(OSError):  # the file has its name; the next run removes the other
+    # The file has its name; if the hidden one stays, the next run removes it.
+    with contextlib.suppress(OSError):
         os.unlink(draft)
     return True

@@ -9,9 +9,9 @@ import pytest
 
 import geodp as package
 from geodp.errors import UsageError
-from geodp.io.folder import kept as kept_module
-from geodp.io.folder.kept import Kept, keep, read_kept, reserve, settle
-from geodp.io.folder.kept_tables import pack_tables, unpack_reading, unpack_tables
+from geodp.io.folder import pending as pending_module
+from geodp.io.folder.pending import PendingDraw, keep, mark_charged, read_kept, reserve
+from geodp.io.folder.pending_tables import pack_tables, unpack_reading, unpack_tables
 from geodp.privacy.key import NOISE_FORMAT
 from geodp.table.stated.reading import StatedCounts, StatedReading
 from tests.refusals import refuses
@@ -37,14 +37,14 @@ def table():
 def charged(table, call, *, beside=None, others=()):
     """Return what is kept of drawn tables, as a run for a call does."""
     packed = pack_tables([table, *others], ("a fact",), beside or {})
-    return Kept("a ledger", "its id", "stays", "f" * 64, call, {"told": 7}, *packed)
+    return PendingDraw("a ledger", "its id", "stays", "f" * 64, call, {"told": 7}, *packed)
 
 
 def write_kept(folder, table, call, **more):
     (folder / "restricted").mkdir(parents=True)
     reserve(folder, 10)
     keep(folder, charged(table, call, **more))
-    settle(folder)
+    mark_charged(folder)
 
 
 def read_tables(folder, call, grid=GRID):
@@ -57,11 +57,11 @@ def read_tables(folder, call, grid=GRID):
 )
 def test_how_the_input_was_read_is_kept(tmp_path, table, stated):
     packed = pack_tables([table], ("a fact",), {}, stated)
-    kept = Kept("a ledger", "its id", "stays", "f" * 64, {}, {"told": 7}, *packed)
+    kept = PendingDraw("a ledger", "its id", "stays", "f" * 64, {}, {"told": 7}, *packed)
     (tmp_path / "restricted").mkdir(parents=True)
     reserve(tmp_path, 10)
     keep(tmp_path, kept)
-    settle(tmp_path)
+    mark_charged(tmp_path)
     assert unpack_reading(read_kept(tmp_path, {}), tmp_path) == stated
     with pytest.raises(UsageError):
         unpack_reading(replace(kept, card={**kept.card, "reading": {"form": "?"}}), tmp_path)
@@ -78,8 +78,8 @@ def test_another_grid_and_another_version_are_refused(tmp_path, table, monkeypat
     write_kept(tmp_path, table, {})
     with refuses(UsageError, r"resumed-part-differs: \bgrid\b"):
         read_tables(tmp_path, {}, package.Grid.regular((8, 9)))
-    assert kept_module.name_maker() == f"{package.__version__}, {NOISE_FORMAT}"
-    monkeypatch.setattr(kept_module, "name_maker", lambda: "other")
+    assert pending_module.name_maker() == f"{package.__version__}, {NOISE_FORMAT}"
+    monkeypatch.setattr(pending_module, "name_maker", lambda: "other")
     with refuses(UsageError, r"resumed-part-differs: another geodp\b"):
         read_kept(tmp_path, {})
 

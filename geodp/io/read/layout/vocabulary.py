@@ -1,4 +1,4 @@
-"""Names of columns that tell what a column holds, in many languages: words.toml."""
+"""Names of columns that identify their roles, in many languages: words.toml."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from importlib.resources import files
 from geodp.io.read.rows.names import fold
 
 Names = Sequence[tuple[str, ...]]
-"""The folded name of every column, and its label."""
+"""Folded name of every column, and its label."""
 
 
 def fold_columns(*names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Fold the names of all columns, and their labels if there are any, to be looked for."""
+    """Fold the names of all columns, and their labels if there are any, for :func:`find_named`."""
     return list(zip(*([_plain(one) for one in some] for some in names), strict=True))
 
 
 def find_named(role: str, columns: Names) -> list[int]:
-    """Return which columns have names of a role; those of its first patterns come first.
+    """Return the columns whose names match a role; those of its first patterns come first.
 
     Parameters
     ----------
     role : str
-        One of words.toml.
+        One of the roles in words.toml.
     columns : sequence of tuple of str
-        Of :func:`fold_columns`.
+        Result of :func:`fold_columns`.
 
     Examples
     --------
@@ -37,10 +37,11 @@ def find_named(role: str, columns: Names) -> list[int]:
     >>> find_named("longitude", fold_columns(["X", "経度（世界）"]))
     [1]
     """
+    # The joint pattern rules out most columns at once; single patterns only give the order.
     every, each = _patterns(role)
     some = [at for at, names in enumerate(columns) if any(map(every.match, names))]
-    found = [at for one in each for at in some if any(map(one.match, columns[at]))]
-    return list(dict.fromkeys(found))
+    matches = [at for one in each for at in some if any(map(one.match, columns[at]))]
+    return list(dict.fromkeys(matches))
 
 
 def _plain(name: str) -> str:
@@ -49,11 +50,11 @@ def _plain(name: str) -> str:
 
 @cache
 def _patterns(role: str) -> tuple[re.Pattern[str], list[re.Pattern[str]]]:
-    """Return the pattern that any name of a role meets, and each of its patterns."""
-    each = [translate(one) for one in _words()[role]]
+    """Return the pattern that any name of a role matches, and each of its patterns."""
+    each = [translate(one) for one in _patterns_by_role()[role]]
     return re.compile("|".join(each)), [re.compile(one) for one in each]
 
 
 @cache
-def _words() -> dict[str, list[str]]:
+def _patterns_by_role() -> dict[str, list[str]]:
     return tomllib.loads((files("geodp.io.read.layout") / "words.toml").read_text("utf-8"))

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder import whole
+from geodp.io.folder import atomic
+from geodp.io.folder.atomic import hide, remove_drafts, write_whole
 from geodp.io.folder.manifest import foreign, remove_release, sha256, sums_text
-from geodp.io.folder.whole import hide, remove_drafts, write_whole
 from tests.refusals import refuses
 
 POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="permissions of POSIX")
@@ -28,9 +28,9 @@ def system(request, monkeypatch):
         real(source, place)
 
     if request.param != "nameless":
-        monkeypatch.setattr(whole.os, "link", refuse)
+        monkeypatch.setattr(atomic.os, "link", refuse)
     if request.param in ("hidden", "no links"):
-        monkeypatch.setattr(whole, "_open_nameless", lambda *_: None)
+        monkeypatch.setattr(atomic, "_open_nameless", lambda *_: None)
 
 
 @pytest.mark.usefixtures("system")
@@ -59,7 +59,7 @@ def test_every_system_writes_the_same_file(tmp_path, public):
 
 
 def test_names_of_any_length_that_the_system_takes_are_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "_open_nameless", lambda *_: None)
+    monkeypatch.setattr(atomic, "_open_nameless", lambda *_: None)
     path = tmp_path / ("\u3042" * 85)
     with write_whole(path, "") as file:
         file.write(b"whole")
@@ -68,7 +68,7 @@ def test_names_of_any_length_that_the_system_takes_are_taken(tmp_path, monkeypat
 
 @POSIX
 def test_drafts_of_dead_runs_are_removed_and_those_of_living_ones_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "_open_nameless", lambda *_: None)
+    monkeypatch.setattr(atomic, "_open_nameless", lambda *_: None)
     path = tmp_path / "a"
     for name in (".a.draft-0123abcd", ".b.draft-0123abcd", ".a.draft-other"):
         (tmp_path / name).touch()
@@ -77,7 +77,7 @@ def test_drafts_of_dead_runs_are_removed_and_those_of_living_ones_stay(tmp_path,
         (living,) = {*os.listdir(tmp_path)} - {
             *(".b.draft-0123abcd", ".a.draft-other", ".a.draft-89abcdef")
         }
-        call = "from geodp.io.folder.whole import remove_drafts; from pathlib import Path; "
+        call = "from geodp.io.folder.atomic import remove_drafts; from pathlib import Path; "
         call += "import sys; remove_drafts(Path(sys.argv[1]))"
         subprocess.run([sys.executable, "-c", call, path], check=True)
         assert (tmp_path / living).exists()
@@ -100,10 +100,10 @@ def test_a_draft_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(whole, "_open_nameless", lambda *_: None)
+    monkeypatch.setattr(atomic, "_open_nameless", lambda *_: None)
     with monkeypatch.context() as patch:
-        patch.setattr(whole.os, "fsync", refuse)
-        patch.setattr(whole.Path, "unlink", refuse)
+        patch.setattr(atomic.os, "fsync", refuse)
+        patch.setattr(atomic.Path, "unlink", refuse)
         told = refuses(OutputError, "file-unwritten: Its draft .* could not be removed")
         with told, write_whole(tmp_path / "a", ""):
             pass

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.grid.cells.grid import grid_of_cells
 from geodp.grid.grid import Grid
 from geodp.grid.units import grid_of_units
-from geodp.io.read.layout.settle import say_in_python, settle
+from geodp.io.read.layout.completion import complete_reader, phrase_for_python
 from geodp.io.read.table import Table
 from tests.refusals import refuses
 
@@ -44,8 +44,8 @@ def test_columns_of_files_are_found_as_those_of_frames(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     FRAME.to_parquet(tmp_path / "a.parquet")
     for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
-        assert settle(Table(grid=MESH), path) == settle(Table(grid=MESH), FRAME)
-    assert settle(Table(grid=MESH), FRAME).code == "mesh"
+        assert complete_reader(Table(grid=MESH), path) == complete_reader(Table(grid=MESH), FRAME)
+    assert complete_reader(Table(grid=MESH), FRAME).code == "mesh"
 
 
 def test_what_is_named_stays_and_the_rest_is_found():
@@ -107,7 +107,7 @@ def test_what_is_not_certain_is_asked_in_words_of_python(frame, options, sentenc
 def test_a_stream_that_can_be_read_once_is_not_looked_at():
     rows = pa.Table.from_pandas(FRAME)
     once = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
-    assert settle(Table(grid=MESH), once) == Table(grid=MESH)
+    assert complete_reader(Table(grid=MESH), once) == Table(grid=MESH)
     assert geodp.read(once, MESH, code="mesh", value="n").count.sum() == 15
 
 
@@ -121,11 +121,11 @@ def test_axes_that_are_no_places_are_named():
 
 
 def test_options_are_written_as_arguments():
-    assert say_in_python("rows (--header-row 3, header_row=3)") == "rows (header_row=3)"
-    assert say_in_python("--by 'sex,age', or --round nearest or other") == (
+    assert phrase_for_python("rows (--header-row 3, header_row=3)") == "rows (header_row=3)"
+    assert phrase_for_python("--by 'sex,age', or --round nearest or other") == (
         'by="sex,age", or rounding="nearest" or other'
     )
-    assert say_in_python("--pairs with --column origin=NAME") == (
+    assert phrase_for_python("--pairs with --column origin=NAME") == (
         'grid.pairs() with columns={"origin": "NAME"}'
     )
-    assert say_in_python("--grid units:TABLE") == "--grid units:TABLE"
+    assert phrase_for_python("--grid units:TABLE") == "--grid units:TABLE"
