@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import isclose
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +20,10 @@ from geodp.io.verify.readback import raster_file
 from geodp.io.verify.sweep import Passed, Written
 from geodp.io.write.uncertainty import HIGH, LOW, Intervals
 from geodp.table.card import Card
+from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.error import StatedCells, StatedSettlements
+from geodp.table.stated.error import StatedCells, StatedSettlements, StatedTree
 from geodp.typing import FloatArray, KeyArray
 
 MOST_SIMULATED = 10_000
@@ -99,6 +102,7 @@ def ask_intervals(
     known_ends = _ask_ends(written, table, errors.intervals)
     _ask_stated(made, errors.stated)
     _ask_settlements(card.expected_error.settlements, errors.settlements)
+    _ask_tree(made.tree, errors.stated.tree)
     has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
     if card.in_parts or not has_raster:
         return "those of the released counts, worked out again"
@@ -179,6 +183,34 @@ def _ask_stated(made: StatedCells, again: StatedCells) -> None:
             "The card has other intervals of cells that are not listed.",
         ),
     )
+
+
+def _ask_tree(declared: StatedTree | None, computed: StatedTree | None) -> None:
+    """Require the card's tree to have the method's numbers, but for what platforms round.
+
+    Cards of earlier versions have none.
+    """
+    one, other = (_flatten(write_plain(tree)) for tree in (declared, computed))
+    same = len(one) == len(other) and all(map(_are_equal, one, other))
+    require(
+        declared is None or same,
+        Rule("interval-tree-differs", "The card's tree of intervals is not that of the release."),
+    )
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Return whether two names or numbers are equal, floats to six digits."""
+    floats = isinstance(one, float) and isinstance(other, float)
+    return bool(isclose(one, other, rel_tol=1e-6) if floats else one == other)
+
+
+def _flatten(value: Any) -> list[Any]:
+    """Return the names and numbers of nested objects and lists, in their order."""
+    if isinstance(value, dict):
+        return [one for name, inner in value.items() for one in (name, *_flatten(inner))]
+    if isinstance(value, list):
+        return [len(value), *(one for inner in value for one in _flatten(inner))]
+    return [value]
 
 
 def _ask_settlements(said: StatedSettlements | None, again: StatedSettlements | None) -> None:

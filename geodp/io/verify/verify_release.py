@@ -18,8 +18,11 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
 from fractions import Fraction
+from statistics import NormalDist
 from string import Formatter
 from typing import Any
 
@@ -28,6 +31,12 @@ EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
 SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
 OWN, BESIDE = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
 NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
+SKEWED = 2.33  # the same to the side to which the error of an isolated cell is skewed
+RISK = 0.1  # of taking one empty child on a path for an occupied one
+FEW = 3.0  # standard deviations of one child below which its siblings may be empty
+AROUND = 16  # the class of a cell follows from its smallest node of so many cells or more
+DROPPING = 3  # version of the intervals of methods that drop children below a threshold
+RARE, MORE = 3.69, 1.9  # at most RARE are expected where none is seen, and n + MORE n**0.5 where n
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
@@ -186,11 +195,15 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
     whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    encode, stated, seen = encoder(domain), card["expected_error"], set()
+    key_order, stated, seen = KeyOrder.of(folder, card), card["expected_error"], set()
+    listed: tuple[array[int], list[Any], array[float], array[float]]
+    listed = array("Q"), [], array("d"), array("d")
+    tree = (stated.get("cells") or {}).get("tree") if domain["mask"] is None else None
     most = math.inf if stated["blocks"] is None else stated["blocks"][0]["largest"]
     for rows, row in enumerate(cells_of(folder, card), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
-        total += count(row[name], whole, nonnegative)
+        value = count(row[name], whole, nonnegative)
+        total += value
         if stated["blocks"] is None and "parts" not in (stated.get("cells") or {}):
             require(not {*BESIDE} & set(row), "There are errors, and the card has none.")
         else:
@@ -200,16 +213,26 @@ def ask_counts(folder: str, card: dict[str, Any]) -> str:
         index = decode(domain, row)
         require(index not in seen, f"Row {rows} is a cell that was there before.")
         seen.add(index)
-        before, last = last, rows if encode is None else encode(index)
+        before, last = last, rows if key_order is None else key_order.encode(index)
         require(last > before, f"Row {rows} is not in key order.")
-    return f"{rows} cells, {total if whole else float(total)} in all"
+        if tree is not None and key_order is not None:
+            listed[0].append(last)
+            listed[1].append(int(value) if whole else float(value))
+            listed[2].append(float(row["low"]))
+            listed[3].append(float(row["high"]))
+    detail = f"{rows} cells, {total if whole else float(total)} in all"
+    if listed[0]:
+        assert key_order is not None
+        require_ends(Climb(Tree(card, key_order), key_order, *listed[:2]), *listed[2:])
+        detail += "; their intervals follow from the counts"
+    return detail
 
 
 def interval(card: dict[str, Any], value: float, error: float, low: float, high: float) -> bool:
     """Whether a row has the interval that follows from its count and its standard error.
 
-    Where a method clamps, it follows from the whole tree of the release: it is asked to lie within
-    what the card says that a cell can have lost, and is worked out by ``geodp verify``.
+    Where a method clamps, it follows from all counts, see :class:`Climb`. Here it is asked to lie
+    within what the card says that a cell can have lost; what a threshold moved is not bounded so.
     """
     stated, cells = card["expected_error"], card["expected_error"].get("cells")
     if not -math.inf < low <= value <= high < math.inf:
@@ -223,7 +246,8 @@ def interval(card: dict[str, Any], value: float, error: float, low: float, high:
         room = digits + 1e-5 * margin  # six digits of the error are written
         return all(abs(side - margin) <= room for side in (value - low, high - value))
     most = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
-    return low >= 0 and max(value - low, high - value) <= most
+    moved = cells["version"] >= DROPPING
+    return low >= 0 and high - value <= most and (moved or value - low <= most)
 
 
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
@@ -477,28 +501,356 @@ def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
     return row, col
 
 
-def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
-    """Return a function from indices to the cell's key; None in the order of regions."""
-    order, sizes = domain["order"], list(domain["axes"].values())
-    if isinstance(order, dict):
-        return None
-    offset = [0] * len(sizes)
-    if order == "Morton":
+class KeyOrder:
+    """The order of cells: which digits their keys have, and which keys are cells of the domain.
+
+    A digit is an axis and a radix, the most significant first. A place in a table of regions has
+    one number instead of row and column, whose digits name the first of its two axes.
+    """
+
+    @staticmethod
+    def of(folder: str, card: dict[str, Any]) -> KeyOrder | None:
+        """Return the order of a release; None where its table of regions is not here."""
+        domain, order = card["domain"], card["domain"]["order"]
+        sizes = list(domain["axes"].values())
+        first = [0] * len(sizes)
+        if isinstance(order, dict):
+            file = card["name"] + ".regions.csv"
+            if file not in [entry["name"] for entry in card["files"]]:
+                return None
+            digits = list(zip(order["axes"], order["radices"]))
+            numbers = region_numbers(folder, file, domain)
+            return KeyOrder(digits, first, sizes, numbers, 2 * len(domain["places"]))
+        if order != "Morton":
+            return KeyOrder([*zip(order[0], order[1])], order[2] or first, sizes, {})
         bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
         turns = range(max(bits[:space], default=0) - 1, -1, -1)
         digits = [(axis, 2) for at in turns for axis in range(space) if bits[axis] > at]
         digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
-    else:
-        digits, offset = list(zip(order[0], order[1])), order[2] or offset
+        return KeyOrder(digits, first, sizes, {})
 
-    def encode(index: tuple[int, ...]) -> int:
-        key, scale, left = 0, 1, [1] * len(sizes)
-        for axis, radix in reversed(digits):
-            key += (index[axis] + offset[axis]) // left[axis] % radix * scale
-            left[axis], scale = left[axis] * radix, scale * radix
+    def __init__(
+        self,
+        digits: list[tuple[int, int]],
+        first: list[int],
+        sizes: list[int],
+        numbers: dict[tuple[int, ...], int],
+        numbered: int = 0,
+    ) -> None:
+        self.digits, self.first, self.numbers = digits, first, numbers
+        self.numbered = range(0, numbered, 2)
+        self.last = [a + n - 1 for a, n in zip(first, sizes)]
+        self.existing = sorted(numbers.values())
+
+    def encode(self, index: tuple[int, ...]) -> int:
+        """Return the key of a cell."""
+        at = [i + a for i, a in zip(index, self.first)]
+        for axis in self.numbered:
+            place = index[axis : axis + 2]
+            require(place in self.numbers, "A cell is not in the table of regions.")
+            at[axis] = self.numbers[place]
+        key, scale = 0, 1
+        for axis, radix in reversed(self.digits):
+            key += at[axis] % radix * scale
+            at[axis], scale = at[axis] // radix, scale * radix
         return key
 
-    return encode
+    def widths(self, digits: int) -> dict[int, int]:
+        """Return the indices of each axis that a node spans whose keys share so many digits."""
+        found = {axis: 1 for axis, _ in self.digits}
+        for axis, radix in self.digits[digits:]:
+            found[axis] *= radix
+        return found
+
+    def start(self, prefix: int, digits: int) -> dict[int, int]:
+        """Return the first index of each axis of a node whose keys share their first digits."""
+        found, scale = {axis: 0 for axis, _ in self.digits}, self.widths(digits)
+        for axis, radix in reversed(self.digits[:digits]):
+            found[axis] += prefix % radix * scale[axis]
+            prefix, scale[axis] = prefix // radix, scale[axis] * radix
+        return found
+
+    def children(self, prefix: int, digits: int, below: int) -> int:
+        """Return how many nodes of ``below`` digits within a node hold a cell of the domain."""
+        found, span, width = 1, self.widths(digits), self.widths(below)
+        for axis, first in self.start(prefix, digits).items():
+            end, wide = first + span[axis], width[axis]
+            if axis in self.numbered:
+                low, high = (bisect_left(self.existing, one) for one in (first, end))
+                found *= len({number // wide for number in self.existing[low:high]})
+            else:
+                low, high = max(first, self.first[axis]), min(end - 1, self.last[axis])
+                found *= max(0, high // wide - low // wide + 1)
+        return found
+
+
+def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple[int, ...], int]:
+    """Return the numbers of places by row and column, from the release's table of regions.
+
+    A number has digits for the region within the one above it, level by level, and then for the
+    place within its region; all of them count from 0 in the order of the table.
+    """
+    place, order, chains = domain["places"][0], domain["order"], []
+    for row in table(folder, file):
+        codes = tuple(row.values())  # the place's own and those of its regions, the finest first
+        chains.append([codes[start:] for start in range(len(codes))][::-1])
+    ranks: list[dict[Any, int]] = [{} for _ in max(chains, key=len, default=[])]
+    parts: list[dict[Any, int]] = [{} for _ in ranks]
+    for chain in chains:
+        for rank, count_of, own in zip(ranks, parts, chain):
+            if own not in rank:
+                rank[own] = count_of.get(own[1:], 0)
+                count_of[own[1:]] = rank[own] + 1
+    radices = [radix for axis, radix in zip(order["axes"], order["radices"]) if axis == 0]
+    sizes = []
+    for count_of in parts:
+        size = 1
+        while size < max(count_of.values()):
+            size *= radices.pop(0)
+        sizes.append(size)
+    numbers = {}
+    for chain in chains:
+        number = 0
+        for rank, size, own in zip(ranks, sizes, chain):
+            number = number * size + rank[own]
+        at = [i - first for i, first in zip(position(chain[-1][0], place), place["first"])]
+        numbers[tuple(at)] = number
+    return numbers
+
+
+class Level:
+    """Nodes of one level of a tree in key order, the cells being the lowest.
+
+    Of each: its key, its count, and how many cells below it are listed (``listed``) and hold
+    somebody beyond doubt (``sure``).
+    """
+
+    def __init__(self, key: Any, held: Any, listed: Any, sure: Any) -> None:
+        self.key, self.held, self.listed, self.sure = key, held, listed, sure
+
+    def above(self, fanout: int, least: float) -> tuple[Level, array[int], list[Any]]:
+        """Return the parents, the parent of each node, and a summary of each parent's children.
+
+        The summary: how many children are listed, how many of these hold less than ``least``, and
+        how many people these hold together.
+        """
+        above, parent = Level(array("Q"), [], array("Q"), array("Q")), array("Q")
+        summary: list[Any] = []
+        for key, held, listed, sure in zip(self.key, self.held, self.listed, self.sure):
+            if not above.key or above.key[-1] != key // fanout:
+                above.key.append(key // fanout)
+                above.held.append(0)
+                above.listed.append(0)
+                above.sure.append(0)
+                summary.append([0, 0, 0])
+            parent.append(len(above.key) - 1)
+            above.held[-1] += held
+            above.listed[-1] += listed
+            above.sure[-1] += sure
+            summary[-1][0] += 1
+            summary[-1][1] += held < least
+            summary[-1][2] += held * (held < least)
+        return above, parent, summary
+
+
+class Tree:
+    """The card's tree, from the cells up: fan-outs, and what is known of the errors of levels."""
+
+    def __init__(self, card: dict[str, Any], order: KeyOrder) -> None:
+        tree, guarantee = card["expected_error"]["cells"]["tree"], card["guarantee"]
+        self.card, self.isolated = tree, card["expected_error"]["isolated_cell"]
+        self.fanouts, self.variances = tree["fanouts"][::-1], tree["variances"][::-1]
+        self.fourths = tree["fourth_cumulants"][::-1] or [0.0] * len(self.variances)
+        self.losses, self.dropped = (tree["losses"] or [])[::-1], tree["dropped"][::-1]
+        self.lost = [math.inf if one is None else one for one in tree["alone"]]
+        cells = math.prod(radix for _, radix in order.digits)
+        require(math.prod(self.fanouts) == cells, "The card's tree is not one of its cells.")
+        chance = RISK / (1 + sum(self.fanouts))
+        if guarantee["rho"] is not None or guarantee.get("model") == "local":
+            self.strong = NormalDist().inv_cdf(1 - chance)
+        else:
+            self.strong = math.log(0.5 / chance) / math.sqrt(2)
+        self.company = FEW * math.sqrt(self.variances[0])
+
+    def losses_at(self, levels: int) -> tuple[float, float]:
+        """Return mean and standard deviation of what the clamp takes at levels, which are bits."""
+        taken = [pair for i, pair in enumerate(self.losses) if levels >> i & 1]
+        return sum(pair[0] for pair in taken), math.sqrt(sum(pair[1] ** 2 for pair in taken))
+
+    def reach(self, plain: float, levels: int) -> float:
+        """Return how far a cell's true count can be above the released one, clamped at levels."""
+        found = math.inf
+        if self.isolated is not None:
+            bias, rmse = self.isolated["bias"], self.isolated["rmse"]
+            found = max(plain, SKEWED * math.sqrt(max(rmse**2 - bias**2, 0.0))) - bias
+        if self.losses:
+            mean, spread = self.losses_at(levels)
+            found = min(found, mean + math.hypot(plain, spread * SKEWED))
+        return found
+
+    def factors(
+        self, is_sure: bool, cells: int, children: int, listed: int, sure: int
+    ) -> tuple[float, float]:
+        """Return how many standard errors a cell is off below and above at most, by its class.
+
+        Of the ``cells`` around it, itself among them, some are listed and some hold somebody beyond
+        doubt; its parent has ``children``. Infinite where a cell stands alone.
+        """
+        others, zeros = cells - 1, cells - listed
+        if sure <= is_sure or zeros >= others:
+            return math.inf, math.inf
+        row = sum(bound < children for bound in self.card["children"])
+        column = sum(bound < zeros / max(others, 1) for bound in self.card["shares"])
+        sides = [self.card[side][row][column] for side in ("below", "above")]
+        return tuple(math.inf if one is None else one for one in sides)  # type: ignore[return-value]
+
+
+class Climb:
+    """Listed cells on their way from their own nodes up to the root, a level at a time.
+
+    A cell of a method that clamps lost people to empty cells around it. The cell together with all
+    around it that may be empty lost nothing; ``outer`` is what was released of these. Bits of
+    ``clamped`` are the levels at which a sibling was released as 0.
+    """
+
+    def __init__(self, tree: Tree, order: KeyOrder, key: array[int], value: list[Any]) -> None:
+        n, sure = len(key), array("Q", [one >= tree.company for one in value])
+        self.tree, self.order, self.value = tree, order, value
+        self.level = Level(key, value, array("Q", [1]) * n, sure)
+        self.node, self.state, self.outer = array("Q", range(n)), array("Q", [0]) * n, list(value)
+        self.states: list[tuple[float, ...]] = [(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)]
+        self.moved, self.clamped = array("d", [0]) * n, array("Q", [0]) * n
+        self.depth, self.alone = array("Q", [0]) * n, array("B", [1]) * n
+        self.children = array("Q", [1]) * n
+        self.around = [(1, 1, one) for one in sure]
+        digits, stride = len(order.digits), 1
+        for i, fanout in enumerate(tree.fanouts):
+            below, size = digits, 1
+            while size < fanout:
+                digits -= 1
+                size *= order.digits[digits][1]
+            require(size == fanout, "A level of the card's tree splits a digit of its keys.")
+            is_around = stride < AROUND and (
+                stride * fanout >= AROUND or i + 1 == len(tree.fanouts)
+            )
+            stride *= fanout
+            self.step(i, digits, below, is_around)
+
+    def step(self, i: int, digits: int, below: int, is_around: bool) -> None:
+        """Take all cells to the parents of their nodes, which share so many digits of their keys.
+
+        ``is_around``: these parents are the nodes whose cells tell a cell's class.
+        """
+        tree, level, variance = self.tree, self.level, self.tree.variances[i]
+        least = tree.strong * math.sqrt(variance)
+        above, parent, summary = level.above(tree.fanouts[i], least)
+        possible = [self.order.children(node, digits, below) for node in above.key]
+        numbers: dict[Any, int] = {}
+        after: list[tuple[float, ...]] = []
+        for c, node in enumerate(self.node):
+            up, here = parent[node], level.held[node]
+            (listed, weak, people), is_weak = summary[up], here < least
+            zeros, is_all = possible[up] - listed, bool(self.states[self.state[c]][6])
+            if tree.dropped and (possible[up] > 1 or not is_all):
+                self.moved[c] += moved_into(here, possible[up], zeros, is_all, tree.dropped[i])
+            self.outer[c] = people if is_weak else self.outer[c] + people
+            key = self.state[c], possible[up], zeros + weak - is_weak, is_weak
+            if key not in numbers:
+                numbers[key] = len(after)
+                before = self.states[key[0]]
+                after.append(share_out(before, *key[1:], variance, tree.fourths[i]))
+            self.state[c] = numbers[key]
+            if after[self.state[c]][6]:
+                self.outer[c] = above.held[up]
+            elif zeros:
+                self.clamped[c] |= 1 << i
+            self.alone[c] &= above.held[up] - here < FEW * math.sqrt(variance)
+            self.depth[c] += self.alone[c]
+            self.node[c] = up
+        if i == 0:
+            self.children = array("Q", [possible[up] for up in self.node])
+        if is_around:
+            total = len(self.order.digits)
+            cells = [self.order.children(node, digits, total) for node in above.key]
+            self.around = [(cells[up], above.listed[up], above.sure[up]) for up in self.node]
+        self.level, self.states = above, after
+
+    def intervals(self) -> Iterator[tuple[float, float]]:
+        """Return the low and the high end of each cell, after the last level."""
+        tree, root = self.tree, (self.tree.variances[-1], self.tree.fourths[-1])
+        error = [math.sqrt(max(one[1] + root[0] * one[0] ** 2, 0.0)) for one in self.states]
+        plain, outer = ([margin(one[i : i + 3], root) for one in self.states] for i in (0, 3))
+        for c, (value, state) in enumerate(zip(self.value, self.state)):
+            low, high = value - plain[state] - self.moved[c], value + plain[state]
+            if self.clamped[c]:
+                reach = tree.reach(plain[state], self.clamped[c])
+                high = min(self.outer[c] + outer[state], value + reach)
+            cells, listed, sure = self.around[c]
+            is_sure = value >= tree.company
+            down, up = tree.factors(is_sure, cells, self.children[c], listed, sure)
+            low, high = (
+                max(low, 0.0, value - down * error[state]),
+                min(high, value + up * error[state]),
+            )
+            if tree.lost and up == math.inf:
+                high = min(high, value + tree.lost[min(self.depth[c], len(tree.lost) - 1)])
+            yield low, high
+
+
+def share_out(
+    state: tuple[float, ...], possible: int, weak: int, is_weak: bool, variance: float, tail: float
+) -> tuple[float, ...]:
+    """Return the state of a cell in its node's parent, of which it has a share of the error.
+
+    A state is the share of the node's own error, the variance and the fourth cumulant of what is
+    added to it, of the cell alone and then of the cell with all around it that may be empty; and
+    whether the cell is all of the node. ``weak`` of the node's ``possible`` siblings, itself
+    counted, may be empty, and so may the node where ``is_weak``.
+    """
+    cut, after = possible > 1 or not state[6], []
+    for row, added in ((0, 0), (3, weak)):
+        share, sum_of_variances, sum_of_tails = state[row : row + 3]
+        share = 1.0 if row and is_weak else share
+        mean = 1.0
+        if cut:  # a node gives each child that it can have the same part of its own error
+            mean = (share + added) / possible
+            sum_of_variances += variance * (share**2 + added - mean**2 * possible)
+            rest = added * (1 - mean) ** 4 + (possible - 1 - added) * mean**4
+            sum_of_tails += tail * ((share - mean) ** 4 + rest)
+        after += [mean, sum_of_variances, sum_of_tails]
+    return (*after, float(not cut))
+
+
+def margin(sums: tuple[float, ...], root: tuple[float, float]) -> float:
+    """Return half a 95 % interval; the longer the tails, the nearer to that of Laplace noise."""
+    share, variance, fourth = sums
+    variance = max(variance + root[0] * share**2, 1e-12)
+    excess = (fourth + root[1] * share**4) / variance**2 / 3
+    return (NORMAL + (LAPLACE - NORMAL) * min(max(excess, 0.0), 1.0)) * math.sqrt(variance)
+
+
+def require_ends(climb: Climb, low: array[float], high: array[float]) -> None:
+    """Require the intervals in the rows to be those that follow from all counts."""
+    for row, (begin, end) in enumerate(climb.intervals(), 1):
+        # Ends are written outwards with three decimals, and numbers of the card with nine digits.
+        near = 1e-6 + 1e-8 * (end - begin) + 1e-15 * end
+        outside = begin - low[row - 1], high[row - 1] - end
+        ok = all(-near <= one <= 0.001 + near for one in outside)
+        require(ok, f"Row {row}: another interval than {begin:.3f} to {end:.3f}.")
+
+
+def moved_into(
+    here: float, possible: int, zeros: int, whole: bool, drop: tuple[float, float]
+) -> float:
+    """Return how many people a threshold can have moved into a listed node from its siblings.
+
+    Each of the ``zeros`` dropped children holds so many at most that noise would have lifted no
+    more of them above the threshold than were kept. ``whole``: the cell is all of its node.
+    """
+    kept = possible - zeros - whole
+    chance = (kept + RARE + MORE * math.sqrt(kept)) / max(zeros + kept, 1)
+    most = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
+    return min(zeros / max(possible - zeros, 1) * most, here)
 
 
 def ask_areas(folder: str, card: dict[str, Any]) -> str:

@@ -76,6 +76,10 @@ def errors_again():
         (lambda said: said["settlements"]["settlements"].pop(), "other biases of settlements"),
         (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "other biases"),
         (lambda said: said["settlements"]["settlements"][3].update(below=7), "other biases"),
+        (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "tree of intervals"),
+        (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "tree of intervals"),
+        (lambda said: said["cells"]["tree"].update(alone=[1.0]), "tree of intervals"),
+        (lambda said: said["cells"]["tree"].update(losses=None), "tree of intervals"),
     ],
 )
 def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
