@@ -44,7 +44,9 @@ def ask_geopackage(written: Written) -> Asking[Chunk]:
     with open_base(written.folder / f"{card.name}.gpkg") as base:
         schema = parquet_schema(written.folder, card)
         names = columns_of(card, grid)
-        _require_layer(base, card, grid, pa.schema([schema.field(name) for name in names]))
+        layer = pa.schema([schema.field(name) for name in names])
+        _require_layer(base, card, grid, layer)
+        _require_types(base, card, layer)
         quoted, srs = card.name.replace('"', '""'), number_of_crs(geometry_crs(grid))
         read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
         while (chunk := (yield)) is not None:
@@ -52,8 +54,10 @@ def ask_geopackage(written: Written) -> Asking[Chunk]:
             shapes = layout_shapes(*chunk.outlines, srs)
             for start in range(0, chunk.size, AT_ONCE):
                 some = shapes[start : start + AT_ONCE]
-                values = [column.slice(start, AT_ONCE) for column in columns]
-                _require_rows(read.fetchmany(len(some)), number, some, values)
+                values = [_list_values(column.slice(start, AT_ONCE)) for column in columns]
+                numbers = range(number + 1, number + 1 + len(some))
+                expected = [*zip(numbers, some, *values, strict=True)]
+                _require_rows(read.fetchmany(len(some)), expected)
                 number += len(some)
         require(read.fetchone() is None, OTHER_ROWS)
     return "equal to the Parquet file, row by row, with the outlines of the codes' cells"
@@ -80,32 +84,31 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
     require(same, Rule("geopackage-crs-differs", "Its CRS is not the grid's."))
 
 
-def _require_rows(
-    found: list[tuple[Any, ...]], number: int, shapes: list[bytes], columns: list[Any]
-) -> None:
-    """VerificationError where rows are not those of some columns.
+def _require_types(base: Any, card: Card, schema: pa.Schema) -> None:
+    """VerificationError where a number is not of its column's type.
 
-    Parameters
-    ----------
-    found : list of tuple
-        Number, outline and columns of each.
-    number : int
-        Rows before them.
-    shapes : list of bytes
-        Outlines as GeoPackage has them.
-    columns : list of pyarrow.Array
+    Python takes 1 and 1.0 for equal, so that comparing values does not tell the types.
     """
-    require(len(found) == len(shapes), OTHER_ROWS)
-    numbers, outlines, *values = zip(*found, strict=True)
-    require([*numbers] == [*range(number + 1, number + 1 + len(shapes))], OTHER_ROWS)
-    for value, column in zip(values, columns, strict=True):
-        require(_are(value, column), OTHER_ROWS)
-    require([*outlines] == shapes, OTHER_OUTLINES)
+    columns = [field for field in schema if not pa.types.is_string(field.type)]
+    quoted = [name.replace('"', '""') for name in (card.name, *(field.name for field in columns))]
+    types = ", ".join(f'typeof("{name}")' for name in quoted[1:])
+    for row in base.execute(f'SELECT DISTINCT {types} FROM "{quoted[0]}"') if columns else ():
+        for found, column in zip(row, columns, strict=True):
+            expected = "integer" if pa.types.is_integer(column.type) else "real"
+            require(found in (expected, "null"), OTHER_ROWS)
 
 
-def _are(values: tuple[Any, ...], column: Any) -> bool:
-    """Whether values of SQLite are those of an Arrow array; None is what is missing there."""
+def _require_rows(found: list[tuple[Any, ...]], expected: list[tuple[Any, ...]]) -> None:
+    """VerificationError where rows differ, each of which is a number, an outline and columns."""
+    if found == expected:  # one comparison of all, as columns would have to be taken out of rows
+        return
+    columns = [[(row[0], *row[2:]) for row in rows] for rows in (found, expected)]
+    require(columns[0] == columns[1], OTHER_ROWS)
+    require(False, OTHER_OUTLINES)
+
+
+def _list_values(column: Any) -> list[Any]:
+    """Return the values of an Arrow array as SQLite gives them; None is what is missing."""
     if pa.types.is_string(column.type) or column.null_count:
-        return bool([*values] == column.to_pylist())
-    kind = int if pa.types.is_integer(column.type) else float
-    return {*map(type, values)} == {kind} and bool([*values] == column.to_numpy().tolist())
+        return list(column.to_pylist())
+    return list(column.to_numpy().tolist())
