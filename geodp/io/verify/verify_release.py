@@ -104,7 +104,7 @@ def number(text: str) -> float:
     return int(text) if re.fullmatch("-?[0-9]+", text) else float(text)
 
 
-def ask_names(folder: str, card: dict[str, Any]) -> str:
+def check_names(folder: str, card: dict[str, Any]) -> str:
     """Names that the card lists lie in the folder, and are all that is there."""
     name, there, listed = card["name"], plain_files(folder), [e["name"] for e in card["files"]]
     require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
@@ -120,7 +120,7 @@ def ask_names(folder: str, card: dict[str, Any]) -> str:
     return f"{len(there)} files, all listed"
 
 
-def ask_checksums(folder: str, card: dict[str, Any]) -> str:
+def check_checksums(folder: str, card: dict[str, Any]) -> str:
     """Every file has the SHA-256 of the card and of SHA256SUMS."""
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
@@ -141,7 +141,7 @@ def sha256(path: str) -> Any:
     return digest
 
 
-def ask_identity(folder: str, card: dict[str, Any]) -> str:
+def check_identity(folder: str, card: dict[str, Any]) -> str:
     """Require that the release id is the digest of table and card."""
     given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
     if card["schema"] == WHOLE:
@@ -153,7 +153,7 @@ def ask_identity(folder: str, card: dict[str, Any]) -> str:
     return str(card["release_id"])
 
 
-def ask_card(folder: str, card: dict[str, Any]) -> str:
+def check_card(folder: str, card: dict[str, Any]) -> str:
     """Require that what the card says of privacy and domain does not contradict itself."""
     said, domain, chosen = card["guarantee"], card["domain"], card["schema"] == CHOICE
     for name in ("epsilon",) if chosen else ("epsilon", "rho", "delta"):
@@ -189,7 +189,7 @@ def coordinate(text: str) -> Fraction:
     return Fraction(text)
 
 
-def ask_counts(folder: str, card: dict[str, Any]) -> str:
+def check_counts(folder: str, card: dict[str, Any]) -> str:
     """Require counts as the card says, of cells inside the extent, once, in key order."""
     if card["schema"] == PARTS:
         return "not read: the tables of a release in parts are Parquet"
@@ -853,7 +853,7 @@ def moved_into(
     return min(zeros / max(possible - zeros, 1) * most, here)
 
 
-def ask_areas(folder: str, card: dict[str, Any]) -> str:
+def check_areas(folder: str, card: dict[str, Any]) -> str:
     """Tables of areas hold the sums of the cells."""
     if card["schema"] == PARTS:
         return "none"
@@ -898,7 +898,7 @@ def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str,
     return area.write(*(index // cells for index in fine.read(row["code"])))
 
 
-def ask_answers(folder: str, card: dict[str, Any]) -> str:
+def check_answers(folder: str, card: dict[str, Any]) -> str:
     """Require as many answers as were asked for, each once; codes of cells lie in the extent."""
     asked, chosen, domain = card["question"], card["chosen"], card["domain"]
     require(len(chosen) == asked["chosen"] <= asked["candidates"], "Other answers than asked for.")
@@ -928,9 +928,9 @@ def tell_notice(folder: str) -> str:
         return f"{NOTICE} stands beside it and cannot be read, or is of another release."
 
 
-ALWAYS = {"files": ask_names, "checksums": ask_checksums, "release id": ask_identity}
-QUESTIONS = {**ALWAYS, "card": ask_card, "counts": ask_counts, "areas": ask_areas}
-OF_CHOICE = {**ALWAYS, "card": ask_card, "answers": ask_answers}
+ALWAYS = {"files": check_names, "checksums": check_checksums, "release id": check_identity}
+QUESTIONS = {**ALWAYS, "card": check_card, "counts": check_counts, "areas": check_areas}
+OF_CHOICE = {**ALWAYS, "card": check_card, "answers": check_answers}
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
 BROKEN = (*READING, RecursionError, StopIteration)
 

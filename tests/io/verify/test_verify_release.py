@@ -204,7 +204,7 @@ def require_worked_out(folder):
                 changed = [*lines[:number], ",".join(cells), *lines[number + 1 :]]
                 file.write_text("\n".join(changed) + "\n")
                 with pytest.raises(ValueError, match=f"Row {number}: another interval"):
-                    verify_release.ask_counts(str(folder), card)
+                    verify_release.check_counts(str(folder), card)
 
 
 def answer_of(folder):
