@@ -1,11 +1,13 @@
-"""Check a release of geodp with nothing but Python: one file, to read and to keep.
+"""Check a release of geodp with Python's standard library alone: one file to read and to keep.
 
     python -I verify_release.py FOLDER
 
-FOLDER is the release's folder, or its ``public`` folder. Any Python from 3.8 on will do. Take this
-file from where you trust, not from the release, which it would speak for. The exit code is 0 where
-everything holds, 3 where something does not, 2 without a folder. Not read, as by ``geodp verify``,
-are GeoTIFF, GeoParquet, pictures and areas of a selection. A notice of withdrawal is told.
+FOLDER is the folder of a release, or its ``public`` folder. Python 3.8 or later is needed. Take
+this file from a source that you trust, and not from the release that it is to check. The exit code
+is 0 if everything holds, 3 if something does not, and 2 if there is no folder.
+
+GeoTIFF, GeoParquet, pictures and the areas of a selection are compared by their SHA-256 only;
+``geodp verify`` reads them. A notice of withdrawal is printed, and changes no exit code.
 """
 
 from __future__ import annotations
@@ -27,9 +29,15 @@ from string import Formatter
 from typing import Any
 
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
+# Numbers of a card may be a stranger's: each pattern and limit bounds the work they can cause.
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
-SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
-OWN, BESIDE = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
+SCHEMAS = ONE_TABLE, PARTS, SELECTION = (
+    "geodp-release-2",
+    "geodp-release-parts-2",
+    "geodp-selection-1",
+)
+# A release id is the digest of table and card without these, which are known only after it.
+UNHASHED, EXTRAS = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
 NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
 SKEWED = 2.33  # the same to the side to which the error of an isolated cell is skewed
 RISK = 0.1  # of taking one empty child on a path for an occupied one
@@ -37,6 +45,8 @@ FEW = 3.0  # standard deviations of one child below which its siblings may be em
 AROUND = 16  # the class of a cell follows from its smallest node of so many cells or more
 DROPPING = 3  # version of the intervals of methods that drop children below a threshold
 RARE, MORE = 3.69, 1.9  # at most RARE are expected where none is seen, and n + MORE n**0.5 where n
+# Splits of a mesh code by level (JIS X 0410), and of each split: how many digits it adds, what a
+# step north and a step east add to their number, and the least number.
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
@@ -56,56 +66,57 @@ LETTERS = {"EW": (1, "EW"), "NS": (0, "NS"), "ew": (1, "ew"), "ns": (0, "ns")}
 SPELLINGS: dict[Any, Any] = {}
 HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
-MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
+MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 
 
 def require(ok: object, sentence: str) -> None:
-    """Raise ValueError where something does not hold; the message says what."""
+    """Raise ValueError with a sentence if a condition does not hold."""
     if not ok:
         raise ValueError(sentence)
 
 
 def plain_files(folder: str) -> list[str]:
-    """Names of all files below a folder; ValueError where there is a link, a pipe or a device."""
-    found = []
+    """List all files below a folder; ValueError if there is a link, a pipe or a device."""
+    names = []
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
             path = os.path.join(parent, name)
             mode, where = os.lstat(path).st_mode, os.path.relpath(path, folder)
             require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{where} is a link or a device.")
-            found += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
-    return found
+            names += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
+    return names
 
 
 def read_card(folder: str) -> dict[str, Any]:
-    """Read the card, whose schema is known."""
+    """Read the card; ValueError for an unknown schema."""
     card = read_json(os.path.join(folder, CARD))
     require(isinstance(card, dict) and card.get("schema") in SCHEMAS, "Its schema is unknown.")
-    return {**card, "name": "selection", "files": []} if card["schema"] == CHOICE else card
+    return {**card, "name": "selection", "files": []} if card["schema"] == SELECTION else card
 
 
 def read_json(path: str) -> Any:
-    """Read strictly: JSON that readers take differently is refused."""
+    """Read JSON strictly, and refuse what readers understand differently."""
     with open(path, "rb") as file:
-        data = file.read(MOST_JSON + 1)
-    require(len(data) <= MOST_JSON, "The card is too large.")
+        data = file.read(MAX_JSON + 1)
+    require(len(data) <= MAX_JSON, "The card is too large.")
 
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of a name that occurs twice, some readers take the first value and some the last.
+    def require_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "An object of the card has a name twice.")
         return dict(pairs)
 
     numbers: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
-    return json.loads(data.decode("utf-8"), object_pairs_hook=named_once, **numbers)
+    return json.loads(data.decode("utf-8"), object_pairs_hook=require_unique_names, **numbers)
 
 
 def number(text: str) -> float:
     """Read a finite number of a sensible length."""
-    require(len(text) <= 40 and math.isfinite(float(text)), "A number of the card is none.")
+    require(len(text) <= 40 and math.isfinite(float(text)), "The card has an invalid number.")
     return int(text) if re.fullmatch("-?[0-9]+", text) else float(text)
 
 
 def check_names(folder: str, card: dict[str, Any]) -> str:
-    """Names that the card lists lie in the folder, and are all that is there."""
+    """Require the files that the card lists, all of them inside the folder, and no others."""
     name, there, listed = card["name"], plain_files(folder), [e["name"] for e in card["files"]]
     require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
     for file in listed:
@@ -121,19 +132,19 @@ def check_names(folder: str, card: dict[str, Any]) -> str:
 
 
 def check_checksums(folder: str, card: dict[str, Any]) -> str:
-    """Every file has the SHA-256 of the card and of SHA256SUMS."""
+    """Require every file to have the SHA-256 of the card and of SHA256SUMS."""
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
     require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
-        found = sha256(os.path.join(folder, name)).hexdigest()
-        require(found == digest == listed.get(name, digest), f"{name} was changed.")
+        actual = sha256(os.path.join(folder, name)).hexdigest()
+        require(actual == digest == listed.get(name, digest), f"{name} was changed.")
     return f"all {len(sums)} files have the listed SHA-256"
 
 
 def sha256(path: str) -> Any:
-    """SHA-256 of a file, open for more."""
+    """Compute the SHA-256 of a file; more bytes can be added to it."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -142,85 +153,92 @@ def sha256(path: str) -> Any:
 
 
 def check_identity(folder: str, card: dict[str, Any]) -> str:
-    """Require that the release id is the digest of table and card."""
-    given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
-    if card["schema"] == WHOLE:
+    """Require the release id to be the digest of table and card."""
+    text = json.dumps({key: card[key] for key in card if key not in UNHASHED}, sort_keys=True)
+    if card["schema"] == ONE_TABLE:
         digest = sha256(os.path.join(folder, card["name"] + ".csv"))
     else:
         digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
-    digest.update(given.encode())
-    require(digest.hexdigest()[:16] == card["release_id"], "It is another than that of the files.")
+    digest.update(text.encode())
+    require(digest.hexdigest()[:16] == card["release_id"], "It is not the digest of the files.")
     return str(card["release_id"])
 
 
 def check_card(folder: str, card: dict[str, Any]) -> str:
-    """Require that what the card says of privacy and domain does not contradict itself."""
-    said, domain, chosen = card["guarantee"], card["domain"], card["schema"] == CHOICE
-    for name in ("epsilon",) if chosen else ("epsilon", "rho", "delta"):
-        text, decimal = said[name], said[name + "_decimal"]
-        require((text is None) == (decimal is None), f"{name} is there once only.")
-        require(text is None or math.isclose(exact(text), decimal), f"{name} is another.")
-    require(said["epsilon"] is not None or said.get("rho") is not None, "It names no budget.")
-    words = said["in_words"] + said["noise_key"]
-    require(card["private"] is ("NOT PRIVATE" not in words), "It contradicts itself on privacy.")
+    """Require the card not to contradict itself on privacy and domain."""
+    guarantee, domain = card["guarantee"], card["domain"]
+    is_selection = card["schema"] == SELECTION
+    for name in ("epsilon",) if is_selection else ("epsilon", "rho", "delta"):
+        text, decimal = guarantee[name], guarantee[name + "_decimal"]
+        same = (text is None) == (decimal is None)
+        same = same and (text is None or math.isclose(exact(text), decimal))
+        require(same, f"{name} and its decimal number differ.")
+    has_budget = guarantee["epsilon"] is not None or guarantee.get("rho") is not None
+    require(has_budget, "It states no budget.")
+    text = guarantee["in_words"] + guarantee["noise_key"]
+    require(card["private"] is ("NOT PRIVATE" not in text), "It contradicts itself on privacy.")
     sizes = list(domain["axes"].values())
     require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
     cells = math.prod(sizes)
-    least = 1 if domain["mask"] is not None or isinstance(domain["order"], dict) else cells
-    require(least <= domain["cells"] <= cells, "The domain has other cells than its axes.")
+    # How many cells a mask or a table of regions leaves is not known from the card alone.
+    fewest = 1 if domain["mask"] is not None or isinstance(domain["order"], dict) else cells
+    require(fewest <= domain["cells"] <= cells, "The domain has other cells than its axes.")
     labels = [len(each["labels"]) for each in domain["attributes"]]
     require(sizes[len(sizes) - len(labels) :] == labels, "Attributes and axes differ.")
-    if chosen:
-        each = exact(said["epsilon"]) / said["rounds"] / exact(said["sensitivity"])
-        require(exact(said["rate"]) == each / (2 - said["monotone"]), "The rate is another.")
-    return str(said["in_words"])
+    if is_selection:
+        each = exact(guarantee["epsilon"]) / guarantee["rounds"] / exact(guarantee["sensitivity"])
+        rate = each / (2 - guarantee["monotone"])
+        require(exact(guarantee["rate"]) == rate, "The rate does not follow from the budget.")
+    return str(guarantee["in_words"])
 
 
 def exact(text: str) -> Fraction:
     """Read an exact number above 0."""
-    require(re.fullmatch(EXACT, text) and Fraction(text) > 0, "A number is not exact.")
+    require(re.fullmatch(EXACT, text) and Fraction(text) > 0, "A number of the card is not exact.")
     return Fraction(text)
 
 
 def coordinate(text: str) -> Fraction:
-    """Read an exact number of a description, whole, decimal or a fraction."""
+    """Read an exact number of a description: an integer, a decimal or a fraction."""
     pattern = r"-?[0-9]{1,15}(/[0-9]{1,15}|\.[0-9]{1,15})?"
-    require(re.fullmatch(pattern, text) is not None, "A number of the card is none.")
+    require(re.fullmatch(pattern, text) is not None, "The card has an invalid number.")
     return Fraction(text)
 
 
 def check_counts(folder: str, card: dict[str, Any]) -> str:
-    """Require counts as the card says, of cells inside the extent, once, in key order."""
+    """Require valid counts and intervals, of cells inside the extent, each once, in key order."""
     if card["schema"] == PARTS:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
-    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    key_order, stated, seen = KeyOrder.of(folder, card), card["expected_error"], set()
+    integer, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    key_order, errors, seen = KeyOrder.of(folder, card), card["expected_error"], set()
     listed: tuple[array[int], list[Any], array[float], array[float]]
     listed = array("Q"), [], array("d"), array("d")
-    tree = (stated.get("cells") or {}).get("tree") if domain["mask"] is None else None
-    most = math.inf if stated["blocks"] is None else stated["blocks"][0]["largest"]
+    # Which cells a mask leaves out stands in the raster, which is not read here.
+    tree = (errors.get("cells") or {}).get("tree") if domain["mask"] is None else None
+    largest = math.inf if errors["blocks"] is None else errors["blocks"][0]["largest"]
     for rows, row in enumerate(cells_of(folder, card), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
-        value = count(row[name], whole, nonnegative)
+        value = count(row[name], integer, nonnegative)
         total += value
-        if stated["blocks"] is None and "parts" not in (stated.get("cells") or {}):
-            require(not {*BESIDE} & set(row), "There are errors, and the card has none.")
+        if errors["blocks"] is None and "parts" not in (errors.get("cells") or {}):
+            require(not {*EXTRAS} & set(row), "There are standard errors, and the card has none.")
         else:
-            require(0 < float(row["standard_error"]) <= most, f"Row {rows}: another error.")
-            near = interval(card, *(float(row[column]) for column in (name, *BESIDE)))
-            require(near, f"Row {rows}: another interval.")
+            in_range = 0 < float(row["standard_error"]) <= largest
+            require(in_range, f"Row {rows}: the standard error is above that of the card.")
+            fits = fits_interval(card, *(float(row[column]) for column in (name, *EXTRAS)))
+            require(fits, f"Row {rows}: the interval does not fit the count.")
         index = decode(domain, row)
-        require(index not in seen, f"Row {rows} is a cell that was there before.")
+        require(index not in seen, f"Row {rows} repeats a cell of an earlier row.")
         seen.add(index)
         before, last = last, rows if key_order is None else key_order.encode(index)
         require(last > before, f"Row {rows} is not in key order.")
         if tree is not None and key_order is not None:
             listed[0].append(last)
-            listed[1].append(int(value) if whole else float(value))
+            listed[1].append(int(value) if integer else float(value))
             listed[2].append(float(row["low"]))
             listed[3].append(float(row["high"]))
-    detail = f"{rows} cells, {total if whole else float(total)} in all"
+    detail = f"{rows} cells, {total if integer else float(total)} in all"
     if listed[0]:
         assert key_order is not None
         require_ends(Climb(Tree(card, key_order), key_order, *listed[:2]), *listed[2:])
@@ -228,31 +246,34 @@ def check_counts(folder: str, card: dict[str, Any]) -> str:
     return detail
 
 
-def interval(card: dict[str, Any], value: float, error: float, low: float, high: float) -> bool:
-    """Whether a row has the interval that follows from its count and its standard error.
+def fits_interval(
+    card: dict[str, Any], value: float, error: float, low: float, high: float
+) -> bool:
+    """Return whether an interval follows from the count and the standard error of its row.
 
-    Where a method clamps, it follows from all counts, see :class:`Climb`. Here it is asked to lie
-    within what the card says that a cell can have lost; what a threshold moved is not bounded so.
+    Where a method clamps, it follows from all counts, see :class:`Climb`. Here it has to lie within
+    what the card says that a cell can have lost; that does not bound what a threshold has moved.
     """
-    stated, cells = card["expected_error"], card["expected_error"].get("cells")
+    errors, cells = card["expected_error"], card["expected_error"].get("cells")
     if not -math.inf < low <= value <= high < math.inf:
         return False
-    if cells is None or stated["blocks"] is None or "parts" in cells:
+    if cells is None or errors["blocks"] is None or "parts" in cells:
         return True
     normal = card["guarantee"]["rho"] is not None or card["guarantee"].get("model") == "local"
-    digits = 0.002 + 1e-15 * abs(value)  # three decimals are written, and wide counts have fewer
+    # Three decimals are written; floats of large counts have fewer.
+    digits = 0.002 + 1e-15 * abs(value)
     if not card["mechanism"]["nonnegative"]:
         margin = (NORMAL if normal else LAPLACE) * error
-        room = digits + 1e-5 * margin  # six digits of the error are written
-        return all(abs(side - margin) <= room for side in (value - low, high - value))
-    most = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
-    moved = cells["version"] >= DROPPING
-    return low >= 0 and high - value <= most and (moved or value - low <= most)
+        near = digits + 1e-5 * margin  # six digits of the error are written
+        return all(abs(side - margin) <= near for side in (value - low, high - value))
+    reach = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
+    drops = cells["version"] >= DROPPING
+    return low >= 0 and high - value <= reach and (drops or value - low <= reach)
 
 
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
-    """Rows of a CSV as dicts."""
-    csv.field_size_limit(MOST_FIELD)
+    """Yield the rows of a CSV file as dicts."""
+    csv.field_size_limit(MAX_FIELD)
     with open(os.path.join(folder, file), encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, strict=True)
         header = next(rows, [])
@@ -263,7 +284,7 @@ def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str
 
 
 def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Rows of the cells with what their regions are; a unit, which is a cell, by its place."""
+    """Yield the rows of cells with the codes of their regions; a unit has the code of its cell."""
     name, files = card["name"], {entry["name"]: entry for entry in card["files"]}
     places, regions = card["domain"]["places"], {}
     if name + ".regions.csv" in files:
@@ -272,15 +293,17 @@ def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
         regions = {[*r.values()][units]: r for r in table(folder, name + ".regions.csv")}
     for row in table(folder, name + ".csv", files[name + ".csv"]["columns"]):
         for column in ENDS.keys() & row.keys() if regions else ():
-            own = {ENDS[column] + level: code for level, code in regions[row[column]].items()}
-            row.update({**own, column: next(iter(own.values()))})
+            codes = {ENDS[column] + level: code for level, code in regions[row[column]].items()}
+            row.update({**codes, column: next(iter(codes.values()))})
         yield row
 
 
-def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
-    """Return a count as the card says counts are; a Fraction, so that sums are exact."""
-    pattern = r"-?[0-9]{1,20}" if whole else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
-    require(re.fullmatch(pattern, text) is not None, "A count is no number of the card's kind.")
+def count(text: str, integer: bool, nonnegative: bool) -> Fraction:
+    """Read a count as a Fraction, so that sums are exact; ValueError if the card excludes it."""
+    pattern = (
+        r"-?[0-9]{1,20}" if integer else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
+    )
+    require(re.fullmatch(pattern, text) is not None, "A count is not a number of the card's kind.")
     value = Fraction(text)
     require(value != 0 and (value > 0 or not nonnegative), "A count is 0 or negative.")
     return value
@@ -290,8 +313,8 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
     """Return the indices of a row's cell, which lies in the extent."""
     places, axes, index = domain["places"], list(domain["axes"]), []
     for column, place in zip(["origin", "destination"] if len(places) == 2 else ["code"], places):
-        found = position(row[column], place)
-        index += [i - first for i, first in zip(found, place["first"])]
+        at = position(row[column], place)
+        index += [i - first for i, first in zip(at, place["first"])]
     attributes = domain["attributes"]
     index += [int(row[axis]) for axis in axes[len(index) : len(axes) - len(attributes)]]
     index += [each["labels"].index(row[each["attribute"]]) for each in attributes]
@@ -301,52 +324,54 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
 
 
 def position(code: str, place: dict[str, Any]) -> tuple[int, int]:
-    """Row and column of a cell's code."""
+    """Read row and column from the code of a cell."""
     family, _, size = (place["code"] or "").partition(":")
     if family == "jis":
         return jis_position(code, JIS[size])
     if family == "quadkey":
-        require(re.fullmatch(f"[0-3]{{{int(size)}}}", code), "A code is none of its system.")
+        require(re.fullmatch(f"[0-3]{{{int(size)}}}", code), "A code is not one of its system.")
         south, col = (int("".join(str(int(d) >> i & 1) for d in code), 2) for i in (1, 0))
         return (1 << int(size)) - 1 - south, col
     if family == "geohash":
-        require(re.fullmatch(f"[{HASH}]{{{int(size)}}}", code), "A code is none of its system.")
+        require(re.fullmatch(f"[{HASH}]{{{int(size)}}}", code), "A code is not one of its system.")
         bits = "".join(f"{HASH.index(letter):05b}" for letter in code)
         return int(bits[1::2] or "0", 2), int(bits[::2], 2)
     if family:
         return Spelling.of(place, place["code"]).read(code)
     match = re.fullmatch("(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
-    require(match is not None, "A code is none of its system.")
+    require(match is not None, "A code is not one of its system.")
     return tuple(map(int, match.groups()))  # type: ignore[union-attr, return-value]
 
 
 class Spelling:
-    """The codes of one size of a grid that its card describes: the first of their spellings."""
+    """Codes of one size of cells of a grid that a card describes, in their first spelling."""
 
     @staticmethod
     def of(place: dict[str, Any], name: str) -> Spelling:
-        """Return that of a name; a definition is the card's own."""
+        """Return the spelling of the code system of a place."""
         definition = place.get("definition") or INSPIRE
-        kind = id(definition), name  # of an object that is kept, so that no other has its id
+        # The definition is kept with its spelling, so that no other object can get its id.
+        kind = id(definition), name
         if kind not in SPELLINGS:
             label = next(n for n in definition["sizes"] if n.lower() == name.rpartition(":")[2])
             SPELLINGS[kind] = definition, Spelling(definition, label)
-        found: Spelling = SPELLINGS[kind][1]
-        return found
+        spelling: Spelling = SPELLINGS[kind][1]
+        return spelling
 
     def __init__(self, definition: dict[str, Any], label: str) -> None:
         sizes = {name: coordinate(size) for name, size in definition["sizes"].items()}
         require(len(sizes) <= 64, "The card has too many sizes of cells.")
         self.size, low = sizes[label], [coordinate(one) for one in definition["extent"][1::-1]]
-        require(min(sizes.values()) > 0, "A size of the card is none.")
-        lcm, gcd = 1, 0  # of numerators and denominators: what all sizes divide
+        require(min(sizes.values()) > 0, "A size of the card is not above 0.")
+        # Codes count from a corner that is one of cells of all sizes, at the edge of the extent.
+        lcm, gcd = 1, 0
         for size in sizes.values():
             lcm *= size.numerator // math.gcd(lcm, size.numerator)
             gcd = math.gcd(gcd, size.denominator)
         self.corner = [coordinate(one) for one in definition["origin"][::-1]]
-        turns = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
-        self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, turns)]
-        words = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
+        steps = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
+        self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, steps)]
+        constants = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
         codes = definition["codes"]
         codes = codes[label] if isinstance(codes, dict) else codes
         squares = definition.get("letters") or {}
@@ -356,23 +381,26 @@ class Spelling:
             if name in squares:
                 self.parts.append(self.square(squares[name]))
             elif name is not None:
-                self.parts.append(words.get(name) or LETTERS.get(name) or self.number(name, width))
-        told = [axis for part in self.parts for axis in self.told(part)]
-        self.shared = {at for at in (0, 1) if told.count(at) > 1 or self.lettered(at)}
+                self.parts.append(
+                    constants.get(name) or LETTERS.get(name) or self.number(name, width)
+                )
+        # Of an axis that several parts name, each part counts what those before it leave.
+        named = [axis for part in self.parts for axis in self.axes_of(part)]
+        self.shared = {at for at in (0, 1) if named.count(at) > 1 or self.lettered(at)}
 
     @staticmethod
-    def told(part: Any) -> tuple[int, ...]:
-        """Axes that a part tells something of."""
+    def axes_of(part: Any) -> tuple[int, ...]:
+        """Return the axes whose index a part of a code depends on."""
         if isinstance(part, Square):
             return tuple(at for at in (0, 1) if part.shape[at] > 1)
         return (part[0],) if isinstance(part, tuple) and len(part) == 4 else ()
 
     def lettered(self, at: int) -> bool:
-        """Whether letters of squares tell something of an axis."""
+        """Return whether letters of squares depend on the index of an axis."""
         return any(isinstance(part, Square) and part.shape[at] > 1 for part in self.parts)
 
     def square(self, table: dict[str, Any]) -> Square:
-        """Return a table of letters, whose side is one of whole cells."""
+        """Return a table of letters of squares; ValueError if their side is no number of cells."""
         rows, cells = table["rows"], coordinate(table["side"]) / self.size
         require(cells >= 1 == cells.denominator, "The letters of the card are of no squares.")
         widths = {len(row) for row in rows}
@@ -381,9 +409,9 @@ class Spelling:
 
     def number(self, name: str, width: Any) -> tuple[int, Fraction, Fraction, int]:
         """Return axis, a, b and width of a field, which is ``a + b * index``."""
-        found = re.fullmatch(NUMBER, name)
-        require(found is not None, "The codes of the card are of no known form.")
-        whole, axis, sign, offset, unit = found.groups()  # type: ignore[union-attr]
+        match = re.fullmatch(NUMBER, name)
+        require(match is not None, "The codes of the card are of no known form.")
+        minuend, axis, sign, offset, unit = match.groups()  # type: ignore[union-attr]
         at, cells = int(axis in ("east", "col")), axis in ("row", "col")
         zeros = 1
         while unit == "zeros" and self.size % (10 * zeros) == 0:
@@ -391,12 +419,12 @@ class Spelling:
         start, step = self.first[at], self.size
         if cells:
             start, step = (start - self.corner[at]) / self.size, Fraction(1)
-        factor, more = (-1, int(whole)) if whole else (1, int((sign or "") + (offset or "0")))
+        factor, more = (-1, int(minuend)) if minuend else (1, int((sign or "") + (offset or "0")))
         by = Fraction(zeros if unit == "zeros" else unit or 1)
         return at, (factor * start + more) / by, factor * step / by, int(width or 0)
 
     def read(self, code: str) -> tuple[int, int]:
-        """Return row and column of a code."""
+        """Read row and column of a code; ValueError if it is not spelt as the card says."""
         lettered = {part[0] for part in self.parts if isinstance(part, tuple) and len(part) == 2}
         pattern = ""
         parts: list[Any] = []
@@ -412,21 +440,21 @@ class Spelling:
                 minus = "-?" if len(part) == 4 and not part[3] and part[0] not in lettered else ""
                 pattern += f"({minus}{digits})"
         match = re.fullmatch(pattern, code)
-        require(match is not None, "A code is none of its system.")
+        require(match is not None, "A code is not one of its system.")
         texts = [*zip(parts, match.groups())]  # type: ignore[union-attr]
-        below = {part[0] for part, text in texts if self.told(part) == () and text == part[1][1]}
+        below = {part[0] for part, text in texts if self.axes_of(part) == () and text == part[1][1]}
         index = {at: self.start(at) for at in self.shared}
         for part, text in texts:
             if isinstance(part, Square):
-                for at in self.told(part):
+                for at in self.axes_of(part):
                     index[at] += part.place(text)[at] * part.cells
-            elif self.told(part) and part[0] in self.shared:
+            elif self.axes_of(part) and part[0] in self.shared:
                 index[part[0]] += int(text) * self.digits(part)[0] // self.digits(part)[1]
-            elif self.told(part):
+            elif self.axes_of(part):
                 value = (-int(text) if part[0] in below else int(text)) - part[1]
-                require(value % part[2] == 0, "A code is none of its system.")
+                require(value % part[2] == 0, "A code is not one of its system.")
                 index[part[0]] = int(value / part[2])
-        require(self.write(index[0], index[1]) == code, "A code is none of its system.")
+        require(self.write(index[0], index[1]) == code, "A code is not one of its system.")
         return index[0], index[1]
 
     def start(self, at: int) -> int:
@@ -452,7 +480,7 @@ class Spelling:
             if isinstance(part, str):
                 text += part
             elif isinstance(part, Square):
-                text += part.letter(left, self.told(part))
+                text += part.letter(left, self.axes_of(part))
             elif len(part) == 2:
                 text += part[1][values[part[0]] < 0]
             elif part[0] in self.shared:
@@ -466,7 +494,7 @@ class Spelling:
 
 
 class Square:
-    """Letters of squares of so many cells, rows from the north."""
+    """A table of letters, one for each square of cells; its rows begin in the north."""
 
     def __init__(self, rows: list[str], cells: int) -> None:
         self.rows, self.cells, self.shape = rows, cells, (len(rows), len(rows[0]))
@@ -477,17 +505,17 @@ class Square:
         return self.shape[0] - 1 - at // self.shape[1], at % self.shape[1]
 
     def letter(self, left: list[int], axes: tuple[int, ...]) -> str:
-        """Return the letter of a cell by what is left to tell of its indices, and take it away."""
+        """Return the letter of a cell, and leave its indices within the square."""
         place = [left[at] // self.cells if at in axes else 0 for at in (0, 1)]
         for at in axes:
             left[at] %= self.cells
-        require(0 <= place[0] < self.shape[0], "A code is none of its system.")
-        require(0 <= place[1] < self.shape[1], "A code is none of its system.")
+        require(0 <= place[0] < self.shape[0], "A code is not one of its system.")
+        require(0 <= place[1] < self.shape[1], "A code is not one of its system.")
         return self.rows[self.shape[0] - 1 - place[0]][place[1]]
 
 
 def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
-    """Row and column of a mesh code (JIS X 0410)."""
+    """Read row and column of a mesh code (JIS X 0410)."""
     length = 4 + sum(SPLITS[factor][0] for factor in factors)
     require(re.fullmatch(f"[0-9]{{{length}}}", code) is not None, "A code has another length.")
     row, col, at = int(code[:2]), int(code[2:4]), 4
@@ -524,8 +552,8 @@ class KeyOrder:
         if order != "Morton":
             return KeyOrder([*zip(order[0], order[1])], order[2] or first, sizes, {})
         bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
-        turns = range(max(bits[:space], default=0) - 1, -1, -1)
-        digits = [(axis, 2) for at in turns for axis in range(space) if bits[axis] > at]
+        places = range(max(bits[:space], default=0) - 1, -1, -1)
+        digits = [(axis, 2) for at in places for axis in range(space) if bits[axis] > at]
         digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
         return KeyOrder(digits, first, sizes, {})
 
@@ -557,31 +585,31 @@ class KeyOrder:
 
     def widths(self, digits: int) -> dict[int, int]:
         """Return the indices of each axis that a node spans whose keys share so many digits."""
-        found = {axis: 1 for axis, _ in self.digits}
+        widths = {axis: 1 for axis, _ in self.digits}
         for axis, radix in self.digits[digits:]:
-            found[axis] *= radix
-        return found
+            widths[axis] *= radix
+        return widths
 
     def start(self, prefix: int, digits: int) -> dict[int, int]:
         """Return the first index of each axis of a node whose keys share their first digits."""
-        found, scale = {axis: 0 for axis, _ in self.digits}, self.widths(digits)
+        index, scale = {axis: 0 for axis, _ in self.digits}, self.widths(digits)
         for axis, radix in reversed(self.digits[:digits]):
-            found[axis] += prefix % radix * scale[axis]
+            index[axis] += prefix % radix * scale[axis]
             prefix, scale[axis] = prefix // radix, scale[axis] * radix
-        return found
+        return index
 
     def children(self, prefix: int, digits: int, below: int) -> int:
         """Return how many nodes of ``below`` digits within a node hold a cell of the domain."""
-        found, span, width = 1, self.widths(digits), self.widths(below)
+        children, span, width = 1, self.widths(digits), self.widths(below)
         for axis, first in self.start(prefix, digits).items():
             end, wide = first + span[axis], width[axis]
             if axis in self.numbered:
                 low, high = (bisect_left(self.existing, one) for one in (first, end))
-                found *= len({number // wide for number in self.existing[low:high]})
+                children *= len({number // wide for number in self.existing[low:high]})
             else:
                 low, high = max(first, self.first[axis]), min(end - 1, self.last[axis])
-                found *= max(0, high // wide - low // wide + 1)
-        return found
+                children *= max(0, high // wide - low // wide + 1)
+        return children
 
 
 def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple[int, ...], int]:
@@ -597,10 +625,10 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
     ranks: list[dict[Any, int]] = [{} for _ in max(chains, key=len, default=[])]
     parts: list[dict[Any, int]] = [{} for _ in ranks]
     for chain in chains:
-        for rank, count_of, own in zip(ranks, parts, chain):
-            if own not in rank:
-                rank[own] = count_of.get(own[1:], 0)
-                count_of[own[1:]] = rank[own] + 1
+        for rank, count_of, path in zip(ranks, parts, chain):
+            if path not in rank:
+                rank[path] = count_of.get(path[1:], 0)
+                count_of[path[1:]] = rank[path] + 1
     radices = [radix for axis, radix in zip(order["axes"], order["radices"]) if axis == 0]
     sizes = []
     for count_of in parts:
@@ -611,8 +639,8 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
     numbers = {}
     for chain in chains:
         number = 0
-        for rank, size, own in zip(ranks, sizes, chain):
-            number = number * size + rank[own]
+        for rank, size, path in zip(ranks, sizes, chain):
+            number = number * size + rank[path]
         at = [i - first for i, first in zip(position(chain[-1][0], place), place["first"])]
         numbers[tuple(at)] = number
     return numbers
@@ -628,12 +656,13 @@ class Level:
     def __init__(self, key: Any, held: Any, listed: Any, sure: Any) -> None:
         self.key, self.held, self.listed, self.sure = key, held, listed, sure
 
-    def above(self, fanout: int, least: float) -> tuple[Level, array[int], list[Any]]:
+    def above(self, fanout: int, threshold: float) -> tuple[Level, array[int], list[Any]]:
         """Return the parents, the parent of each node, and a summary of each parent's children.
 
-        The summary: how many children are listed, how many of these hold less than ``least``, and
+        The summary: how many children are listed, how many hold less than ``threshold``, and
         how many people these hold together.
         """
+        # Keys are increasing, so that children of one parent follow each other.
         above, parent = Level(array("Q"), [], array("Q"), array("Q")), array("Q")
         summary: list[Any] = []
         for key, held, listed, sure in zip(self.key, self.held, self.listed, self.sure):
@@ -648,8 +677,8 @@ class Level:
             above.listed[-1] += listed
             above.sure[-1] += sure
             summary[-1][0] += 1
-            summary[-1][1] += held < least
-            summary[-1][2] += held * (held < least)
+            summary[-1][1] += held < threshold
+            summary[-1][2] += held * (held < threshold)
         return above, parent, summary
 
 
@@ -665,6 +694,7 @@ class Tree:
         self.lost = [math.inf if one is None else one for one in tree["alone"]]
         cells = math.prod(radix for _, radix in order.digits)
         require(math.prod(self.fanouts) == cells, "The card's tree is not one of its cells.")
+        # Below ``strong`` standard deviations a node may be empty and have got its people by noise.
         chance = RISK / (1 + sum(self.fanouts))
         if guarantee["rho"] is not None or guarantee.get("model") == "local":
             self.strong = NormalDist().inv_cdf(1 - chance)
@@ -679,14 +709,14 @@ class Tree:
 
     def reach(self, plain: float, levels: int) -> float:
         """Return how far a cell's true count can be above the released one, clamped at levels."""
-        found = math.inf
+        reach = math.inf
         if self.isolated is not None:
             bias, rmse = self.isolated["bias"], self.isolated["rmse"]
-            found = max(plain, SKEWED * math.sqrt(max(rmse**2 - bias**2, 0.0))) - bias
+            reach = max(plain, SKEWED * math.sqrt(max(rmse**2 - bias**2, 0.0))) - bias
         if self.losses:
             mean, spread = self.losses_at(levels)
-            found = min(found, mean + math.hypot(plain, spread * SKEWED))
-        return found
+            reach = min(reach, mean + math.hypot(plain, spread * SKEWED))
+        return reach
 
     def factors(
         self, is_sure: bool, cells: int, children: int, listed: int, sure: int
@@ -730,6 +760,7 @@ class Climb:
                 digits -= 1
                 size *= order.digits[digits][1]
             require(size == fanout, "A level of the card's tree splits a digit of its keys.")
+            # The class follows from the lowest nodes of 16 keys or more, or else from the root.
             is_around = stride < AROUND and (
                 stride * fanout >= AROUND or i + 1 == len(tree.fanouts)
             )
@@ -742,18 +773,19 @@ class Climb:
         ``is_around``: these parents are the nodes whose cells tell a cell's class.
         """
         tree, level, variance = self.tree, self.level, self.tree.variances[i]
-        least = tree.strong * math.sqrt(variance)
-        above, parent, summary = level.above(tree.fanouts[i], least)
+        threshold = tree.strong * math.sqrt(variance)
+        above, parent, summary = level.above(tree.fanouts[i], threshold)
         possible = [self.order.children(node, digits, below) for node in above.key]
         numbers: dict[Any, int] = {}
         after: list[tuple[float, ...]] = []
         for c, node in enumerate(self.node):
             up, here = parent[node], level.held[node]
-            (listed, weak, people), is_weak = summary[up], here < least
+            (listed, weak, people), is_weak = summary[up], here < threshold
             zeros, is_all = possible[up] - listed, bool(self.states[self.state[c]][6])
             if tree.dropped and (possible[up] > 1 or not is_all):
                 self.moved[c] += moved_into(here, possible[up], zeros, is_all, tree.dropped[i])
             self.outer[c] = people if is_weak else self.outer[c] + people
+            # Most cells share their history with many others: few states are computed for all.
             key = self.state[c], possible[up], zeros + weak - is_weak, is_weak
             if key not in numbers:
                 numbers[key] = len(after)
@@ -836,53 +868,54 @@ def require_ends(climb: Climb, low: array[float], high: array[float]) -> None:
         near = 1e-6 + 1e-8 * (end - begin) + 1e-15 * end
         outside = begin - low[row - 1], high[row - 1] - end
         ok = all(-near <= one <= 0.001 + near for one in outside)
-        require(ok, f"Row {row}: another interval than {begin:.3f} to {end:.3f}.")
+        require(ok, f"Row {row}: the interval is not {begin:.3f} to {end:.3f}.")
 
 
 def moved_into(
-    here: float, possible: int, zeros: int, whole: bool, drop: tuple[float, float]
+    here: float, possible: int, zeros: int, is_all: bool, drop: tuple[float, float]
 ) -> float:
     """Return how many people a threshold can have moved into a listed node from its siblings.
 
     Each of the ``zeros`` dropped children holds so many at most that noise would have lifted no
-    more of them above the threshold than were kept. ``whole``: the cell is all of its node.
+    more of them above the threshold than were kept. ``is_all``: the cell is all of its node.
     """
-    kept = possible - zeros - whole
-    chance = (kept + RARE + MORE * math.sqrt(kept)) / max(zeros + kept, 1)
-    most = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
-    return min(zeros / max(possible - zeros, 1) * most, here)
+    # With few of many children kept, equal counts in all dropped ones hide the most people.
+    n_kept = possible - zeros - is_all
+    chance = (n_kept + RARE + MORE * math.sqrt(n_kept)) / max(zeros + n_kept, 1)
+    largest = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
+    return min(zeros / max(possible - zeros, 1) * largest, here)
 
 
 def check_areas(folder: str, card: dict[str, Any]) -> str:
-    """Tables of areas hold the sums of the cells."""
+    """Require the tables of areas to have the sums of their cells."""
     if card["schema"] == PARTS:
         return "none"
-    name, said = card["name"], []
-    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    name, levels = card["name"], []
+    integer, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
     cells = list(cells_of(folder, card))
     for entry in (e for e in card["files"] if e["name"].endswith(".csv") and "level" in e):
         file = entry["name"]
-        found: dict[Any, Fraction] = {}
+        sums: dict[Any, Fraction] = {}
         expected: dict[Any, Fraction] = {}
         columns = [c for c in entry["columns"] if c not in (name, "standard_error")]
         for row in table(folder, file, entry["columns"]):
             key = tuple(row[column] for column in columns)
-            require(key not in found, f"{file} has an area twice.")
-            found[key] = count(row[name], whole, nonnegative)
+            require(key not in sums, f"{file} has an area twice.")
+            sums[key] = count(row[name], integer, nonnegative)
         for row in cells:
             key = tuple(area_of(row, c, entry["level"], card["domain"]["places"]) for c in columns)
-            expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
+            expected[key] = expected.get(key, 0) + count(row[name], integer, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
-        near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
-        same = set(found) == set(expected)
-        same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in found.items())
+        near = 0 if integer else 1e-9  # real numbers are sums of rounded ones
+        same = set(sums) == set(expected)
+        same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in sums.items())
         require(same, f"{file} has other sums than its cells.")
-        said.append(entry["level"])
-    return f"{', '.join(said)}: the sums of their cells" if said else "none"
+        levels.append(entry["level"])
+    return f"{', '.join(levels)}: the sums of their cells" if levels else "none"
 
 
 def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str, Any]]) -> str:
-    """Return what an area's table says of a cell in one of its columns."""
+    """Return the value that a column of an area's table has for a cell."""
     if column != "code":
         return row[column]
     family, _, size = level.partition(":")
@@ -899,70 +932,75 @@ def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str,
 
 
 def check_answers(folder: str, card: dict[str, Any]) -> str:
-    """Require as many answers as were asked for, each once; codes of cells lie in the extent."""
-    asked, chosen, domain = card["question"], card["chosen"], card["domain"]
-    require(len(chosen) == asked["chosen"] <= asked["candidates"], "Other answers than asked for.")
+    """Require the requested number of answers, each once; codes of cells lie in the extent."""
+    question, chosen, domain = card["question"], card["chosen"], card["domain"]
+    right = len(chosen) == question["chosen"] <= question["candidates"]
+    require(right, "There are other answers than were requested.")
     each = {json.dumps(one, sort_keys=True) for one in chosen}
     require(len(each) == len(chosen), "An answer is there twice.")
-    said = f"{len(chosen)} of {asked['candidates']} candidates, each once"
-    if asked["name"] != "top" or "level" in asked:
-        return said
-    require(asked["candidates"] == domain["cells"], "The candidates are others than the cells.")
+    detail = f"{len(chosen)} of {question['candidates']} candidates, each once"
+    if question["name"] != "top" or "level" in question:
+        return detail
+    require(question["candidates"] == domain["cells"], "The candidates are not the cells.")
     require(len({decode(domain, one) for one in chosen}) == len(chosen), "A cell is there twice.")
-    return said + "; codes lie in the extent"
+    return detail + "; codes lie in the extent"
 
 
-def tell_notice(folder: str) -> str:
-    """Return what a notice beside a public folder says, which no digest holds; "" without one."""
+def describe_notice(folder: str) -> str:
+    """Return the text of a notice of withdrawal beside a public folder; "" without one."""
     parent, name = os.path.split(os.path.abspath(folder))
     path = os.path.join(parent, NOTICE)
     if name != "public" or not os.path.lexists(path):
         return ""
     try:
         require(stat.S_ISREG(os.lstat(path).st_mode), "It is a link or a device.")
-        said, own = read_json(path), sha256(os.path.join(folder, CARD)).hexdigest()
-        require(said["card_sha256"] == own, "It is of another release.")
-        use = f" Use the release {said['use']} instead." if said["use"] else ""
-        return f"THIS RELEASE WAS WITHDRAWN on {said['date']}: {said['reason']}{use}"
+        # No digest covers the notice, so that it has to name the card that it is about.
+        notice, digest = read_json(path), sha256(os.path.join(folder, CARD)).hexdigest()
+        require(notice["card_sha256"] == digest, "It is of another release.")
+        use = f" Use the release {notice['use']} instead." if notice["use"] else ""
+        return f"THIS RELEASE WAS WITHDRAWN on {notice['date']}: {notice['reason']}{use}"
     except BROKEN:
         return f"{NOTICE} stands beside it and cannot be read, or is of another release."
 
 
 ALWAYS = {"files": check_names, "checksums": check_checksums, "release id": check_identity}
-QUESTIONS = {**ALWAYS, "card": check_card, "counts": check_counts, "areas": check_areas}
-OF_CHOICE = {**ALWAYS, "card": check_card, "answers": check_answers}
+CHECKS = {**ALWAYS, "card": check_card, "counts": check_counts, "areas": check_areas}
+SELECTION_CHECKS = {**ALWAYS, "card": check_card, "answers": check_answers}
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
 BROKEN = (*READING, RecursionError, StopIteration)
 
 
 def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
-    """(question, whether it holds, what was found) of a release, one by one."""
+    """Yield (name, whether it holds, detail) of each check of a release."""
     folder = [*filter(os.path.isdir, [os.path.join(folder, "public")]), folder][0]
     try:
         plain_files(folder)
-        if notice := tell_notice(folder):
+        if notice := describe_notice(folder):
             yield WITHDRAWN, True, notice
         card = read_card(folder)
     except BROKEN as error:
         yield "card", False, str(error) or type(error).__name__
         return
-    for name, ask in (OF_CHOICE if card["schema"] == CHOICE else QUESTIONS).items():
+    checks = SELECTION_CHECKS if card["schema"] == SELECTION else CHECKS
+    for name, check in checks.items():
         try:
-            yield name, True, ask(folder, card)
+            yield name, True, check(folder, card)
         except BROKEN as error:
             yield name, False, str(error) or type(error).__name__
+            # Other checks would open a link, or a file outside of the folder.
             if name == "files":
                 return
 
 
 def main(arguments: list[str]) -> int:
-    """Tell what was found; return the exit code."""
+    """Print the result of every check; return the exit code."""
     if len(arguments) != 1 or not os.path.isdir(arguments[0]):
         print("Usage: python -I verify_release.py FOLDER", file=sys.stderr)
         return 2
     bad = False
     for name, ok, detail in verify(arguments[0]):
-        text = "".join(mark if mark.isprintable() else "?" for mark in detail[:500])
+        # Texts of a card are a stranger's, and must not steer the terminal.
+        text = "".join(letter if letter.isprintable() else "?" for letter in detail[:500])
         print("NOTE  " if name == WITHDRAWN else "ok    " if ok else "FAILED", f" {name}: {text}")
         bad = bad or not ok
     return 3 if bad else 0

@@ -98,7 +98,7 @@ def test_it_needs_the_standard_library_only():
 def test_every_release_is_verified(tmp_path, write_copy, name):
     write_copy({**GRIDS, **MORE}[name], tmp_path / "out", name="人口")
     found = list(verify_release.verify(str(tmp_path / "out")))
-    assert [question for question, _, _ in found] == list(verify_release.QUESTIONS)
+    assert [question for question, _, _ in found] == list(verify_release.CHECKS)
     assert all(ok for _, ok, _ in found), found
     table, card = read_release_table(tmp_path / "out")
     assert found[4][2].startswith(f"{table.key.size} cells, {table.total} in all")
@@ -203,7 +203,7 @@ def require_worked_out(folder):
                 cells[at] = f"{float(cells[at]) + by:.3f}"
                 changed = [*lines[:number], ",".join(cells), *lines[number + 1 :]]
                 file.write_text("\n".join(changed) + "\n")
-                with pytest.raises(ValueError, match=f"Row {number}: another interval"):
+                with pytest.raises(ValueError, match=f"Row {number}: the interval"):
                     verify_release.check_counts(str(folder), card)
 
 
@@ -271,7 +271,7 @@ def test_regions_are_verified(tmp_path):
     found = {
         name: detail for name, ok, detail in verify_release.verify(str(tmp_path / "out")) if ok
     }
-    assert set(found) == set(verify_release.QUESTIONS)
+    assert set(found) == set(verify_release.CHECKS)
     assert "town" in found["areas"]
     assert "county" in found["areas"]
 
@@ -280,7 +280,7 @@ def test_regions_are_verified(tmp_path):
 def test_earlier_releases_are_verified(folder):
     done = run(folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("ok      ") == len(verify_release.QUESTIONS)
+    assert done.stdout.count("ok      ") == len(verify_release.CHECKS)
 
 
 def test_how_it_is_called(tmp_path):
