@@ -129,6 +129,7 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
     # A bit is true with a chance of (1 + contrast) / 2, so that its mean is off the middle by that.
     contrast = tanh(rational(epsilon) / table.shape[1] / 2)
     scale = 2 * _bound(bound) / contrast
+    # A share of ones is between (1 - contrast) / 2 and (1 + contrast) / 2, the two bounds.
     share = table.mean(axis=0)
     spread = np.sqrt(share * (1 - share) / (len(table) - 1))
     return AveragedModel((share - 0.5) * scale, spread * scale)
@@ -142,6 +143,7 @@ def _bound(value: float) -> float:
 
 def _fit_device(table: FloatArray, labels: FloatArray, bound: float) -> FloatArray:
     """Fit the model of one device by Newton's method; the penalty keeps the maximum finite."""
+    # Without a penalty, records whose features tell the labels apart have no finite maximum.
     penalty = 1 / bound**2
 
     def value(at: FloatArray) -> float:

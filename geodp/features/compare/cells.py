@@ -93,6 +93,7 @@ def compare_cells(
         )
     if is_same(first, second):
         raise UsageError("The two releases are one and the same.", code="compared-release-twice")
+    # A clamp moves people by amounts whose law is not known, so that no p-value holds.
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
@@ -104,6 +105,7 @@ def compare_cells(
     counts = [_counts_at(one, key) for one in (first, second)]
     difference = counts[0] - counts[1]
     noises = [noise_of_cells(one) for one in (first, second)]
+    # Only independent Laplace noise of each cell has a known law of the difference.
     if noises[0] is not None and noises[1] is not None:
         basis = "exact"
         above, below = (_tails(noises[0], noises[1], sign * difference) for sign in (1, -1))
@@ -111,6 +113,7 @@ def compare_cells(
         basis = "long-tailed"
         one, two = (variances_at(release, key) for release in (first, second))
         variance = one + two
+        # Fourth cumulants of independent noises add up: 3 V^2 for Laplace noise of variance V.
         excess = (one**2 + two**2) / variance**2
         z = difference / np.sqrt(variance)
         above, below = (tail_of_sum(sign * z, excess) for sign in (1, -1))

@@ -91,6 +91,7 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     (16, True)
     """
     require_two(old, new)
+    # The parts of a cell add up to the map's count, whose error they share.
     if old.parts is not None or new.parts is not None:
         raise UsageError(
             "Cells of parts of a map share errors; ask for changes of regions.",
@@ -129,7 +130,9 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, Flo
 def _quantiles(one: FloatArray, two: FloatArray) -> FloatArray:
     """Return the quantiles of sums of two Laplace noises, in standard errors of a 95 % interval."""
     variance = one + two
+    # A cell that is known exactly has no variance, hence no ratio of cumulants.
     squares = np.divide(one**2 + two**2, variance**2, np.zeros(one.size), where=variance > 0)
+    # Bisection is slow, so that all cells share a few quantiles, rounded to the longer tail.
     steps, inverse = np.unique(np.ceil(squares * EXCESS_STEPS), return_inverse=True)
     question = Hypothesis()
     quantiles = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]

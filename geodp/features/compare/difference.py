@@ -81,6 +81,7 @@ class Difference:
         """
         away = difference - question.null
         if error:
+            # The difference is a multiple of the step: tails begin half a step before a value.
             z = (np.array([away, -away]) - step / 2) / error
             above, below = tail_of_sum(z, np.array([excess, excess])).tolist()
         else:
@@ -134,6 +135,7 @@ class Hypothesis:
         """
         if not excess:
             return -NormalDist().inv_cdf(self.alpha / 2)
+        # No tail is longer than that of Laplace noise, which ends far below alpha at 100.
         low, high = 0.0, 100.0
         while high - low > 1e-9:
             middle = (low + high) / 2
@@ -144,6 +146,7 @@ class Hypothesis:
     def p_value(self, above: float, below: float) -> float:
         """Return the p-value, from the chances of an error at least as large and as small."""
         if self.alternative == "two-sided":
+            # Both tails count, as a difference of either sign would have been reported.
             return min(1.0, 2 * min(above, below))
         return above if self.alternative == "greater" else below
 

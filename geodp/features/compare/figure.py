@@ -43,6 +43,7 @@ def plot_power(
     Raises UsageError where Matplotlib is not installed.
     """
     options: dict[str, Any] = {"share": share, "alpha": alpha, "sides": sides}
+    # The axis reaches from where the test hardly has any power to where it nearly always succeeds.
     sizes = [
         sample_size(difference, maximum, one, power=goal, **options)
         for one in epsilons

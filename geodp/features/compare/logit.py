@@ -90,6 +90,7 @@ def logit(
     1
     """
     table, answers = read_sample(features, labels)
+    # The rank is that of all columns: a constant feature makes an intercept redundant.
     if intercept:
         table = np.column_stack([np.ones(answers.size), table])
     if answers.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
@@ -97,6 +98,7 @@ def logit(
             "The features depend on one another, or there are too few rows.",
             code="features-dependent",
         )
+    # 2 p - 1 of the module's docstring.
     contrast = tanh(rational(epsilon) / 2)
     return _fit(table, answers, contrast)
 
@@ -128,6 +130,7 @@ def _fit(table: FloatArray, answers: FloatArray, contrast: float) -> Logit:
         if slope @ step < 1e-10 and np.abs(step).max() < 1e-4 * (1 + np.abs(coefficients).max()):
             covariance = np.asarray(np.linalg.inv(information), np.float64)
             return Logit(coefficients, np.sqrt(np.diag(covariance)), covariance, value)
+        # Far from the maximum, a full step may overshoot it.
         for _ in range(60):
             tried = _score(table, answers, contrast, coefficients + step)
             if tried[0] >= value:
@@ -147,6 +150,7 @@ def _score(
     """Compute the log-likelihood, its slope and the expected information."""
     true = np.exp(-np.logaddexp(0, -(table @ coefficients)))
     chance = (1 - contrast) / 2 + contrast * true
+    # With large epsilon, chances round to 0 or 1, and their logarithms would not be finite.
     spread = np.maximum(chance * (1 - chance), 1e-300)
     rise = contrast * true * (1 - true)
     logs = np.log(np.maximum(np.where(answers == 1, chance, 1 - chance), 1e-300))

@@ -45,6 +45,7 @@ def adjust(
     values = np.asarray(p_values, np.float64)
     if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p-values are a list of numbers from 0 to 1.", code="p-values-form")
+    # A stable sort gives equal p-values one order on all platforms.
     n, order = values.size if tests is None else tests, np.argsort(values, kind="stable")
     if n < values.size:
         raise UsageError(

@@ -55,6 +55,7 @@ class _Design:
     def power(self, n: float) -> float:
         """Return the chance that groups of n devices show the difference."""
         reach = abs(self.gap) / sqrt(self.variance / (n - 1))
+        # A two-sided test also counts the (rare) findings of the wrong sign.
         ends = (self.quantile - reach, self.quantile + reach)[: self.sides]
         return sum(erfc(end / sqrt(2)) / 2 for end in ends)
 
@@ -101,6 +102,7 @@ def sample_size(
     """
     require_chance(power, "power")
     design = _design(difference, maximum, epsilon, share, alpha, sides)
+    # For a power below alpha no devices are needed: chance alone finds as often.
     wanted = design.quantile + NormalDist().inv_cdf(power)
     n = wanted**2 * design.variance / design.gap**2 + 1 if wanted > 0 else 2
     if n > MAX_DEVICES:
@@ -201,6 +203,7 @@ def means(
             raise UsageError(
                 "A group has at least 2 bits, and as many ones at most.", code="group-too-small"
             )
+        # The variance of a mean is estimated without bias with n - 1.
         shares.append(int(ones) / int(n))
         variance += shares[-1] * (1 - shares[-1]) / (int(n) - 1)
     if not variance:

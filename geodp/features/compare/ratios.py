@@ -205,9 +205,11 @@ def _estimate(
     if under <= 0:
         raise UsageError(NEAR_ZERO)
     spread = covariances(parts)
+    # The gradient of the ratio, but for 1 / under: its standard error to first order.
     weight = forms[0] - over / under * forms[1]
     variance = max(float(weight @ spread @ weight), 0.0)
     error = sqrt(variance) / under
+    # What a clamp moves has no known covariance with other sums.
     if any(part.estimate.clamped for part in parts):
         if not conservative:
             raise UsageError(CLAMPED)
@@ -223,6 +225,7 @@ def covariances(parts: list[_Part]) -> FloatArray:
     matrix = np.diag([part.estimate.standard_error**2 for part in parts])
     for (i, one), (j, two) in combinations(enumerate(parts), 2):
         if is_same(one.release, two.release):
+            # Parts share no cell, so that the variance of their sum tells their covariance.
             both = Region(one.region.grid, np.union1d(one.region.key, two.region.key))
             together = one.release.standard_error(both) ** 2
             matrix[i, j] = matrix[j, i] = (together - matrix[i, i] - matrix[j, j]) / 2
@@ -264,6 +267,7 @@ def _widest(parts: list[_Part], forms: FloatArray, question: Hypothesis) -> tupl
     lowest = 0.0 if all(part.release.method.nonnegative for part in parts) else -np.inf
     sums = [part.estimate for part in parts]
     low = np.array([max(s.count - wider * (s.count - s.low), lowest) for s in sums])
+    # Intervals are taken for those of Laplace noise, which a smaller alpha makes longer.
     high = np.array([s.count + wider * (s.high - s.count) for s in sums])
     if (np.where(forms[1] > 0, low, high) @ forms[1]) <= 0:
         raise UsageError(NEAR_ZERO)

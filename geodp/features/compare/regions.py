@@ -179,10 +179,12 @@ def _by_errors(
     if is_one:
         one, two = (side.region for side in sides)
         both = Region(one.grid, np.union1d(one.key, two.key))
+        # V(A - B) = 2 V(A) + 2 V(B) - V(A + B), as A and B share no cell.
         together = sides[0].release.standard_error(both)
         variance = max(2 * variance - together**2, 0.0)
         fourth = sum(part**0.25 for part in fourths) ** 4
     excess = min(1.0, fourth / variance**2) if variance else 0.0
+    # Differences of integer counts lie on whole numbers, which asks for a continuity correction.
     step = float(all(side.release.method.whole for side in sides))
     return Difference.of_error(difference, sqrt(variance), question, excess, step)
 
@@ -192,6 +194,8 @@ def excess_of(estimate: Estimate) -> float:
     if not estimate.standard_error:
         return 0.0
     half = (estimate.high - estimate.count) / estimate.standard_error
+    # Intervals interpolate between those of normal errors and of Laplace noise, see _margins in
+    # geodp.accuracy.interval.
     excess = (half - Z) / (LAPLACE_Z - Z)
     return min(1.0, excess) if excess > ROUNDING else 0.0
 
@@ -230,6 +234,7 @@ def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
         tail = tail_of_difference(first, second, np.array([steps * step]))[0]
         return bool(tail <= chance)
 
+    # The number of steps is unknown: double it until it is enough, then bisect.
     short, reach = 0, 1
     while not is_far(reach):
         short, reach = reach, 2 * reach
@@ -246,6 +251,7 @@ def _conservative(sides: tuple[Side, Side], difference: float, question: Hypothe
     smallest = one.standard_error + two.standard_error
     down = max(((one.count - one.low) + (two.high - two.count)) / LAPLACE_Z, smallest)
     up = max(((one.high - one.count) + (two.count - two.low)) / LAPLACE_Z, smallest)
+    # The p-value is that of the side to which the difference points.
     is_above = question.alternative == "greater" or (
         question.alternative == "two-sided" and difference > question.null
     )

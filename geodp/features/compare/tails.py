@@ -47,6 +47,7 @@ class LatticeNoise:
 
     def above(self, counts: FloatArray) -> FloatArray:
         """Return the chance of noise of at least so many counts: float64[n]."""
+        # Chances of negative values follow by symmetry, without cancellation in either tail.
         number = np.ceil(counts / float(self.step))
         far = np.exp(-self.rate * np.where(number > 0, number, 1 - number))
         far /= 1 + exp(-self.rate)
@@ -80,6 +81,7 @@ def tail_of_difference(first: LatticeNoise, second: LatticeNoise, counts: FloatA
 def _of_equal(noise: LatticeNoise, counts: FloatArray) -> FloatArray:
     """Compute the closed form: P(d) is proportional to ``q^|d| (|d| + (1 + q^2)/(1 - q^2))``."""
     rate, q = noise.rate, exp(-noise.rate)
+    # 1 - q and 1 - q^2 by expm1: q is close to 1 where the noise is large.
     less = -expm1(-rate)
     middle = (1 + q * q) / -expm1(-2 * rate)
     number = np.ceil(counts / float(noise.step))
@@ -140,9 +142,11 @@ def tail_of_sum(z: FloatArray, excess: FloatArray) -> FloatArray:
     chosen = np.flatnonzero((excess > 0) & np.isfinite(z))
     if not chosen.size:
         return tails
+    # A smaller excess would need a finer grid; the tail of this one is longer, which is safe.
     shape = 1 / np.clip(excess[chosen], MIN_EXCESS, 1)
     step = min(0.06, 0.4 / float(shape.max()) ** 0.5)
     logs = np.arange(*GRID, step)
+    # The table of z by variances is split so that it fits into memory.
     rows = max(1, CHUNK // logs.size)
     for start in range(0, chosen.size, rows):
         some = chosen[start : start + rows]

@@ -98,6 +98,7 @@ class Deconvolved:
         # Half of the bias counts as uncertain, as the fits are drawn from a fit and not the truth.
         bias = float(every.mean()) - value
         error = hypot(float(every.std(ddof=1)), bias / 2)
+        # The number of inhabited cells in nearly empty nodes is uncertain by DOUBT.
         if self.tied:
             without = self.cells.copy()
             without[0] = 0
@@ -136,9 +137,11 @@ def deconvolve(
     scale = (leaf.level.variance / 2) ** 0.5
     edges = list_edges(scale, classes, CERTAIN)
     stratum = find_strata(grid, above, leaf)
+    # Without other strata there is nothing to take the counts of inhabited cells from.
     tied = bool((stratum == 0).any() and stratum.any())
     stratum = np.unique(stratum, return_inverse=True)[1].reshape(-1)
     law, low = tabulate_law(leaf.level, edges, scale)
+    # Values beyond either end of the table count in its first and its last column.
     value = np.clip(leaf.value, low, low + law.shape[1] - 1) - low
     seen = np.zeros((int(stratum.max()) + 1, law.shape[1]))
     np.add.at(seen, (stratum, value), 1.0)
@@ -148,6 +151,7 @@ def deconvolve(
     chance /= chance.sum(axis=1, keepdims=True)
     total = seen.sum(axis=1).astype(np.int64)
     drawn = np.array([random.multinomial(total, chance) for _ in range(AGAIN)], np.float64)
+    # The shares are of all cells; those of large values are listed one by one.
     looked = total[:, None] * (1 - law[:-1, -1])
     refitted = fit_shares(law, drawn, tied)[..., :-1] * looked
     largest = leaf.value[leaf.value >= low + law.shape[1] - 1]
@@ -231,6 +235,7 @@ def fit_shares(law: FloatArray, seen: FloatArray, tied: bool) -> FloatArray:
     for _ in range(STEPS):
         better = share * ((seen / np.maximum(share @ law, 1e-300)) @ law.T) / total
         if tied:
+            # The first stratum keeps its share of inhabited cells, with the counts of the second.
             some = better[..., 0, 1:].sum(axis=-1, keepdims=True)
             form = better[..., 1, 1:]
             form = form / np.maximum(form.sum(axis=-1, keepdims=True), 1e-300)

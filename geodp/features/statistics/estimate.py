@@ -161,6 +161,7 @@ def estimate_statistics(
             f"{unknown[0]} is no statistic of this map: {', '.join(every)}.",
             code="statistic-unknown",
         )
+    # Two inversions, and releases of four tables: for the progress that is shown.
     trials = 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES
     progress.begin("Simulating releases", trials, public=True)
     measurements = release.measurements
@@ -240,6 +241,7 @@ class _Evidence:
 
         counts = model.take(model.table)
         shown, rounded = compute(counts), np.rint(counts).astype(np.int64)
+        # Two inversions start from two maps: this one, and the release itself.
         first = lay_prior(model, prior)
         simple, tables = invert(model, first)
         fitted, unaided = (
@@ -280,6 +282,7 @@ class _Evidence:
         direct = self._deconvolved(number) or unknown
         if direct.bias is not None:
             return direct
+        # A statistic of the inhabited cells is known only if their number is.
         if figure.of_inhabited:
             names = [one.name for one in self.figures]
             if self.judge(names.index(INHABITED)).bias is None:
@@ -295,6 +298,7 @@ class _Evidence:
             elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
                 # A bias within the noise of the release cannot be told from that noise.
                 continue
+            # How far the ways differ counts as an error of its own.
             reach = Z * hypot(error, apart)
             if (
                 direct.corrected is None
@@ -344,6 +348,7 @@ class _Evidence:
             return [(by_release, [(by_release, by_sharper)], RELEASE)]
         if figure.minimum >= self.seen:
             return [(by_sharper, [(by_sharper, fitted)], RELEASE)]
+        # Inversions draw each cell by itself, and say nothing about adjoining ones.
         if figure.spatial:
             both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
             none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
@@ -375,6 +380,7 @@ def estimate_measured(
 def model_of(release: Release, classes: Sequence[int]) -> MapModel:
     """Describe the map to be simulated; UsageError if its releases cannot be simulated."""
     method, event, grid = release.method, release.event, release.grid
+    # Reports come from devices, each of which randomises its own: no table makes them anew.
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
         raise UsageError(
             "Reports of devices are not simulated, so their map has no statistics.",
@@ -416,6 +422,7 @@ def lay_prior(model: MapModel, prior: CountTable | ReleasedTable | None) -> IntA
     dense = np.maximum(np.rint(np.asarray(prior.to_dense(), np.float64)), 0).astype(np.int64)
     if not dense.any():
         raise UsageError("The prior map has no people.", code="prior-map-empty")
+    # Rounded up, so that the repeated map covers the domain.
     often = [-(-n // m) for n, m in zip(grid.shape, dense.shape, strict=True)]
     rows, cols = grid.shape
     return np.asarray(np.tile(dense, often)[:rows, :cols][model.inside], np.int64)

@@ -87,6 +87,7 @@ def list_figures(
             "Size classes are whole numbers of people, increasing from 1 or more on.",
             code="classes-not-increasing",
         )
+    # The smallest class decides all statistics of inhabited cells, as most of these are in it.
     few = ends[1] if len(ends) > 1 else None
     figures = [Figure(INHABITED, partial(count_cells, low=1, high=None), minimum=1, below=few)]
     for low, high in zip(ends, [*ends[1:], None], strict=True):
@@ -153,6 +154,7 @@ def find_moran(people: FloatArray, inside: NDArray[np.bool_]) -> float:
 
     All cells of the domain count, empty ones too; 0 if all are equal.
     """
+    # Logarithms: otherwise a few large cities alone would decide the index.
     logs = np.where(inside, np.log1p(np.maximum(people, 0)), 0.0)
     away = np.where(inside, logs - logs[inside].mean(), 0.0)
     pairs = int((inside[1:] & inside[:-1]).sum() + (inside[:, 1:] & inside[:, :-1]).sum())

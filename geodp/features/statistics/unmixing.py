@@ -98,6 +98,7 @@ class MapModel:
         grid = table.grid
         inside = grid.domain.to_dense()
         digits = len(grid.order.radices)
+        # Blocks are nodes of the key's digits, like those of the methods themselves.
         while digits and prod(grid.order.radices[digits:]) < BLOCK:
             digits -= 1
         stride = np.uint64(prod(grid.order.radices[digits:]))
@@ -138,6 +139,7 @@ class MapModel:
 
     def _class_of(self, people: FloatArray, classes: int) -> IntArray:
         """Return 0 for no people, then one class for every doubling."""
+        # Surroundings matter in proportion: twice as many people around are one class more.
         doublings = np.floor(np.log2(1 + np.maximum(people, 0) / self.scale))
         return np.where(people > 1e-9, 1 + np.minimum(doublings, classes - 2), 0).astype(np.int64)
 
@@ -191,6 +193,7 @@ def invert(model: MapModel, first: IntArray) -> tuple[IntArray, list[IntArray]]:
     released = np.zeros((SUMS * NEIGHBOURS, model.edges.size))
     np.add.at(released, (model.surroundings(shown), model.bin_of(shown)), 1.0)
     bins = model.bin_of(first)
+    # Within a bin, counts are drawn as the first map has them.
     stock = [first[bins == one] for one in range(model.edges.size)]
     of_first = model.count_pairs(first, [model.release(first, i) for i in range(FIRST)])
     start, pairs, tables = expect(of_first), of_first, []
@@ -240,6 +243,7 @@ def fit(law: FloatArray, start: FloatArray, released: FloatArray, weight: float)
     cells = np.maximum(released.sum(axis=1, keepdims=True), 1.0)
     share: FloatArray = start
     for _ in range(STEPS):
+        # One step of expectation and maximisation, with the first map as a prior.
         seen = np.maximum(np.matmul(share[:, None], law)[:, 0], 1e-300)
         taken = share * np.matmul(law, (released / seen)[:, :, None])[:, :, 0]
         better = (taken / cells + weight * start) / (1 + weight)
@@ -268,10 +272,12 @@ def draw(
     stock : sequence of int64[k]
         Counts of each bin, from which the counts of a bin are drawn.
     """
+    # Inverse transform: the running sum of chances of true bins, given the released bin.
     until = np.cumsum(chance, axis=1).transpose(0, 2, 1)
     until = until / np.maximum(until[:, :, -1:], 1e-300)
     around, here = model.surroundings(shown), model.bin_of(shown)
     bins = np.empty(shown.size, np.int64)
+    # The table of cells by bins is drawn in pieces that fit into memory.
     for start in range(0, shown.size, DRAWN):
         part = slice(start, start + DRAWN)
         which = random.random(bins[part].size)[:, None]

@@ -27,6 +27,7 @@ def public_folder(path: str | Path) -> Path:
     A zip archive of them is unpacked. UsageError for a path that is not UTF-8: libraries could not
     open its files.
     """
+    # A link may lead into a folder with such a name.
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "

@@ -57,6 +57,7 @@ class CsvRows:
 
     def require_next(self, columns: list[Any]) -> None:
         """Raise VerificationError where the next rows are not those of some Arrow arrays."""
+        # The blocks of a CSV file end elsewhere than those of a Parquet file.
         start, size = 0, len(columns[0])
         while start < size:
             self._fill()
@@ -101,6 +102,7 @@ def open_rows(csv: Path, schema: Any, names: list[str]) -> Iterator[CsvRows]:
     VerificationError
         It has others.
     """
+    # Values are read with the types of the Parquet file: guessed ones would lose leading zeros.
     types = {name: schema.field(name).type for name in names}
     with pa.csv.open_csv(
         csv,

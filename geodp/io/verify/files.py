@@ -81,6 +81,7 @@ def check_restricted(folder: Path, _: object) -> str:
     if has_owners():
         for path in (hidden, *hidden.rglob("*")):
             mode = path.lstat().st_mode
+            # The mode of a link says nothing of what it points to.
             is_open = not stat.S_ISLNK(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO)
             require(
                 not is_open, Rule("restricted-open-to-others", f"{path.name} is open to others.")
@@ -100,11 +101,13 @@ def _require_unchanged(hidden: Path) -> None:
     """Compare every byte of the operator's folder with its checksums."""
     where = hidden.name
     require((hidden / SUMS).is_file(), Rule("sums-missing", f"{where}/{SUMS} is missing."))
+    # A list in another order or with a line twice is a change, too: compare its bytes.
     written = (hidden / SUMS).read_bytes()
     try:
         listed = read_sums(hidden)
     except ValueError:
         listed = {}
+    # Files are taken from the folder and not from the list, so that added ones are seen.
     digests = {}
     for path in sorted(hidden.iterdir()):
         if path.name == SUMS or path.name == KEPT.name:

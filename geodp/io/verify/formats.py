@@ -69,6 +69,7 @@ def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
     if open_view is None:
         return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
     views = open_view(folder).with_levels()
+    # What is left at the end is of no format, and was put there by somebody else.
     left, same, unchecked = {*sums}, [], []
     for name, one in find_exports().items():
         if f"{card.name}.{one.ending}" not in left or one.why_not(views[0]) is not None:
@@ -115,6 +116,7 @@ def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
 def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
     """Return whether Parquet files have the same rows and CRS, however they are compressed."""
     one, other = (open_parquet(path).read() for path in (existing, expected))
+    # Metadata name versions of libraries; only those of GeoParquet say where the rows lie.
     geo = (one.schema.metadata or {}).get(b"geo")
     placed = not has_geometry(view.table.grid) or (
         geo is not None and same_geo_metadata(parse_json(geo), view.table.grid)
@@ -165,6 +167,7 @@ def _same_pixels(existing: Path, expected: Path, view: View) -> bool:
 def _same_item(existing: Path, expected: Path, view: View) -> bool:
     """Return whether STAC items are equal, but for how PROJ's versions write a CRS."""
     one, other = read_json(existing), read_json(expected)
+    # Versions of PROJ differ in how they write a CRS, and in nothing else of an item.
     written = one["properties"].pop("proj:projjson")
     del other["properties"]["proj:projjson"]
     return bool(one == other) and same_crs(written, geometry_crs(view.table.grid))

@@ -47,6 +47,7 @@ def check_geopackage(written: ReleaseFiles) -> RunningCheck[Chunk]:
         layer = pa.schema([schema.field(name) for name in names])
         _require_layer(base, card, grid, layer)
         _require_types(base, card, layer)
+        # SQL has no parameters for names.
         quoted, srs = card.name.replace('"', '""'), number_of_crs(geometry_crs(grid))
         read = base.execute(f'SELECT * FROM "{quoted}" ORDER BY 1')
         while (chunk := (yield)) is not None:
@@ -68,6 +69,7 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
     fid, crs = name_of_number(schema.names), geometry_crs(grid)
     application = base.execute("PRAGMA application_id").fetchone()[0]
     require(application == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
+    # A view could compute its rows anew whenever it is read.
     views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
     layer = base.execute("SELECT sql FROM sqlite_master WHERE name = ?", (card.name,))
     expected = [(create_table(card.name, fid, schema),)]
@@ -90,6 +92,7 @@ def _require_types(base: Any, card: Card, schema: pa.Schema) -> None:
 
     Python takes 1 and 1.0 for equal, so that comparing values does not tell the types.
     """
+    # Texts are told from numbers by comparing values.
     columns = [field for field in schema if not pa.types.is_string(field.type)]
     quoted = [name.replace('"', '""') for name in (card.name, *(field.name for field in columns))]
     types = ", ".join(f'typeof("{name}")' for name in quoted[1:])

@@ -92,14 +92,17 @@ def check_intervals(
     if simulated > MAX_SIMULATED:
         return "hold their counts; not worked out again, as too many releases were simulated"
     try:
+        # Intervals follow from sums of all rows, so that the whole table is needed here.
         table = written.table(masked=True)
     except VerificationError:  # other checks of the same files say what is wrong
         return "hold their counts; not worked out again, as the table cannot be read"
+    # Without the mask or the regions, nodes have other children, and cells other intervals.
     if StatedDomain.of(table.grid) != card.domain:
         return "hold their counts; not worked out again, as the domain is not all here"
     errors = compute(table, simulated, made.closed_form)
     if errors is None:
         return "hold their counts; not worked out again, as their method is not known here"
+    # An older card has the intervals of its version, which is no fault of the release.
     if made.version != errors.stated.version:
         return OTHER_VERSION
     computed = _check_ends(written, table, errors.intervals)

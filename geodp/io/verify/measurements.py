@@ -77,6 +77,7 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
 
 def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
     """Read the levels; VerificationError where nodes are out of order or missing."""
+    # Nodes of complete levels follow from the domain alone.
     every = public_nodes(grid, tuple(_level(grid, entry) for entry in levels))
     for number, entry in enumerate(levels):
         level, complete = _level(grid, entry), bool(entry["complete"])
@@ -113,6 +114,7 @@ def check_measurements(written: ReleaseFiles) -> str:
         Rule("codebook-columns-differ", "The codebook has other columns."),
     )
     table = written.table(masked=True)
+    # The nodes of a domain follow from its mask and its regions.
     if StatedDomain.of(table.grid) != card.domain:
         return "columns as in the codebook; the nodes not asked, as the domain is not all here"
     levels = [_level(table.grid, entry) for entry in book["levels"]]

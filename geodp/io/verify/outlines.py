@@ -26,6 +26,7 @@ def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
         return regions
     rows = open_parquet(path).read(columns=["code", "geometry"]).combine_chunks()
     codes = np.array(texts_of(rows["code"].combine_chunks()))
+    # A table of units has one row, in whose columns the units stand in the order of the file.
     units = np.empty(regions.cells, object)
     units[regions.cell[1]] = regions.codes[-1]
     require(

@@ -63,6 +63,7 @@ def read_band_windows(written: ReleaseFiles) -> Iterator[BandWindow]:
 def check_raster(written: ReleaseFiles) -> RunningCheck[BandWindow]:
     """Require the table's counts and the card's standard error in every cell."""
     card, table = written.card, written.table(masked=False)
+    # The card says why a part has no raster; of other releases it follows from the grid.
     reason = geotiff.why_no_raster(table)
     if card.in_parts:
         omitted = {one.name: one.why for one in card.left_out}
@@ -76,6 +77,7 @@ def check_raster(written: ReleaseFiles) -> RunningCheck[BandWindow]:
     while band_window is not None:
         _require_form(band_window.raster, table.grid.places[0], bands)
         if band_window.band == 0:
+            # All bands are empty at the same pixels: the last one tells for all.
             last = band_window.read(counted + (error is not None))
             outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
@@ -112,6 +114,7 @@ def _require_counts(band_window: BandWindow, outside: NDArray[np.bool_]) -> None
     )
     same = values == expected
     if outside.any():
+        # Outside of the domain pixels are empty, and the table has no cell.
         same = np.where(outside, np.isnan(values) & (expected == 0), same)
     require(
         bool(same.all()),
@@ -143,6 +146,7 @@ def check_raster_intervals(written: ReleaseFiles, intervals: Intervals) -> Runni
     bands = geotiff.band_count(grid)
     while (band_window := (yield)) is not None:
         raster, band = band_window.raster, band_window.band
+        # Its counts are compared by another check, which reports the difference.
         if raster.count != 3 * bands + 1 or raster.shape != grid.shape[:2]:
             return "those of the released counts, worked out again; the raster is another one"
         counts = band_window.counts

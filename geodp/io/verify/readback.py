@@ -197,6 +197,7 @@ def read_mask_of(folder: Path, card: Card) -> Mask | None:
         inside = np.empty(raster.shape, np.bool_)
         for window in pixels.windows(place):
             inside[window.toslices()] = ~np.isnan(raster.read(1, window=window))
+    # Rasters begin in the north, and rows of such a grid in the south.
     if place.northwards:
         inside = inside[::-1]
     mask = mask_of_blocks(grid, _align(inside), declared.source)
@@ -209,6 +210,7 @@ def read_mask_of(folder: Path, card: Card) -> Mask | None:
 
 def _align(inside: NDArray[np.bool_]) -> IntArray:
     """Return the true cells as squares of the largest common size: int64[4, n]."""
+    # Masks are often made of coarser cells, and fewer squares are fewer ranges of keys.
     side = 1
     while not any(size % 2 for size in inside.shape):
         quarters = [inside[row::2, col::2] for row in (0, 1) for col in (0, 1)]
@@ -282,6 +284,7 @@ def _lattice(place: StatedPlace) -> Lattice:
     if system is None or crs != system.crs:
         # GDAL would follow a CRS that is an address or a path.
         crs = normalise_crs(crs)
+    # Meshes may be in a datum of their own, such as that of Tokyo.
     if isinstance(system, JISMesh) and crs is not None and crs != system.crs:
         system = JISMesh(system.level, crs)
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)

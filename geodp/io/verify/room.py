@@ -42,6 +42,7 @@ def read_within(paths: Sequence[Path], memory: str | None, each: int) -> Iterato
         allowed, rows = bytes_of(memory), sum(map(_count_rows, paths))
         need = WORK + each * rows
         if need > allowed:
+            # Rounded up, so that the size that is named suffices.
             size = f"{-(-need // MIB):,}MiB".replace(",", "")
             raise UsageError(
                 f"{rows:,} released rows take about {size} here, and --memory allows "

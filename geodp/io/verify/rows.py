@@ -18,11 +18,13 @@ from geodp.table.card import Card
 
 def check_counts(card: Card) -> RunningCheck[Chunk]:
     """Require counts that the card's method can release."""
+    # Integers are summed as Python's, which do not overflow.
     cells, total = 0, 0.0 if not card.mechanism.whole else 0
     while (chunk := (yield)) is not None:
         total += chunk.count.sum().item()
         cells += chunk.size
     kind = "cells above 0" if card.mechanism.nonnegative else "cells that are not 0"
+    # Estimates from devices are made to add up to the number of their reports.
     reports = card.guarantee.reports
     require(
         reports is None or int(total) == reports,

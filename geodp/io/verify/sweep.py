@@ -183,6 +183,7 @@ class ReleaseFiles:
         except MemoryError:
             raise
         except BROKEN as error:
+            # Checks that need the table report the error, and not the pass that met it.
             self._tables[False] = error
         return ""
 
@@ -207,6 +208,7 @@ class ReleaseFiles:
 
         Raises the errors of reading it.
         """
+        # Checks that need the table may come before the pass over its rows.
         if False not in self._tables:
             run_in_one_pass(self.chunks, {"table": self.gather})
         if masked and True not in self._tables:

@@ -62,6 +62,7 @@ class Tileset:
         """
         values = np.full((window.height, window.width), np.nan, self.dtype)
         for path, place in self.tiles:
+            # Tiles are opened only where they are needed: there may be thousands.
             if not meet(window, place):
                 continue
             overlap = window.intersection(place)
@@ -166,6 +167,7 @@ def _sources(band: Xml.Element, number: int, kind: str) -> list[tuple[str, tuple
             _require_plain(rect, rect.tag, RECT)
         _require(not any(len(inner) for inner in part))
         cut, placed = (tuple(_number(rect, name) for name in RECT) for rect in (source, target))
+        # Each tile is shown in full, from its corner on and without scaling.
         _require(cut == (0, 0, *placed[2:]))
         sources.append((str(file.text), placed))
     return sources
@@ -183,6 +185,7 @@ def _require_apart(rects: list[tuple[int, ...]], shape: tuple[int, int]) -> None
 
 def _number(part: Xml.Element, name: str) -> int:
     text = part.get(name, "")
+    # ``int`` takes digits of other scripts, signs and underscores, too.
     _require(text.isascii() and text.isdigit() and len(text) < 10)
     return int(text)
 

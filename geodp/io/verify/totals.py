@@ -31,6 +31,7 @@ def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None
 def check_totals(written: ReleaseFiles) -> str:
     """Require the cells of each area to add up to its total."""
     folder, card, table = written.folder, written.card, written.table(masked=False)
+    # The areas of totals may be regions, which the card alone does not list.
     if card.domain.lacks_table(table.grid):
         return "not asked: there is no table of the regions"
     totals = read_totals(folder / totals_file(card.name), table.grid, source="the release")

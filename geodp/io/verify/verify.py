@@ -90,6 +90,7 @@ def verify(
     except VerificationError as error:
         return [Check("card", False, str(error))]
     if isinstance(card, Kind):
+        # Cards of tables warn when they are opened.
         warn_if_withdrawn(folder)
         return card.verify(folder, errors)
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
@@ -119,6 +120,7 @@ def _list_checks(
 ) -> list[tuple[str, Callable[[Path, Card], str]]]:
     """List the checks of the release of a table, whose rows and raster are read once."""
     written = ReleaseFiles(folder, card)
+    # Reading Parquet takes longest, so that all checks of rows share one pass.
     rows = CheckPass(
         written.chunks,
         {

@@ -158,6 +158,7 @@ def check_identity(folder: str, card: dict[str, Any]) -> str:
     if card["schema"] == ONE_TABLE:
         digest = sha256(os.path.join(folder, card["name"] + ".csv"))
     else:
+        # A release in parts has no one table, so that the digests of its files stand for it.
         digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
     digest.update(text.encode())
     require(digest.hexdigest()[:16] == card["release_id"], "It is not the digest of the files.")
@@ -286,6 +287,7 @@ def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str
 def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
     """Yield the rows of cells with the codes of their regions; a unit has the code of its cell."""
     name, files = card["name"], {entry["name"]: entry for entry in card["files"]}
+    # The table of cells has codes of cells or, where these are units, of units.
     places, regions = card["domain"]["places"], {}
     if name + ".regions.csv" in files:
         finest = [*card["domain"]["order"]["regions"]["levels"].values()][-1]
@@ -551,9 +553,11 @@ class KeyOrder:
             return KeyOrder(digits, first, sizes, numbers, 2 * len(domain["places"]))
         if order != "Morton":
             return KeyOrder([*zip(order[0], order[1])], order[2] or first, sizes, {})
+        # Morton order: from the highest bit on, one of every axis of the map that has so many.
         bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
         places = range(max(bits[:space], default=0) - 1, -1, -1)
         digits = [(axis, 2) for at in places for axis in range(space) if bits[axis] > at]
+        # Attributes stand below all axes of the map, each in its own bits.
         digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
         return KeyOrder(digits, first, sizes, {})
 
@@ -604,9 +608,11 @@ class KeyOrder:
         for axis, first in self.start(prefix, digits).items():
             end, wide = first + span[axis], width[axis]
             if axis in self.numbered:
+                # Regions differ in size: not every number within a node is that of a place.
                 low, high = (bisect_left(self.existing, one) for one in (first, end))
                 children *= len({number // wide for number in self.existing[low:high]})
             else:
+                # The extent is a box, so that a node has the children of a box, axis by axis.
                 low, high = max(first, self.first[axis]), min(end - 1, self.last[axis])
                 children *= max(0, high // wide - low // wide + 1)
         return children
@@ -622,6 +628,7 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
     for row in table(folder, file):
         codes = tuple(row.values())  # the place's own and those of its regions, the finest first
         chains.append([codes[start:] for start in range(len(codes))][::-1])
+    # A region is named by its path of codes, as two counties may have towns of one code.
     ranks: list[dict[Any, int]] = [{} for _ in max(chains, key=len, default=[])]
     parts: list[dict[Any, int]] = [{} for _ in ranks]
     for chain in chains:
@@ -629,6 +636,7 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
             if path not in rank:
                 rank[path] = count_of.get(path[1:], 0)
                 count_of[path[1:]] = rank[path] + 1
+    # A level has the fewest digits that number its largest region, and none if that has one part.
     radices = [radix for axis, radix in zip(order["axes"], order["radices"]) if axis == 0]
     sizes = []
     for count_of in parts:
@@ -784,6 +792,7 @@ class Climb:
             zeros, is_all = possible[up] - listed, bool(self.states[self.state[c]][6])
             if tree.dropped and (possible[up] > 1 or not is_all):
                 self.moved[c] += moved_into(here, possible[up], zeros, is_all, tree.dropped[i])
+            # ``people`` are those of all children that may be empty, the node's own among them.
             self.outer[c] = people if is_weak else self.outer[c] + people
             # Most cells share their history with many others: few states are computed for all.
             key = self.state[c], possible[up], zeros + weak - is_weak, is_weak
@@ -794,8 +803,10 @@ class Climb:
             self.state[c] = numbers[key]
             if after[self.state[c]][6]:
                 self.outer[c] = above.held[up]
+            # Children that were released as 0 took what the occupied ones lost.
             elif zeros:
                 self.clamped[c] |= 1 << i
+            # Bounds of isolated cells go by the levels on which next to nobody else was released.
             self.alone[c] &= above.held[up] - here < FEW * math.sqrt(variance)
             self.depth[c] += self.alone[c]
             self.node[c] = up
@@ -813,6 +824,7 @@ class Climb:
         error = [math.sqrt(max(one[1] + root[0] * one[0] ** 2, 0.0)) for one in self.states]
         plain, outer = ([margin(one[i : i + 3], root) for one in self.states] for i in (0, 3))
         for c, (value, state) in enumerate(zip(self.value, self.state)):
+            # Where nothing was clamped on the way, noise alone makes the interval.
             low, high = value - plain[state] - self.moved[c], value + plain[state]
             if self.clamped[c]:
                 reach = tree.reach(plain[state], self.clamped[c])
@@ -856,6 +868,7 @@ def share_out(
 def margin(sums: tuple[float, ...], root: tuple[float, float]) -> float:
     """Return half a 95 % interval; the longer the tails, the nearer to that of Laplace noise."""
     share, variance, fourth = sums
+    # A sum that is known exactly has no variance to divide the tails by.
     variance = max(variance + root[0] * share**2, 1e-12)
     excess = (fourth + root[1] * share**4) / variance**2 / 3
     return (NORMAL + (LAPLACE - NORMAL) * min(max(excess, 0.0), 1.0)) * math.sqrt(variance)
@@ -906,7 +919,8 @@ def check_areas(folder: str, card: dict[str, Any]) -> str:
             key = tuple(area_of(row, c, entry["level"], card["domain"]["places"]) for c in columns)
             expected[key] = expected.get(key, 0) + count(row[name], integer, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
-        near = 0 if integer else 1e-9  # real numbers are sums of rounded ones
+        # Sums of real numbers depend on the order in which they are added up.
+        near = 0 if integer else 1e-9
         same = set(sums) == set(expected)
         same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in sums.items())
         require(same, f"{file} has other sums than its cells.")
@@ -950,6 +964,7 @@ def describe_notice(folder: str) -> str:
     """Return the text of a notice of withdrawal beside a public folder; "" without one."""
     parent, name = os.path.split(os.path.abspath(folder))
     path = os.path.join(parent, NOTICE)
+    # The card may have been taken out of its folder: then nothing beside it belongs to it.
     if name != "public" or not os.path.lexists(path):
         return ""
     try:

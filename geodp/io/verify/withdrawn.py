@@ -93,6 +93,7 @@ def warn_if_withdrawn(folder: Path) -> None:
     The notice is in no digest: whoever can write beside the release can add or remove it.
     """
     path = notice_of(folder)
+    # A dangling link does not exist, and is a notice that cannot be read.
     if path is None or (not path.is_symlink() and not path.exists()):
         return
     try:

@@ -134,6 +134,7 @@ def _require_fitting(context: click.Context) -> None:
     """Require options that go together, or raise UsageError."""
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
+    # Options left at their defaults are not in the way; only those that were given are.
     given_names = {
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
@@ -172,6 +173,7 @@ def _require_fitting(context: click.Context) -> None:
     if count not in (1, 2):
         raise UsageError("Name one release or two, or ask for --plan.", code="releases-one-or-two")
     has_regions = options["polygons"] is not None or bool(options["area"])
+    # An interval of a ratio tests nothing: options of tests would be ignored.
     if options["ratio"] and (options["cells"] or given_names & {*RATED}):
         raise UsageError(
             "--ratio is of regions, and estimates: leave out cells and tests.",
@@ -310,6 +312,7 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
     count = len(shapes[0])
     if count < 2:
         raise UsageError("Give at least two regions of one release.", code="regions-fewer-than-two")
+    # Each pair is a test with sums of its own, and a row of the output.
     if count * (count - 1) // 2 > MAX_PAIRS:
         raise UsageError(
             f"{count} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
@@ -330,6 +333,7 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
         rows.append({"name": name, **test.to_dict()})
+    # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
         row |= {"adjusted": p_value, "found": p_value <= options["alpha"]}

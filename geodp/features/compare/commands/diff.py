@@ -56,6 +56,7 @@ def diff(**options: Any) -> None:
     from geodp.release.opening import open_release
 
     old, new = (open_release(options[name]) for name in ("old", "new"))
+    # Releases of different grids are refused before places are looked up in either.
     require_two(old, new)
     rows = _regions(old, new, options) if has_regions else _cells(old, new)
     if options["as_json"]:
@@ -111,6 +112,7 @@ def _select_largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Select the rows of the largest changes, in the order of all rows."""
     if len(rows) <= MAX_ROWS:
         return rows
+    # Rows stay in key order, so that neighbours on the map stay close on the screen.
     limit = sorted((abs(row["difference"]) for row in rows), reverse=True)[MAX_ROWS - 1]
     return [row for row in rows if abs(row["difference"]) >= limit][:MAX_ROWS]
 
@@ -137,6 +139,7 @@ def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
         change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
         interval, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
         old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
+        # A change would reveal the count that the limit of display hides.
         if any(is_below(*pair) for pair in pairs):
             change = interval = "\N{EN DASH}"
         lines.append(

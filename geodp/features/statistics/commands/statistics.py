@@ -110,6 +110,7 @@ def _lines(results: list[Statistic], limit: int | None = None) -> list[str]:
         value, bias, corrected, low, high = (_text(figure) for figure in figures)
         interval = "" if one.low is None else f"{low} to {high}"
         if limit is not None and _is_few(one, limit):
+            # A bias or an interval would reveal the number that the limit of display hides.
             value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH
         lines.append(
             f"{one.name:<{width}}  {value:>14}  {bias:>12}  {corrected:>14}  {interval:>29}  "
