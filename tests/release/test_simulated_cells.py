@@ -87,7 +87,7 @@ def test_they_are_written_and_verified(people, tmp_path):
     publish(people, FEW).write(tmp_path / "out")
     checks = {check.name: check for check in verify(tmp_path / "out", errors_of)}
     assert checks["intervals"].ok
-    assert "worked out again" in checks["intervals"].detail
+    assert "computed again" in checks["intervals"].detail
     card = json.loads((tmp_path / "out/public/release.json").read_text(encoding="utf-8"))
     assert card["expected_error"]["cells"]["simulated"] == FEW
     assert card["expected_error"]["settlements"]["settlements"]

@@ -201,7 +201,7 @@ def means(
             )
         if n < 2 or not 0 <= ones <= n:
             raise UsageError(
-                "A group has at least 2 bits, and as many ones at most.", code="group-too-small"
+                "A group has at least 2 bits, of which 0 to all are 1.", code="group-too-small"
             )
         # The variance of a mean is estimated without bias with n - 1.
         shares.append(int(ones) / int(n))
@@ -235,7 +235,7 @@ def _design(
         groups = (share, share + apart)
         if not all(0 <= one <= 1 for one in groups):
             raise UsageError(
-                "share must be from 0 to 1, and so it must be with the difference.",
+                "share must be from 0 to 1, and so must share plus difference / maximum.",
                 code="share-out-of-range",
             )
         bits = [(1 - contrast) / 2 + contrast * one for one in groups]

@@ -158,7 +158,7 @@ def estimate_statistics(
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(
-            f"{unknown[0]} is no statistic of this map: {', '.join(every)}.",
+            f"{unknown[0]} is not a statistic of this map; choose from {', '.join(every)}.",
             code="statistic-unknown",
         )
     # Two inversions, and releases of four tables: for the progress that is shown.
@@ -387,11 +387,12 @@ def model_of(release: Release, classes: Sequence[int]) -> MapModel:
             code="devices-have-no-statistics",
         )
     grid.require_plain_map(
-        Rule("statistics-need-plain-map", "Statistics are those of one map without attributes.")
+        Rule("statistics-need-plain-map", "Statistics need one map without attributes.")
     )
     if grid.size > MAX_CELLS or int(np.prod(grid.shape)) > 4 * MAX_CELLS:
         raise UsageError(
-            "Statistics are found on maps of at most 2**22 cells.", code="statistics-map-too-large"
+            "Statistics are estimated on maps of at most 2**22 cells.",
+            code="statistics-map-too-large",
         )
     if release.totals is not None:
         raise UsageError(
@@ -416,9 +417,7 @@ def lay_prior(model: MapModel, prior: CountTable | ReleasedTable | None) -> IntA
         people = max(1.0, float(model.take(model.table).sum()))
         return np.asarray(Proxy.make_up(grid, people).table.to_dense()[model.inside], np.int64)
     if len(prior.grid.shape) != 2:
-        raise UsageError(
-            "The prior map is one without attributes.", code="prior-map-has-attributes"
-        )
+        raise UsageError("The prior map must have no attributes.", code="prior-map-has-attributes")
     dense = np.maximum(np.rint(np.asarray(prior.to_dense(), np.float64)), 0).astype(np.int64)
     if not dense.any():
         raise UsageError("The prior map has no people.", code="prior-map-empty")

@@ -85,7 +85,7 @@ def open_card(folder: Path) -> Card | Kind:
     card = Card.from_json(plain)
     require(
         NAME.fullmatch(card.name) is not None,
-        Rule("card-name-no-file", "The card's name is no file name."),
+        Rule("card-name-no-file", "The card's name is not a file name."),
     )
     inside = all(_inside(file.name, card) for file in card.files)
     require(inside, Rule("card-file-outside", "The card lists a file outside the folder."))

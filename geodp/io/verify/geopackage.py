@@ -27,9 +27,9 @@ from geodp.table.card import Card
 AT_ONCE = 1 << 11
 """Rows that are Python values at a time: more do not stay in a processor's cache."""
 
-OTHER_ROWS = Rule("geopackage-rows-differ", "It has other rows than the Parquet file.")
+OTHER_ROWS = Rule("geopackage-rows-differ", "Its rows differ from those of the Parquet file.")
 OTHER_OUTLINES = Rule(
-    "geopackage-outlines-differ", "Its outlines are not those of the codes' cells."
+    "geopackage-outlines-differ", "Its outlines are not those of the cells that the codes name."
 )
 
 
@@ -68,14 +68,17 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
     """Require a layer of these columns in the grid's CRS."""
     fid, crs = name_of_number(schema.names), geometry_crs(grid)
     application = base.execute("PRAGMA application_id").fetchone()[0]
-    require(application == APPLICATION, Rule("geopackage-expected", "It is no GeoPackage."))
+    require(application == APPLICATION, Rule("geopackage-expected", "It is not a GeoPackage."))
     # A view could compute its rows anew whenever it is read.
     views = base.execute("SELECT count(*) FROM sqlite_master WHERE type = 'view'").fetchone()[0]
     layer = base.execute("SELECT sql FROM sqlite_master WHERE name = ?", (card.name,))
     expected = [(create_table(card.name, fid, schema),)]
     require(
         not views and layer.fetchall() == expected,
-        Rule("geopackage-columns-differ", "Its layer has other columns."),
+        Rule(
+            "geopackage-columns-differ",
+            "The columns of its layer differ from those of the Parquet file.",
+        ),
     )
     # Versions of PROJ write one CRS in other words, so that definitions are compared by meaning.
     srs, definition = base.execute(

@@ -29,7 +29,7 @@ from geodp.typing import FloatArray, KeyArray
 MAX_SIMULATED = 10_000
 """Simulated releases of a card at most: a stranger's card cannot keep the processor busy."""
 
-OTHER_VERSION = "hold their counts; not worked out again, as another version made them"
+OTHER_VERSION = "contain their counts; not computed again, as another version made them"
 
 NEAR_PER_CENT = 0.02
 """Tolerance of simulated biases in per cent, which are written with two digits."""
@@ -84,24 +84,28 @@ def check_intervals(
     rows.outcome("ends")
     _require_made_by_simulation(card)
     if compute is None:
-        return "hold their counts"
+        return "contain their counts"
     is_current = made is not None and made.version in (VERSION, DROPPED_VERSION)
     if made is None or not is_current or made.parts not in (None, PARTS):
         return OTHER_VERSION
     simulated = made.simulated or 0
     if simulated > MAX_SIMULATED:
-        return "hold their counts; not worked out again, as too many releases were simulated"
+        return "contain their counts; not computed again, as too many releases were simulated"
     try:
         # Intervals follow from sums of all rows, so that the whole table is needed here.
         table = written.table(masked=True)
     except VerificationError:  # other checks of the same files say what is wrong
-        return "hold their counts; not worked out again, as the table cannot be read"
+        return "contain their counts; not computed again, as the table cannot be read"
     # Without the mask or the regions, nodes have other children, and cells other intervals.
     if StatedDomain.of(table.grid) != card.domain:
-        return "hold their counts; not worked out again, as the domain is not all here"
+        return (
+            "contain their counts; not computed again, as the files do not contain the whole domain"
+        )
     errors = compute(table, simulated, made.closed_form)
     if errors is None:
-        return "hold their counts; not worked out again, as their method is not known here"
+        return (
+            "contain their counts; not computed again, as this version does not know their method"
+        )
     # An older card has the intervals of its version, which is no fault of the release.
     if made.version != errors.stated.version:
         return OTHER_VERSION
@@ -111,7 +115,7 @@ def check_intervals(
     _check_tree(made.tree, errors.stated.tree)
     has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
     if card.in_parts or not has_raster:
-        return "those of the released counts, worked out again"
+        return "those of the released counts, computed again"
     maps.join("ends", partial(check_raster_intervals, written, computed))
     return maps.outcome("ends")
 

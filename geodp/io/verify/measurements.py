@@ -102,21 +102,24 @@ def check_measurements(written: ReleaseFiles) -> str:
     book = read_json(folder / f"{card.name}.measurements.json")
     require(
         book["schema"] == SCHEMA,
-        Rule("codebook-schema-unknown", "The codebook's schema is another."),
+        Rule("codebook-schema-unknown", "The codebook has an unknown schema."),
     )
     require(
         book["release"]["release_id"] == card.release_id,
-        Rule("codebook-of-other-release", "The codebook is another release's."),
+        Rule("codebook-of-other-release", "The codebook belongs to another release."),
     )
     rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
     require(
         {*rows.schema.names} == {*book["columns"]},
-        Rule("codebook-columns-differ", "The codebook has other columns."),
+        Rule("codebook-columns-differ", "The codebook describes other columns than there are."),
     )
     table = written.table(masked=True)
     # The nodes of a domain follow from its mask and its regions.
     if StatedDomain.of(table.grid) != card.domain:
-        return "columns as in the codebook; the nodes not asked, as the domain is not all here"
+        return (
+            "columns as in the codebook; nodes are not checked, as the files do not contain the "
+            "whole domain"
+        )
     levels = [_level(table.grid, entry) for entry in book["levels"]]
     complete = [bool(entry["complete"]) for entry in book["levels"]]
     # Levels are complete down to the one that was requested; below it only visited nodes are there.
@@ -133,7 +136,7 @@ def check_measurements(written: ReleaseFiles) -> str:
         )
     require(
         pc.max(rows["level"]).as_py() < len(levels),
-        Rule("node-on-no-level", "A row is on no level."),
+        Rule("node-on-no-level", "A row belongs to no level of the codebook."),
     )
     return f"{rows.num_rows:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
@@ -152,7 +155,7 @@ def _require_level(
     about = f"level {number} of the measurements"
     require(
         np.array_equal(level_rows["key"].to_numpy(), key),
-        Rule("nodes-missing-or-odd", f"Nodes are missing or odd on {about}."),
+        Rule("nodes-missing-or-odd", f"Nodes are missing or unexpected on {about}."),
     )
     for name in ("measures", "law"):
         texts = {*level_rows[name].cast("string").to_pylist()}
@@ -162,7 +165,7 @@ def _require_level(
         )
     require(
         {*level_rows["complete"].to_pylist()} <= {entry["complete"]},
-        Rule("node-flags-odd", f"Odd flags on {about}."),
+        Rule("node-flags-odd", f"The column complete differs from the codebook on {about}."),
     )
     scale = level_rows["scale"].to_numpy()
     same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())

@@ -66,7 +66,7 @@ def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
     # Entries are listed with their sizes: a small archive that unpacks to terabytes is refused.
     if sum(entry.file_size for entry in entries) > shutil.disk_usage(place).free:
         raise VerificationError(
-            f"{path} holds more than the disk has room for (TMPDIR).", code="archive-exceeds-disk"
+            f"{path} holds more than fits on the disk (TMPDIR).", code="archive-exceeds-disk"
         )
     for entry in entries:
         # The upper bits are the mode of Unix, of which 0xA is a symbolic link.

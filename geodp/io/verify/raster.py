@@ -83,7 +83,12 @@ def check_raster(written: ReleaseFiles) -> RunningCheck[BandWindow]:
             inside += outside.size - int(outside.sum())
             if error is not None:
                 same = outside | (last == last.dtype.type(error))
-                require(bool(same.all()), Rule("raster-errors-differ", "Wrong errors."))
+                require(
+                    bool(same.all()),
+                    Rule(
+                        "raster-errors-differ", "The raster's standard errors are not the card's."
+                    ),
+                )
         _require_counts(band_window, outside)
         band_window = yield
     require(
@@ -100,9 +105,13 @@ def _require_form(raster: Any, place: Lattice, bands: int) -> None:
         Rule("raster-shape-differs", "The raster has another shape."),
     )
     require(
-        raster.count == bands, Rule("raster-bands-differ", f"The raster has not {bands} bands.")
+        raster.count == bands,
+        Rule("raster-bands-differ", f"The raster does not have {bands} bands."),
     )
-    require(_lies_at(raster, place), Rule("raster-elsewhere", "The raster lies elsewhere."))
+    require(
+        _lies_at(raster, place),
+        Rule("raster-elsewhere", "The raster does not lie where the grid does."),
+    )
 
 
 def _require_counts(band_window: BandWindow, outside: NDArray[np.bool_]) -> None:
@@ -148,7 +157,7 @@ def check_raster_intervals(written: ReleaseFiles, intervals: Intervals) -> Runni
         raster, band = band_window.raster, band_window.band
         # Its counts are compared by another check, which reports the difference.
         if raster.count != 3 * bands + 1 or raster.shape != grid.shape[:2]:
-            return "those of the released counts, worked out again; the raster is another one"
+            return "those of the released counts, computed again; the raster is another one"
         counts = band_window.counts
         if not grid.domain.is_box:
             counts = counts + pixels.background(grid, band_window.window)
@@ -158,7 +167,7 @@ def check_raster_intervals(written: ReleaseFiles, intervals: Intervals) -> Runni
                 are_near(band_window.read(band + after), end),
                 Rule("raster-intervals-differ", "The raster's intervals are not the release's."),
             )
-    return "those of the released counts, worked out again, in tables and raster"
+    return "those of the released counts, computed again, in tables and raster"
 
 
 def are_near(written: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:

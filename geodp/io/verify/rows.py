@@ -58,11 +58,14 @@ def check_standard_error(written: ReleaseFiles) -> RunningCheck[Chunk]:
             continue
         require(
             bool((errors > 0).all() and (errors <= largest).all()),
-            Rule("errors-above-stated", f"Not all are up to {largest}."),
+            Rule(
+                "errors-above-stated",
+                f"Some standard errors are above {largest}, the largest of the card.",
+            ),
         )
         require(
             usual != largest or bool((errors == largest).all()),
-            Rule("standard-errors-differ", f"The column is not {largest} everywhere."),
+            Rule("standard-errors-differ", f"The standard errors are not {largest} in every row."),
         )
     if largest is None:
         return "each part of a cell has its own"
@@ -81,7 +84,7 @@ def check_interval_ends(card: Card) -> RunningCheck[Chunk]:
             bool(((low <= count) & (count <= high)).all()),
             Rule("count-outside-interval", "A count is outside its interval."),
         )
-    return "hold their counts"
+    return "contain their counts"
 
 
 def check_csv(written: ReleaseFiles) -> RunningCheck[Chunk]:

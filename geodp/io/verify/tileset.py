@@ -81,7 +81,8 @@ class Tileset:
                     or tile.width < place.width
                 ):
                     raise VerificationError(
-                        f"{path.name} is no tile of the raster.", code="tile-unfit"
+                        f"{path.name} is not a tile of the raster: its bands, type or size differ.",
+                        code="tile-unfit",
                     )
                 part = tile.read(band, window=inner)
             values[row : row + overlap.height, col : col + overlap.width] = part
@@ -117,7 +118,7 @@ def read_tileset(path: Path, listed: Collection[str]) -> Tileset:
         raise VerificationError(NO_VRT) from error
 
 
-NO_VRT = Rule("vrt-unfit", "The raster is no VRT of tiles as releases have them.")
+NO_VRT = Rule("vrt-unfit", "The raster is not a VRT of tiles as geodp writes it.")
 
 
 def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:

@@ -33,10 +33,10 @@ def check_totals(written: ReleaseFiles) -> str:
     folder, card, table = written.folder, written.card, written.table(masked=False)
     # The areas of totals may be regions, which the card alone does not list.
     if card.domain.lacks_table(table.grid):
-        return "not asked: there is no table of the regions"
+        return "not checked: there is no table of the regions"
     totals = read_totals(folder / totals_file(card.name), table.grid, source="the release")
     require(
         np.array_equal(totals.sums(table), totals.total),
-        Rule("area-total-differs", "An area has another total."),
+        Rule("area-total-differs", "The cells of an area do not add up to its public total."),
     )
     return f"{totals.total.size:,} areas have exactly their public totals"

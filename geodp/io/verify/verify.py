@@ -199,7 +199,7 @@ def _check_cells(written: ReleaseFiles) -> str:
         Rule("card-domain-no-grid", "The card's domain does not describe a grid."),
     )
     if lacks_table:
-        return "codes lie in the extent, each once; there is no table of the regions to ask"
+        return "codes lie in the extent, each once; there is no table of the regions to check"
     return "codes lie in the domain, each once, in key order"
 
 
@@ -211,14 +211,16 @@ def _check_areas(written: ReleaseFiles) -> str:
         rows = open_parquet(folder / f"{stem}.parquet").read()
         require(
             np.array_equal(rows[card.name].to_numpy(), areas.count),
-            Rule("area-sums-differ", f"{stem} has other sums than its cells."),
+            Rule("area-sums-differ", f"The sums of {stem} are not those of its cells."),
         )
         expected = View(table, card).of(areas).whole.columns
         same = all(
             rows[column].combine_chunks().equals(expected[column].combine_chunks())
             for column in expected.schema.names
         )
-        require(same, Rule("area-names-differ", f"{stem} names other areas than its cells."))
+        require(
+            same, Rule("area-names-differ", f"{stem} names other areas than those of its cells.")
+        )
         columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
         require_same_rows(folder / f"{stem}.csv", folder / f"{stem}.parquet", columns)
     return f"{', '.join(stems)}: the sums of their cells" if stems else "none"

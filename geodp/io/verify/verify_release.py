@@ -118,7 +118,7 @@ def number(text: str) -> float:
 def check_names(folder: str, card: dict[str, Any]) -> str:
     """Require the files that the card lists, all of them inside the folder, and no others."""
     name, there, listed = card["name"], plain_files(folder), [e["name"] for e in card["files"]]
-    require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
+    require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is not a file name.")
     for file in listed:
         parent, slash, last = file.rpartition("/")
         inside = card["schema"] == PARTS and parent in (name + ".parquet", name + ".tiles")
@@ -893,8 +893,8 @@ def moved_into(
     more of them above the threshold than were kept. ``is_all``: the cell is all of its node.
     """
     # With few of many children kept, equal counts in all dropped ones hide the most people.
-    n_kept = possible - zeros - is_all
-    chance = (n_kept + RARE + MORE * math.sqrt(n_kept)) / max(zeros + n_kept, 1)
+    retained = possible - zeros - is_all
+    chance = (retained + RARE + MORE * math.sqrt(retained)) / max(zeros + retained, 1)
     largest = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
     return min(zeros / max(possible - zeros, 1) * largest, here)
 
@@ -923,7 +923,7 @@ def check_areas(folder: str, card: dict[str, Any]) -> str:
         near = 0 if integer else 1e-9
         same = set(sums) == set(expected)
         same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in sums.items())
-        require(same, f"{file} has other sums than its cells.")
+        require(same, f"The sums of {file} are not those of its cells.")
         levels.append(entry["level"])
     return f"{', '.join(levels)}: the sums of their cells" if levels else "none"
 

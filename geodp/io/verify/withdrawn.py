@@ -56,7 +56,7 @@ class Withdrawal:
             ) from None
         if not self.reason.strip() or not self.reason.isprintable():
             raise UsageError(
-                "The reason of a withdrawal must be a text in words, on one line.",
+                "The reason of a withdrawal must be a text on one line.",
                 code="withdrawal-reason",
             )
 

@@ -92,7 +92,7 @@ def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
     path.write_text(json.dumps(card), encoding="utf-8")
     (check,) = (one for one in verify(tmp_path / "out", errors_again) if one.name == "intervals")
     assert words in check.detail
-    assert check.ok == ("worked out again, as" in check.detail)
+    assert check.ok == ("computed again, as" in check.detail)
 
 
 def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatch):
@@ -109,7 +109,7 @@ def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatc
         return found
 
     (check,) = (one for one in verify(public, count) if one.name == "intervals")
-    assert check.detail == "those of the released counts, worked out again, in tables and raster"
+    assert check.detail == "those of the released counts, computed again, in tables and raster"
     rows = pq.read_metadata(public / "population.parquet").num_rows
     assert asked[: -(-rows // 50)] == [50] * (rows // 50) + [rows % 50] * (rows % 50 > 0)
     with open_map(public, card):

@@ -135,11 +135,11 @@ def _require_fitting(context: click.Context) -> None:
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
     # Options left at their defaults are not in the way; only those that were given are.
-    given_names = {
+    explicit_names = {
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
     if options["bits"]:
-        if options["releases"] or given_names & {*TESTED, *PLANNED, "plan", "plot"} - {
+        if options["releases"] or explicit_names & {*TESTED, *PLANNED, "plan", "plot"} - {
             "maximum",
             "epsilon",
         }:
@@ -149,34 +149,34 @@ def _require_fitting(context: click.Context) -> None:
             )
         if len(options["bits"]) != 2 or options["maximum"] is None:
             raise UsageError(
-                "--bits is given_names for each of two groups, with --maximum.",
+                "--bits is given for each of two groups, with --maximum.",
                 code="bits-of-two-groups",
             )
         return
     if options["plan"]:
-        if options["releases"] or given_names & {*TESTED}:
+        if options["releases"] or explicit_names & {*TESTED}:
             raise UsageError(
-                "--plan looks at no release; leave out releases and regions.",
+                "--plan reads no release; leave out releases and regions.",
                 code="plan-has-no-release",
             )
         if options["maximum"] is None or options["difference"] is None:
             raise UsageError("--plan needs --maximum and --difference.", code="plan-incomplete")
-        if options["devices"] is not None and "power" in given_names:
+        if options["devices"] is not None and "power" in explicit_names:
             raise UsageError("Give --power or --devices, not both.", code="power-or-devices")
         return
     for name in (*PLANNED, "plot", "overwrite"):
-        if name in given_names:
+        if name in explicit_names:
             raise UsageError(
                 f"{names[name]} goes with --plan or --bits only.", code="option-needs-plan-or-bits"
             )
     count = len(options["releases"])
     if count not in (1, 2):
-        raise UsageError("Name one release or two, or ask for --plan.", code="releases-one-or-two")
+        raise UsageError("Give one release or two, or --plan.", code="releases-one-or-two")
     has_regions = options["polygons"] is not None or bool(options["area"])
     # An interval of a ratio tests nothing: options of tests would be ignored.
-    if options["ratio"] and (options["cells"] or given_names & {*RATED}):
+    if options["ratio"] and (options["cells"] or explicit_names & {*RATED}):
         raise UsageError(
-            "--ratio is of regions, and estimates: leave out cells and tests.",
+            "--ratio estimates ratios of regions: leave out --cells and options of tests.",
             code="ratio-of-regions",
         )
     if options["cells"] == has_regions:
@@ -277,7 +277,7 @@ def _bits(options: dict[str, Any]) -> dict[str, Any]:
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
         raise UsageError(
-            "--bits is written ONES:ALL, how many are 1 and how many there are.", code="bits-form"
+            "--bits takes ONES:ALL: how many bits are 1, and how many there are.", code="bits-form"
         )
     first, second = ((int(ones), int(every)) for ones, every in groups)
     arguments = {name: options[name] for name in ("alternative", "alpha")}
@@ -355,10 +355,10 @@ def _regions_text(document: dict[str, Any]) -> str:
             f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {f'{low} to {high}':>27}  "
             f"{row['p_value']:>9.2g}  {row['adjusted']:>9.2g}{'  *' if row['found'] else ''}"
         )
-    n_found = sum(row["found"] for row in rows)
+    significant = sum(row["found"] for row in rows)
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
     lines.append(
-        f"\n{n_found} of {len(rows)} found (*) at {document['alpha']:g}, "
+        f"\n{significant} of {len(rows)} found (*) at {document['alpha']:g}, "
         f"{document['alternative']}, corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)

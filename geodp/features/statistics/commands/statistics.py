@@ -76,7 +76,7 @@ def _classes(text: str) -> tuple[int, ...]:
     parts = text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
         raise UsageError(
-            "--classes is written as whole numbers with commas between: 1,20,100.",
+            "--classes takes whole numbers separated by commas, such as 1,20,100.",
             code="classes-form",
         )
     return tuple(int(part) for part in parts)
