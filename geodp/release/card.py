@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import isinf
 from typing import Any
 
 import numpy as np
 
 from geodp import __version__
 from geodp.accuracy.cell_interval import ClampedIntervals
-from geodp.accuracy.margins import DROPPED_VERSION, UNKNOWN, VERSION
+from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
 from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
@@ -21,6 +23,7 @@ from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import (
+    Factors,
     StatedBlock,
     StatedCells,
     StatedError,
@@ -30,8 +33,10 @@ from geodp.table.stated.error import (
     StatedLoneBlock,
     StatedLoneCell,
     StatedPixel,
+    StatedTree,
 )
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
+from geodp.typing import FloatArray
 
 
 def card_of(release: Described) -> Card:
@@ -177,7 +182,47 @@ def state_cells(release: Described) -> StatedCells | None:
     low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
     closed_form = not (releases or public)
     version = DROPPED_VERSION if drops else VERSION
-    return StatedCells(meaning, version, low, beside, alone, closed_form, releases or None)
+    tree = _state_tree(intervals) if isinstance(intervals, ClampedIntervals) else None
+    return StatedCells(
+        meaning, version, low, beside, alone, closed_form, releases or None, tree=tree
+    )
+
+
+def _state_tree(intervals: ClampedIntervals) -> StatedTree:
+    """State the levels and the margins that the intervals of a method that clamps follow from."""
+    tree, losses, margins = intervals.tree, intervals.losses, intervals.margins
+    return StatedTree(
+        fanouts=tree.fanouts,
+        variances=_round(tree.variances),
+        fourth_cumulants=_round(tree.fourths),
+        losses=None if losses is None else tuple(_round_pair(*each) for each in losses),
+        dropped=tuple(_round_pair(drop.least, drop.scale) for drop in tree.drops),
+        children=CHILDREN,
+        shares=SHARES,
+        below=_state_factors(margins.down),
+        above=_state_factors(margins.up),
+        alone=_state_bounds(margins.alone),
+    )
+
+
+def _round(values: Iterable[float]) -> tuple[float, ...]:
+    """Round numbers to nine digits, which libraries of all platforms agree on."""
+    return tuple(float(f"{value:.9g}") for value in values)
+
+
+def _round_pair(first: float, second: float) -> tuple[float, float]:
+    """Round two numbers as :func:`_round` does."""
+    return float(f"{first:.9g}"), float(f"{second:.9g}")
+
+
+def _state_factors(margin: FloatArray) -> Factors:
+    """State margins by class; None where nothing is known."""
+    return tuple(_state_bounds(row) for row in margin.tolist())
+
+
+def _state_bounds(values: Iterable[float]) -> tuple[float | None, ...]:
+    """State numbers as :func:`_round` does; None where they are infinite."""
+    return tuple(None if isinf(one) else one for one in _round(values))
 
 
 def _cells_of_parts(parts: PartErrors) -> StatedCells:

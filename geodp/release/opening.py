@@ -197,7 +197,7 @@ def open_release(path: str | Path) -> WrittenRelease:
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Return the release of a table in a public folder, whose card was read."""
     names = beside_of(card)
-    table, columns = read_rows(folder, card, masked=True, beside=names)
+    table, columns = read_rows(folder, card, masked=True, extras=names)
     errors = None
     if names:
         stated = card.expected_error.cells

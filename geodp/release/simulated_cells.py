@@ -97,7 +97,8 @@ def simulate_cells(release: Release, releases: int) -> Release:
     down, up = np.where(known, every.down, public.down), np.where(known, every.up, public.up)
     if tree.drops:  # what was dropped is missing in the stand-ins, too
         down, up = np.maximum(down, public.down), np.maximum(up, public.up)
-    alone = tuple(simulation.losses()[0].tolist())
+    # Where every planted cell gained, a loss is negative; an interval still holds its own count.
+    alone = tuple(np.maximum(simulation.losses()[0], 0.0).tolist())
     settlements = simulate_settlements(simulation)
     return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)
 

@@ -160,7 +160,7 @@ def test_a_changed_level_is_found(tmp_path):
     at = rows.schema.names.index("population")
     pyarrow.parquet.write_table(rows.set_column(at, "population", pyarrow.array(count)), path)
     failed = {check.name: check.detail for check in verify(tmp_path / "out") if not check.ok}
-    assert failed["areas"] == "population-basic has other sums than its cells."
+    assert failed["areas"] == "The sums of population-basic are not those of its cells."
 
 
 def test_two_levels_with_one_file_are_refused():

@@ -154,6 +154,6 @@ def test_a_card_says_which_intervals_count_what_was_dropped(tmp_path):
         release = geodp.publish(table, method=method, epsilon="1/10", contribution=1)
         assert state_cells(release).version == version
     release.write(tmp_path / "new")
-    assert "worked out again" in str(verify(tmp_path / "new", errors_of))
+    assert "computed again" in str(verify(tmp_path / "new", errors_of))
     far = state_cells(release)
     assert far.alone >= max(drop.least for drop in release.intervals().tree.drops)

@@ -391,7 +391,7 @@ TARGETS = (
     Target(
         "geodp.io.verify.files",
         ("tests/io/verify/test_files.py",),
-        ("ask_restricted", "_require_unchanged"),
+        ("check_restricted", "_require_unchanged"),
     ),
     Target(
         "geodp.release.identity",

@@ -315,7 +315,7 @@ def test_a_release_by_a_method_of_ones_own_is_verified_as_far_as_it_can_be(tmp_p
     checks = verify(tmp_path / "out", errors_of)
     assert all(check.ok for check in checks)
     (intervals,) = (check.detail for check in checks if check.name == "intervals")
-    assert intervals.endswith("their method is not known here")
+    assert intervals.endswith("this version does not know their method")
 
 
 def test_levels_of_a_subclass_are_its_own():

@@ -1,4 +1,4 @@
-"""Tests of what came back, as ``geodp.compare``: post-processing, which costs no budget."""
+"""Public names of ``geodp.compare``: tests and estimates from releases, which cost no budget."""
 
 from geodp.features.compare.averaged import AveragedModel, average_models, report_model
 from geodp.features.compare.cells import CellDifferences, compare_cells

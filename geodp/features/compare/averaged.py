@@ -1,10 +1,10 @@
-"""Logistic regression by averaging models of devices: a baseline, which is biased.
+"""Fit a logistic regression by averaging models of devices: a baseline, which is biased.
 
 Every device fits a model to its own few records, cuts its coefficients off at a bound, and sends
 one randomised bit for each; a server averages them. An overview of local privacy proposes such a
 scheme. It is here to be compared with :func:`~geodp.features.compare.logit.logit`, which fits one
-model to randomised labels and is not biased. Two things bias an average of models, and no number of
-devices mends them:
+model to randomised labels and is not biased. Two things bias an average of models, however many
+devices take part:
 
 - A logistic model of few records overstates its coefficients, or has none where the features tell
   the labels apart. A penalty keeps it finite and pulls it to 0.
@@ -33,10 +33,10 @@ from geodp.privacy.budget import Budget, rational
 from geodp.typing import FloatArray
 
 STEPS = 1 << 20
-"""A coefficient is rounded to so many steps between its bounds before its bit is drawn."""
+"""Steps between its bounds to which a coefficient is rounded before its bit is drawn."""
 
 ROUNDS = 50
-"""Most Newton steps of a device's own fit."""
+"""Newton steps of a device's fit at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class AveragedModel:
     Attributes
     ----------
     coefficients, standard_errors : float64[features]
-        Of the average: the errors are those of chance, and do not have the bias.
+        The averages, and their random errors, which do not include the bias.
     """
 
     coefficients: FloatArray
@@ -61,23 +61,23 @@ def report_model(
     bound: float = 4.0,
     coins: Coins | None = None,
 ) -> NDArray[np.uint8]:
-    """Return what one device sends of a logistic model of its own records: a bit a coefficient.
+    """Fit a logistic model to the records of one device, and randomise it to a bit a coefficient.
 
-    The model has no intercept of its own: put a column of ones before the features where there is
-    to be one. Its penalty is that of a normal prior with the bound as standard deviation.
+    The model has no intercept: put a column of ones before the features to have one. Its penalty is
+    that of a normal prior with the bound as standard deviation.
 
     Parameters
     ----------
     features : float64[n, d]
-        Of the device's records; they stay on the device, as do the labels.
+        The device's records; they stay on the device, as do the labels.
     labels : int or bool[n]
         0 or 1.
     epsilon : number or str
-        Of the whole report.
+        Budget of the whole report.
     bound : float
-        At which coefficients are cut off: above 0, the same for all devices.
+        Coefficients are clipped to ``[-bound, bound]``: above 0, the same for all devices.
     coins : Coins, optional
-        The operating system's entropy, if none are given; others are for tests.
+        Source of randomness. Default: the operating system's; others are for tests.
 
     Returns
     -------
@@ -93,10 +93,10 @@ def report_model(
     >>> report_model([[1, 0.5], [1, -2.0], [1, 1.5]], [1, 0, 1], epsilon=1).shape
     (2,)
     """
-    table, said = read_sample(features, labels)
-    own = np.clip(_fit_own(table, said, _bound(bound)), -bound, bound)
-    # Rounded to the nearest step, so that the bit is drawn from whole numbers.
-    step = np.rint((own + bound) / (2 * bound) * STEPS).astype(np.int64)
+    table, answers = read_sample(features, labels)
+    coefficients = np.clip(_fit_device(table, answers, _bound(bound)), -bound, bound)
+    # The bit is drawn from whole numbers: floats would let the report depend on how they round.
+    step = np.rint((coefficients + bound) / (2 * bound) * STEPS).astype(np.int64)
     return report_bits(step, STEPS, rational(epsilon) / table.shape[1], coins)
 
 
@@ -106,9 +106,9 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
     Parameters
     ----------
     bits : uint8[devices, d]
-        Of :func:`report_model`; at least two devices.
+        Results of :func:`report_model`, from at least two devices.
     epsilon, bound
-        Those of the reports.
+        The arguments of the reports.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
 
     Examples
     --------
-    >>> found = average_models([[1, 0], [1, 1], [0, 0]], epsilon=8)
-    >>> found.coefficients.round(2).tolist()
+    >>> model = average_models([[1, 0], [1, 1], [0, 0]], epsilon=8)
+    >>> model.coefficients.round(2).tolist()
     [1.38, -1.38]
     """
     table = np.asarray(bits)
@@ -126,8 +126,10 @@ def average_models(bits: ArrayLike, epsilon: Budget, *, bound: float = 4.0) -> A
         raise UsageError(
             "Reports are bits [devices, d], of at least two devices.", code="model-reports-form"
         )
+    # A bit is true with a chance of (1 + contrast) / 2, so that its mean is off the middle by that.
     contrast = tanh(rational(epsilon) / table.shape[1] / 2)
     scale = 2 * _bound(bound) / contrast
+    # A share of ones is between (1 - contrast) / 2 and (1 + contrast) / 2, the two bounds.
     share = table.mean(axis=0)
     spread = np.sqrt(share * (1 - share) / (len(table) - 1))
     return AveragedModel((share - 0.5) * scale, spread * scale)
@@ -139,23 +141,25 @@ def _bound(value: float) -> float:
     return float(value)
 
 
-def _fit_own(table: FloatArray, said: FloatArray, bound: float) -> FloatArray:
-    """Fit a device's own model by Newton's method; the penalty makes the likelihood concave."""
+def _fit_device(table: FloatArray, labels: FloatArray, bound: float) -> FloatArray:
+    """Fit the model of one device by Newton's method; the penalty keeps the maximum finite."""
+    # Without a penalty, records whose features tell the labels apart have no finite maximum.
     penalty = 1 / bound**2
 
     def value(at: FloatArray) -> float:
         line = table @ at
-        return float(said @ line - np.logaddexp(0, line).sum() - penalty / 2 * at @ at)
+        return float(labels @ line - np.logaddexp(0, line).sum() - penalty / 2 * at @ at)
 
-    found = np.zeros(table.shape[1])
+    coefficients = np.zeros(table.shape[1])
     for _ in range(ROUNDS):
-        chance = np.exp(-np.logaddexp(0, -(table @ found)))
-        slope = table.T @ (said - chance) - penalty * found
+        chance = np.exp(-np.logaddexp(0, -(table @ coefficients)))
+        slope = table.T @ (labels - chance) - penalty * coefficients
         weighted = table * (chance * (1 - chance))[:, None]
-        step = np.linalg.solve(weighted.T @ table + penalty * np.eye(found.size), slope)
-        while value(found + step) < value(found) and np.abs(step).max() > 1e-9:
+        step = np.linalg.solve(weighted.T @ table + penalty * np.eye(coefficients.size), slope)
+        # Newton's step may overshoot where the likelihood is flat: halve it until it climbs.
+        while value(coefficients + step) < value(coefficients) and np.abs(step).max() > 1e-9:
             step = step / 2
-        found = found + step
+        coefficients = coefficients + step
         if np.abs(step).max() < 1e-9:
             break
-    return found
+    return coefficients

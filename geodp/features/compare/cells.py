@@ -1,4 +1,4 @@
-"""Which cells differ between two releases of one grid, all of them tested together."""
+"""Test which cells differ between two releases of one grid, all of them together."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 FEW = 2048
-"""Differences of two unlike noises whose tails are summed one by one; of more, as many steps."""
+"""Values of a difference of unlike noises whose tails are summed; more are rounded to so many."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellDifferences:
-    """Differences of cells, first less second.
+    """Differences of the cells of two releases, first less second.
 
     Attributes
     ----------
     key : uint64[n]
-        Cells that either release has; of all others in the domain both counts are 0.
+        Cells that either release lists; of all others in the domain both counts are 0.
     difference : int64[n] or float64[n]
     p_value, adjusted : float64[n]
-        Of each cell by itself, and corrected for all cells of the domain.
+        P-values of each cell by itself, and corrected for all cells of the domain.
     basis : str
-        ``"exact"`` law of the errors, or ``"long-tailed"``: as if each had one Laplace noise.
+        ``"exact"``: the law of the errors is known; ``"long-tailed"``: as if each cell had one
+        Laplace noise.
     """
 
     __repr__ = one_line
@@ -62,24 +63,25 @@ def compare_cells(
     Parameters
     ----------
     first, second : Release
-        Of one grid, by methods that do not clamp at 0.
+        Releases of one grid, by methods that do not clamp at 0.
     alternative : str
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     correction : str
-        As for :func:`geodp.compare.adjust`.
+        ``"holm"`` or ``"benjamini-hochberg"``, see :func:`geodp.compare.adjust`.
 
     Raises
     ------
     UsageError
-        One release twice, different grids, or a method that clamps or has no closed form.
+        The releases are one and the same or have different grids, or a method clamps at 0 or has
+        no closed form of its error.
 
     Examples
     --------
     >>> import numpy as np, geodp
     >>> grid = geodp.Grid.regular((4, 4))
     >>> tables = [geodp.CountTable.from_dense(np.full((4, 4), n), grid) for n in (900, 100)]
-    >>> asked = {"epsilon": 1, "contribution": 1, "method": "laplace"}
-    >>> first, second = (geodp.publish(table, **asked) for table in tables)
+    >>> options = {"epsilon": 1, "contribution": 1, "method": "laplace"}
+    >>> first, second = (geodp.publish(table, **options) for table in tables)
     >>> bool((geodp.compare.compare_cells(first, second).adjusted < 0.01).all())
     True
     """
@@ -91,6 +93,7 @@ def compare_cells(
         )
     if is_same(first, second):
         raise UsageError("The two releases are one and the same.", code="compared-release-twice")
+    # A clamp moves people by amounts whose law is not known, so that no p-value holds.
     if first.method.nonnegative or second.method.nonnegative:
         raise UsageError(
             "Single cells are compared where the method does not clamp at 0; elsewhere compare "
@@ -102,6 +105,7 @@ def compare_cells(
     counts = [_counts_at(one, key) for one in (first, second)]
     difference = counts[0] - counts[1]
     noises = [noise_of_cells(one) for one in (first, second)]
+    # Only independent Laplace noise of each cell has a known law of the difference.
     if noises[0] is not None and noises[1] is not None:
         basis = "exact"
         above, below = (_tails(noises[0], noises[1], sign * difference) for sign in (1, -1))
@@ -109,11 +113,13 @@ def compare_cells(
         basis = "long-tailed"
         one, two = (variances_at(release, key) for release in (first, second))
         variance = one + two
+        # Fourth cumulants of independent noises add up: 3 V^2 for Laplace noise of variance V.
         excess = (one**2 + two**2) / variance**2
         z = difference / np.sqrt(variance)
         above, below = (tail_of_sum(sign * z, excess) for sign in (1, -1))
     pairs = zip(above.tolist(), below.tolist(), strict=True)
     p_value = np.array([question.p_value(*pair) for pair in pairs])
+    # Cells that neither release lists are tests, too, with a p-value of 1.
     adjusted = adjust(p_value, correction, tests=first.grid.size)
     return CellDifferences(key, difference, p_value, adjusted, basis)
 
@@ -125,19 +131,20 @@ def _counts_at(release: Release, key: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def variances_at(release: Release, key: NDArray[np.uint64]) -> FloatArray:
-    """Return the variances of cells: float64[n]; UsageError where there is no closed form."""
-    found = release.method.variances_of(release.grid, release.event, 1, key)
-    if found is None:
+    """Compute the variances of cells: float64[n]; UsageError if there is no closed form."""
+    variances = release.method.variances_of(release.grid, release.event, 1, key)
+    if variances is None:
         raise UsageError(
             f"{release.event.mechanism} has no closed form of the error of a cell.",
             code="cell-error-unknown",
         )
-    return found
+    return variances
 
 
 def _tails(first: LatticeNoise, second: LatticeNoise, difference: NDArray[Any]) -> FloatArray:
-    """Tails of differences; of very many of unlike noises at the next of some steps below."""
+    """Return the tails of differences; many differences are rounded, which makes tails larger."""
     counts = np.asarray(difference, np.float64)
+    # Each tail of unlike noises is a sum of its own. Rounding down errs on the safe side.
     if first != second and np.unique(counts).size > FEW:
         step = 2 * REACH * float(first.scale + second.scale) / FEW
         counts = np.floor(counts / step) * step

@@ -1,4 +1,4 @@
-"""By how much the cells of two releases of one grid differ, each with its error and interval."""
+"""Estimate the changes of cells between two releases of one grid, with errors and intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 EXCESS_STEPS = 64
-"""Quantiles are worked out for so many lengths of tails, each the next longer one."""
+"""Lengths of tails whose quantiles are computed; others take the next longer one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +31,13 @@ class CellChanges:
         Cells that either release lists; of all others both counts are 0.
     old, new, difference : int64[n] or float64[n]
     standard_error : float64[n]
-        Of the difference, by closed forms: where a clamp at 0 moved people, the interval tells
-        more.
+        Closed form of the error of the difference, which does not count what a clamp at 0 moved:
+        rely on the interval there.
     low, high : float64[n]
         A 95 % interval of each cell by itself.
     basis : str
         ``"long-tailed"``: as if each cell had one Laplace noise in each release;
-        ``"conservative"``: by both intervals of the cell, which a clamp has widened.
+        ``"conservative"``: from both intervals of the cell, which a clamp has widened.
     """
 
     __repr__ = one_line
@@ -71,12 +71,14 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     Parameters
     ----------
     old, new : Release
-        Of one grid. Their noise is independent: a kept key gives another table noise of its own.
+        Releases of one grid. Their noise is independent, as a kept key gives another table other
+        noise.
 
     Raises
     ------
     UsageError
-        Different grids, one release twice, parts of a map, or a method without a closed form.
+        The releases have different grids or are one and the same, are parts of a map, or a method
+        has no closed form of its error.
 
     Examples
     --------
@@ -84,11 +86,12 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     >>> grid = geodp.Grid.regular((4, 4))
     >>> tables = [geodp.CountTable.from_dense(np.full((4, 4), n), grid) for n in (100, 900)]
     >>> old, new = (geodp.publish(table, epsilon=1, contribution=1) for table in tables)
-    >>> found = geodp.compare.estimate_cell_changes(old, new)
-    >>> len(found.key), bool((found.difference > 0).all())
+    >>> changes = geodp.compare.estimate_cell_changes(old, new)
+    >>> len(changes.key), bool((changes.difference > 0).all())
     (16, True)
     """
     require_two(old, new)
+    # The parts of a cell add up to the map's count, whose error they share.
     if old.parts is not None or new.parts is not None:
         raise UsageError(
             "Cells of parts of a map share errors; ask for changes of regions.",
@@ -101,10 +104,11 @@ def estimate_cell_changes(old: Release, new: Release) -> CellChanges:
     if old.method.nonnegative or new.method.nonnegative:
         basis = "conservative"
         (old_low, old_high), (new_low, new_high) = _ends_of(old, key), _ends_of(new, key)
-        # At least what the noise alone would reach, as compare_regions with conservative.
-        least = LAPLACE_Z * (np.sqrt(one) + np.sqrt(two))
-        down = np.maximum((after - new_low) + (old_high - before), least)
-        up = np.maximum((new_high - after) + (before - old_low), least)
+        # The clamp moves both counts unpredictably, so that the ends add up as they are. They reach
+        # at least as far as the noise alone, as those of compare_regions(conservative=True) do.
+        reach = LAPLACE_Z * (np.sqrt(one) + np.sqrt(two))
+        down = np.maximum((after - new_low) + (old_high - before), reach)
+        up = np.maximum((new_high - after) + (before - old_low), reach)
     else:
         basis = "long-tailed"
         down = up = _quantiles(one, two) * error
@@ -124,10 +128,12 @@ def _ends_of(release: Release, key: NDArray[np.uint64]) -> tuple[FloatArray, Flo
 
 
 def _quantiles(one: FloatArray, two: FloatArray) -> FloatArray:
-    """Return standard errors to an end of 95 % intervals, of sums of two Laplace noises."""
+    """Return the quantiles of sums of two Laplace noises, in standard errors of a 95 % interval."""
     variance = one + two
+    # A cell that is known exactly has no variance, hence no ratio of cumulants.
     squares = np.divide(one**2 + two**2, variance**2, np.zeros(one.size), where=variance > 0)
+    # Bisection is slow, so that all cells share a few quantiles, rounded to the longer tail.
     steps, inverse = np.unique(np.ceil(squares * EXCESS_STEPS), return_inverse=True)
     question = Hypothesis()
-    found = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]
-    return np.asarray(found, np.float64)[inverse]
+    quantiles = [question.quantile(min(1.0, step / EXCESS_STEPS)) for step in steps.tolist()]
+    return np.asarray(quantiles, np.float64)[inverse]

@@ -1,4 +1,4 @@
-"""A difference, its error and its p-value."""
+"""Hypotheses about a difference, and a difference with its error and its p-value."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from geodp.features.compare.tails import tail_of_sum
 from geodp.reprs import one_line
 
 Alternative = Literal["two-sided", "greater", "less"]
-"""What a small p-value speaks for: another difference than that of the null hypothesis, a larger
-one, a smaller one."""
+"""What a small p-value supports: that the difference is another one than that of the null
+hypothesis, a larger one, or a smaller one."""
 
 ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
 
-LEAST_ALPHA = 1e-15
+MIN_ALPHA = 1e-15
 """Smallest alpha of an interval."""
 
 
@@ -31,13 +31,14 @@ class Difference:
     ----------
     difference : int or float
     standard_error : float
-        Of the difference. Where nothing tells how far a clamp moved it: what makes the p-value
-        safe.
+        Standard error of the difference. If a clamp may have moved it, an error large enough for
+        the p-value to be safe.
     p_value : float
-        Of the null hypothesis that the true difference is ``null``.
+        P-value of the null hypothesis that the true difference is ``null``.
     low, high : float
-        An interval of confidence ``1 - alpha``, two-sided.
+        Ends of a two-sided interval of confidence ``1 - alpha``.
     null : float
+        The difference of the null hypothesis.
     alternative : str
         One of ``ALTERNATIVES``.
     basis : str
@@ -66,19 +67,21 @@ class Difference:
         excess: float = 0.0,
         step: float = 0.0,
     ) -> Self:
-        """Return what errors say that are normal, or have longer tails.
+        """Test a difference whose error is normal, or has longer tails.
 
         Parameters
         ----------
-        difference, error, question
-            The difference, its standard error and what is asked.
+        difference, error : float
+            The difference and its standard error.
+        question : Hypothesis
         excess : float
-            A third of the excess kurtosis of the error: 0 of a normal one, 1 of Laplace noise.
+            A third of the excess kurtosis of the error: 0 for a normal one, 1 for Laplace noise.
         step : float
             Distance of the values that the error can have: half of it is a continuity correction.
         """
         away = difference - question.null
         if error:
+            # The difference is a multiple of the step: tails begin half a step before a value.
             z = (np.array([away, -away]) - step / 2) / error
             above, below = tail_of_sum(z, np.array([excess, excess])).tolist()
         else:
@@ -92,22 +95,22 @@ class Difference:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What is asked of a difference.
+    """A null hypothesis about a difference, its alternative, and the confidence of intervals.
 
     Attributes
     ----------
     null : float
-        The difference that the null hypothesis states.
+        The difference of the null hypothesis.
     alternative : str
         One of ``ALTERNATIVES``.
     alpha : float
-        One less the confidence of intervals: at least ``LEAST_ALPHA``, below 1.
+        One less the confidence of intervals: at least ``MIN_ALPHA``, below 1.
     """
 
     null: float = 0.0
@@ -120,18 +123,19 @@ class Hypothesis:
                 f"alternative is one of {', '.join(ALTERNATIVES)}.", code="alternative-unknown"
             )
         require_chance(self.alpha, "alpha")
-        if self.alpha < LEAST_ALPHA:
-            raise UsageError(f"alpha must be at least {LEAST_ALPHA:g}.", code="alpha-too-small")
+        if self.alpha < MIN_ALPHA:
+            raise UsageError(f"alpha must be at least {MIN_ALPHA:g}.", code="alpha-too-small")
         if not -inf < self.null < inf:
             raise UsageError("null must be a finite number.", code="null-not-finite")
 
     def quantile(self, excess: float = 0.0) -> float:
-        """Return the standard errors from the middle to an end of an interval.
+        """Return half the length of an interval in standard errors.
 
-        ``excess`` as for :meth:`Difference.of_error`.
+        ``excess``: a third of the excess kurtosis of the error, from 0 to 1.
         """
         if not excess:
             return -NormalDist().inv_cdf(self.alpha / 2)
+        # No tail is longer than that of Laplace noise, which ends far below alpha at 100.
         low, high = 0.0, 100.0
         while high - low > 1e-9:
             middle = (low + high) / 2
@@ -140,13 +144,14 @@ class Hypothesis:
         return high
 
     def p_value(self, above: float, below: float) -> float:
-        """Return the p-value of chances of errors at least as large, and at least as small."""
+        """Return the p-value, from the chances of an error at least as large and as small."""
         if self.alternative == "two-sided":
+            # Both tails count, as a difference of either sign would have been reported.
             return min(1.0, 2 * min(above, below))
         return above if self.alternative == "greater" else below
 
 
 def require_chance(value: float, name: str) -> None:
-    """Raise UsageError for what is no probability above 0 and below 1."""
+    """Require a probability above 0 and below 1, or raise UsageError."""
     if not 0 < value < 1:
         raise UsageError(f"{name} must be above 0 and below 1.", code="chance-out-of-range")

@@ -1,4 +1,4 @@
-"""Pictures of tests that are planned."""
+"""Draw the power of a planned test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def plot_power(
     alpha: float = 0.05,
     sides: int = 2,
 ) -> None:
-    """Draw the power of a test of two means by the devices of each group, a curve an epsilon.
+    """Draw the power of a test of two means over the devices of each group, a curve an epsilon.
 
     A dotted line is a power of 0.8. The axis of devices is logarithmic, and ends where the smallest
     epsilon reaches a power of 0.99.
@@ -34,17 +34,18 @@ def plot_power(
     Parameters
     ----------
     difference, maximum, share, alpha, sides
-        As for :func:`~geodp.features.compare.means.sample_size`.
+        See :func:`~geodp.features.compare.means.sample_size`.
     epsilons : sequence of number, str or None
-        Of a device's bit; None is without noise.
+        Budgets of a device's bit, one a curve; None: without noise.
     file : path or binary stream
     form : {"png", "pdf", "svg"}
 
     Raises UsageError where Matplotlib is not installed.
     """
-    asked: dict[str, Any] = {"share": share, "alpha": alpha, "sides": sides}
+    options: dict[str, Any] = {"share": share, "alpha": alpha, "sides": sides}
+    # The axis reaches from where the test hardly has any power to where it nearly always succeeds.
     sizes = [
-        sample_size(difference, maximum, one, power=goal, **asked)
+        sample_size(difference, maximum, one, power=goal, **options)
         for one in epsilons
         for goal in (max(2 * alpha, 0.1), 0.99)
     ]
@@ -53,7 +54,7 @@ def plot_power(
         axes = figure.subplots()
         figure.subplots_adjust(left=0.08, right=0.97, top=0.84, bottom=0.13)
         for number, epsilon in enumerate(epsilons):
-            values = [power(n, difference, maximum, epsilon, **asked) for n in devices.tolist()]
+            values = [power(n, difference, maximum, epsilon, **options) for n in devices.tolist()]
             name = "without noise" if epsilon is None else f"epsilon {epsilon}"
             style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % 4]}
             axes.plot(devices, values, label=name, linewidth=1.5, **style)

@@ -1,6 +1,6 @@
-"""Logistic regression on labels that devices have randomised.
+"""Fit a logistic regression to labels that devices have randomised.
 
-A device tells its label y in {0, 1} with probability ``p = e / (1 + e)`` and the other one
+A device reports its label y in {0, 1} with probability ``p = e / (1 + e)`` and the other one
 otherwise, e being exp(epsilon); its features are public. So a label reads 1 with probability
 ``l = (1 - p) + (2 p - 1) s(x b)``, s the logistic function. The coefficients b of largest
 likelihood are found by Fisher scoring, and their covariance is the inverse of the information
@@ -26,17 +26,17 @@ from geodp.reprs import one_line
 from geodp.typing import FloatArray
 
 ROUNDS = 200
-"""Most steps of the scoring."""
+"""Steps of Fisher scoring at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Logit:
-    """Fitted coefficients.
+    """Coefficients of a fitted logistic regression, and their errors.
 
     Attributes
     ----------
     coefficients, standard_errors : float64[features]
-        In the order of the features; of the intercept first, where there is one.
+        In the order of the features, after the intercept if there is one.
     covariance : float64[features, features]
     log_likelihood : float
     """
@@ -49,7 +49,7 @@ class Logit:
     log_likelihood: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "coefficients": self.coefficients.tolist(),
             "standard_errors": self.standard_errors.tolist(),
@@ -67,9 +67,9 @@ def logit(
     features : float64[n, d]
         Public features of every device.
     labels : int or bool[n]
-        What the devices said: 0 or 1, randomised once each.
+        The devices' reports: 0 or 1, randomised once each.
     epsilon : number or str
-        Of the randomisation.
+        Budget of the randomisation.
     intercept : bool
         Put a constant before the features.
 
@@ -85,55 +85,58 @@ def logit(
     >>> coins = np.random.default_rng(1)
     >>> x = coins.normal(size=(10_000, 1))
     >>> true = coins.random(10_000) < 1 / (1 + np.exp(-x[:, 0]))
-    >>> said = np.where(coins.random(10_000) < 1 / (1 + np.exp(2)), ~true, true)
-    >>> round(float(geodp.compare.logit(x, said, epsilon=2).coefficients[1]))
+    >>> reports = np.where(coins.random(10_000) < 1 / (1 + np.exp(2)), ~true, true)
+    >>> round(float(geodp.compare.logit(x, reports, epsilon=2).coefficients[1]))
     1
     """
-    table, said = read_sample(features, labels)
+    table, answers = read_sample(features, labels)
+    # The rank is that of all columns: a constant feature makes an intercept redundant.
     if intercept:
-        table = np.column_stack([np.ones(said.size), table])
-    if said.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
+        table = np.column_stack([np.ones(answers.size), table])
+    if answers.size <= table.shape[1] or np.linalg.matrix_rank(table) < table.shape[1]:
         raise UsageError(
             "The features depend on one another, or there are too few rows.",
             code="features-dependent",
         )
+    # 2 p - 1 of the module's docstring.
     contrast = tanh(rational(epsilon) / 2)
-    return _fit(table, said, contrast)
+    return _fit(table, answers, contrast)
 
 
 def read_sample(features: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return features, float64[n, d], and labels of 0 and 1, float64[n]; UsageError for others."""
+    """Check features, float64[n, d], and labels of 0 and 1, float64[n]; UsageError for others."""
     table = np.asarray(features, np.float64)
-    said = np.asarray(labels)
-    if table.ndim != 2 or said.shape != table.shape[:1] or not np.isfinite(table).all():
+    answers = np.asarray(labels)
+    if table.ndim != 2 or answers.shape != table.shape[:1] or not np.isfinite(table).all():
         raise UsageError(
             "Features are finite numbers [n, d], and there is a label for each row.",
             code="features-form",
         )
-    if not np.isin(said, (0, 1)).all():
+    if not np.isin(answers, (0, 1)).all():
         raise UsageError("Labels are 0 or 1.", code="labels-not-binary")
-    return table, said.astype(np.float64)
+    return table, answers.astype(np.float64)
 
 
-def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:
-    """Fisher scoring with halved steps, so that the likelihood rises in every round."""
-    found = np.zeros(table.shape[1])
-    value, slope, information = _score(table, said, contrast, found)
+def _fit(table: FloatArray, answers: FloatArray, contrast: float) -> Logit:
+    """Maximise the likelihood by Fisher scoring, with steps halved until it rises."""
+    coefficients = np.zeros(table.shape[1])
+    value, slope, information = _score(table, answers, contrast, coefficients)
     for _ in range(ROUNDS):
         try:
             step = np.linalg.solve(information, slope)
         except np.linalg.LinAlgError:
             break
         # Where features tell labels apart, nothing is gained any more and steps stay as large.
-        if slope @ step < 1e-10 and np.abs(step).max() < 1e-4 * (1 + np.abs(found).max()):
+        if slope @ step < 1e-10 and np.abs(step).max() < 1e-4 * (1 + np.abs(coefficients).max()):
             covariance = np.asarray(np.linalg.inv(information), np.float64)
-            return Logit(found, np.sqrt(np.diag(covariance)), covariance, value)
+            return Logit(coefficients, np.sqrt(np.diag(covariance)), covariance, value)
+        # Far from the maximum, a full step may overshoot it.
         for _ in range(60):
-            tried = _score(table, said, contrast, found + step)
+            tried = _score(table, answers, contrast, coefficients + step)
             if tried[0] >= value:
                 break
             step /= 2
-        found, (value, slope, information) = found + step, tried
+        coefficients, (value, slope, information) = coefficients + step, tried
     raise UsageError(
         "No coefficients fit best: the features tell the labels apart completely, or epsilon or "
         "the number of rows is too small.",
@@ -142,14 +145,15 @@ def _fit(table: FloatArray, said: FloatArray, contrast: float) -> Logit:
 
 
 def _score(
-    table: FloatArray, said: FloatArray, contrast: float, found: FloatArray
+    table: FloatArray, answers: FloatArray, contrast: float, coefficients: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return log-likelihood, its slope and the expected information."""
-    true = np.exp(-np.logaddexp(0, -(table @ found)))
+    """Compute the log-likelihood, its slope and the expected information."""
+    true = np.exp(-np.logaddexp(0, -(table @ coefficients)))
     chance = (1 - contrast) / 2 + contrast * true
+    # With large epsilon, chances round to 0 or 1, and their logarithms would not be finite.
     spread = np.maximum(chance * (1 - chance), 1e-300)
     rise = contrast * true * (1 - true)
-    logs = np.log(np.maximum(np.where(said == 1, chance, 1 - chance), 1e-300))
-    slope = table.T @ ((said - chance) / spread * rise)
+    logs = np.log(np.maximum(np.where(answers == 1, chance, 1 - chance), 1e-300))
+    slope = table.T @ ((answers - chance) / spread * rise)
     information = (table * (rise**2 / spread)[:, None]).T @ table
     return float(logs.sum()), np.asarray(slope), np.asarray(information)

@@ -1,4 +1,4 @@
-"""Many p-values at once: what each has to be for all answers together to be right."""
+"""Adjust p-values for the number of tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Correction = Literal["holm", "benjamini-hochberg"]
 def adjust(
     p_values: ArrayLike, correction: Correction = "holm", *, tests: int | None = None
 ) -> NDArray[np.float64]:
-    """Return adjusted p-values, each to be compared with alpha.
+    """Adjust p-values for the number of tests, so that each can be compared with alpha.
 
     Parameters
     ----------
@@ -26,12 +26,12 @@ def adjust(
         one another. ``"benjamini-hochberg"``: of the findings a share of alpha is false on
         average, for independent tests and some dependent ones.
     tests : int, optional
-        How many tests there are, where some with a p-value of 1 are left out.
+        The number of tests, if some with a p-value of 1 are left out. Default: all are given.
 
     Returns
     -------
     float64[n]
-        In the order given, each at least the p-value and at most 1.
+        In the order of ``p_values``, each at least the p-value and at most 1.
 
     Source
     ------
@@ -42,21 +42,23 @@ def adjust(
     >>> adjust([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, np.float64)
-    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+    values = np.asarray(p_values, np.float64)
+    if values.ndim != 1 or not ((values >= 0) & (values <= 1)).all():
         raise UsageError("p-values are a list of numbers from 0 to 1.", code="p-values-form")
-    n, order = given.size if tests is None else tests, np.argsort(given, kind="stable")
-    if n < given.size:
+    # A stable sort gives equal p-values one order on all platforms.
+    n, order = values.size if tests is None else tests, np.argsort(values, kind="stable")
+    if n < values.size:
         raise UsageError(
             "There are at least as many tests as p-values.", code="tests-fewer-than-p-values"
         )
-    rank = np.arange(given.size)
+    rank = np.arange(values.size)
+    # A larger p-value must not be adjusted to a smaller one, hence the running extremes.
     if correction == "holm":
-        found = np.maximum.accumulate(given[order] * (n - rank))
+        ordered = np.maximum.accumulate(values[order] * (n - rank))
     elif correction == "benjamini-hochberg":
-        found = np.minimum.accumulate((given[order] * n / (rank + 1))[::-1])[::-1]
+        ordered = np.minimum.accumulate((values[order] * n / (rank + 1))[::-1])[::-1]
     else:
         raise UsageError("correction is holm or benjamini-hochberg.", code="correction-unknown")
-    adjusted = np.empty(given.size)
-    adjusted[order] = np.minimum(found, 1.0)
+    adjusted = np.empty(values.size)
+    adjusted[order] = np.minimum(ordered, 1.0)
     return adjusted

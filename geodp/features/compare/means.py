@@ -1,4 +1,4 @@
-"""Means of values that devices report as one bit each: how many devices, which power, which test.
+"""Test means of values that devices report as one bit each, and plan such tests.
 
 A device with a value x from 0 to ``maximum`` sends 1 with probability
 ``1/(e + 1) + x/maximum (e - 1)/(e + 1)``, where e is exp(epsilon), and 0 otherwise. With
@@ -28,22 +28,22 @@ from geodp.features.compare.difference import (
 )
 from geodp.privacy.budget import Budget, rational
 
-MOST_DEVICES = 10**15
-"""More are refused: the difference is too small to be found."""
+MAX_DEVICES = 10**15
+"""Devices of a group at most; a difference that needs more is refused as too small."""
 
 
 @dataclass(frozen=True)
 class _Design:
-    """What a test is to find.
+    """The design of a test of two means.
 
     Attributes
     ----------
     gap : float
         The difference of the bits' means.
     variance : float
-        Of a bit of the first group and one of the second, added.
+        The sum of the variances of a bit of either group.
     quantile : float
-        Standard errors beyond which a difference is found.
+        Standard errors beyond which a difference is significant.
     sides : int
     """
 
@@ -53,8 +53,9 @@ class _Design:
     sides: int
 
     def power(self, n: float) -> float:
-        """Return the chance that groups of n show the difference."""
+        """Return the chance that groups of n devices show the difference."""
         reach = abs(self.gap) / sqrt(self.variance / (n - 1))
+        # A two-sided test also counts the (rare) findings of the wrong sign.
         ends = (self.quantile - reach, self.quantile + reach)[: self.sides]
         return sum(erfc(end / sqrt(2)) / 2 for end in ends)
 
@@ -69,25 +70,25 @@ def sample_size(
     power: float = 0.8,
     sides: int = 2,
 ) -> int:
-    """Return how many devices each of two groups needs to show a difference of their means.
+    """Compute the devices that each of two groups needs to show a difference of their means.
 
     Parameters
     ----------
     difference : float
-        Of the means, second less first: not 0, at most ``maximum`` in size.
+        The second mean less the first: not 0, and at most ``maximum`` in size.
     maximum : float
-        Of a value; the least is 0.
+        The largest value; the smallest is 0.
     epsilon : number or str, optional
-        Of a device's bit. Default: bits without the noise, drawn by the values alone.
+        Budget of a device's bit. Default: no noise beyond that of drawing a bit by its value.
     share : float, optional
-        The first group's mean divided by ``maximum``, from 0 to 1. Default: whatever the means
-        are, by the largest variance that a bit can have.
+        The first group's mean divided by ``maximum``, from 0 to 1. Default: the worst case, which
+        is the largest variance that a bit can have.
     alpha : float
-        Chance of a finding where the means are equal.
+        Chance of a significant result if the means are equal.
     power : float
-        Chance of a finding where they differ so.
+        Chance of a significant result if they differ so.
     sides : int
-        2, or 1 where the sign of the difference is known beforehand.
+        2, or 1 if the sign of the difference is known beforehand.
 
     Raises
     ------
@@ -101,9 +102,10 @@ def sample_size(
     """
     require_chance(power, "power")
     design = _design(difference, maximum, epsilon, share, alpha, sides)
+    # For a power below alpha no devices are needed: chance alone finds as often.
     wanted = design.quantile + NormalDist().inv_cdf(power)
     n = wanted**2 * design.variance / design.gap**2 + 1 if wanted > 0 else 2
-    if n > MOST_DEVICES:
+    if n > MAX_DEVICES:
         raise UsageError(
             "So small a difference needs more than 1e15 devices in each group.",
             code="difference-too-small",
@@ -121,14 +123,14 @@ def power(
     alpha: float = 0.05,
     sides: int = 2,
 ) -> float:
-    """Return the chance that two groups of n devices each show a difference of their means.
+    """Compute the chance that two groups of n devices each show a difference of their means.
 
     Parameters
     ----------
     n : int
         Devices of each group, at least 2.
     difference, maximum, epsilon, share, alpha, sides
-        As for :func:`sample_size`; without a share it is the least power of all means.
+        See :func:`sample_size`; without a share it is the smallest power for any means.
 
     Raises
     ------
@@ -162,11 +164,11 @@ def means(
     Parameters
     ----------
     first, second : (int, int)
-        Bits of the group that are 1, and all its bits, at least 2.
+        Number of bits of the group that are 1, and of all its bits, at least 2.
     maximum, epsilon
-        As for :func:`sample_size`.
+        See :func:`sample_size`.
     null : float
-        The difference of the means, first less second, that is to be refuted.
+        The difference of the means, first less second, of the null hypothesis.
     alternative : str
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     alpha : float
@@ -175,7 +177,7 @@ def means(
     Returns
     -------
     Difference
-        Of the means, in the unit of the values; normal errors.
+        The difference of the means, in the unit of the values, with a normal error.
 
     Raises
     ------
@@ -184,8 +186,8 @@ def means(
 
     Examples
     --------
-    >>> found = means((4500, 9000), (4250, 9000), 15000, 1)
-    >>> round(found.difference), round(found.p_value, 5)
+    >>> test = means((4500, 9000), (4250, 9000), 15000, 1)
+    >>> round(test.difference), round(test.p_value, 5)
     (902, 0.00019)
     """
     question = Hypothesis(null, alternative, alpha)
@@ -199,8 +201,9 @@ def means(
             )
         if n < 2 or not 0 <= ones <= n:
             raise UsageError(
-                "A group has at least 2 bits, and as many ones at most.", code="group-too-small"
+                "A group has at least 2 bits, of which 0 to all are 1.", code="group-too-small"
             )
+        # The variance of a mean is estimated without bias with n - 1.
         shares.append(int(ones) / int(n))
         variance += shares[-1] * (1 - shares[-1]) / (int(n) - 1)
     if not variance:
@@ -226,12 +229,13 @@ def _design(
         raise UsageError(
             "difference must not be 0, nor above maximum in size.", code="difference-out-of-range"
         )
+    # Two bits have a variance of 1/4 each at most, where both have a mean of 1/2.
     variance = 0.5
     if share is not None:
         groups = (share, share + apart)
         if not all(0 <= one <= 1 for one in groups):
             raise UsageError(
-                "share must be from 0 to 1, and so it must be with the difference.",
+                "share must be from 0 to 1, and so must share plus difference / maximum.",
                 code="share-out-of-range",
             )
         bits = [(1 - contrast) / 2 + contrast * one for one in groups]

@@ -1,9 +1,9 @@
-"""Ratios of released sums: shares, rates, changes and means, each with an interval.
+"""Estimate ratios of released sums: shares, rates, changes and means, each with an interval.
 
 A ratio is that of two linear forms of sums over parts that share no cell, ``n.x / d.x``. Sums of
 one release share noise: of parts A and B, ``2 Cov(A, B) = V(A and B together) - V(A) - V(B)``, of
 the closed form of any region; different releases have independent noise. The interval is Fieller's
-(1954): all ratios t for which ``n.x - t d.x`` could be 0, as it has the covariances to tell.
+(1954): all ratios t for which ``n.x - t d.x`` may be 0, given its variance by these covariances.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Ratio:
     Attributes
     ----------
     ratio : float
-        Of the released sums.
+        The ratio of the released sums.
     standard_error : float
-        Of the ratio, to first order; of clamped parts, where they were not.
+        Its standard error to first order, without what a clamp moved.
     low, high : float
-        An interval of confidence ``1 - alpha``, two-sided.
+        Ends of a two-sided interval of confidence ``1 - alpha``.
     basis : str
-        ``"normal"``, ``"long-tailed"`` or ``"conservative"``, as of a
+        ``"normal"``, ``"long-tailed"`` or ``"conservative"``, see
         :class:`geodp.compare.Difference`.
     """
 
@@ -60,18 +60,19 @@ class Ratio:
     high: float
     basis: str
 
-    def minus(self, known: float) -> Ratio:
-        """Return the ratio less a number: with 1, of two dates, the relative change."""
-        return replace(self, ratio=self.ratio - known, low=self.low - known, high=self.high - known)
+    def minus(self, number: float) -> Ratio:
+        """Subtract a number: 1 makes the relative change from the ratio of two dates."""
+        ratio, low, high = (value - number for value in (self.ratio, self.low, self.high))
+        return replace(self, ratio=ratio, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A sum of a release, and what it counts above and below the line."""
+    """A sum of a release, and its weights in the numerator and in the denominator."""
 
     release: Release
     region: Region
@@ -92,14 +93,14 @@ def estimate_ratio(
     Parameters
     ----------
     first, second : (Release, region)
-        Above and below the line. Of one release, whose regions may overlap, as a part and its whole
-        do; or of two, as of two dates, or of cases and people. A region as for
+        Numerator and denominator. They may be of one release, whose regions may overlap, such as a
+        part and its whole; or of two, such as two dates, or cases and people. A region as for
         :meth:`geodp.Release.estimate`; with labels of attributes a :class:`Region`.
     alpha : float
         One less the confidence of the interval.
     conservative : bool
-        Where a clamp at 0 may have moved people, take the widened 95 % intervals of all parts, and
-        let all of them be at their ends at once.
+        If a clamp at 0 may have moved people, use the widened 95 % intervals of all parts, and
+        assume that all of them may be at their ends at once.
 
     Raises
     ------
@@ -113,13 +114,14 @@ def estimate_ratio(
     >>> grid = geodp.Grid.mesh("jis:half", bounds=(139.4, 35.4, 139.8, 35.66666))
     >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
     >>> release = geodp.publish(table, epsilon=1, contribution=1)
-    >>> part, whole = (139.5, 35.5, 139.6, 35.6), (139.5, 35.5, 139.7, 35.6)
-    >>> found = geodp.compare.estimate_ratio((release, part), (release, whole), conservative=True)
-    >>> round(found.ratio, 1)
+    >>> part, total = (139.5, 35.5, 139.6, 35.6), (139.5, 35.5, 139.7, 35.6)
+    >>> share = geodp.compare.estimate_ratio((release, part), (release, total), conservative=True)
+    >>> round(share.ratio, 1)
     0.5
     """
     (here, shape), (there, other) = first, second
     one, two = Region.of(here.grid, shape), Region.of(there.grid, other)
+    # Cells that both regions have count on either side, with one and the same noise.
     if not is_same(here, there):
         parts = [(here, one, 1.0, 0.0), (there, two, 0.0, 1.0)]
     else:
@@ -142,7 +144,7 @@ def estimate_mean(
     alpha: float = 0.05,
     conservative: bool = False,
 ) -> Ratio:
-    """Estimate the mean of what labels of an attribute stand for, such as ages; costs no budget.
+    """Estimate the mean of the values of an attribute's labels, such as ages; costs no budget.
 
     Parameters
     ----------
@@ -151,17 +153,18 @@ def estimate_mean(
         A place as for :meth:`geodp.Release.estimate`.
     attribute : str
     values : mapping of str to float
-        What each label stands for; people with other labels are not in the mean. With 0 and 1 it is
-        a share.
+        The value of each label; people with other labels are left out. Values of 0 and 1 make the
+        mean a share.
     labels : mapping, optional
-        Chosen labels of other attributes.
+        Selected labels of other attributes.
     alpha, conservative
-        As for :func:`estimate_ratio`.
+        See :func:`estimate_ratio`.
 
     Raises
     ------
     UsageError
-        As :func:`estimate_ratio`; no such attribute or label, or a value that is not finite.
+        For the reasons of :func:`estimate_ratio`, an unknown attribute or label, or a value that is
+        not finite.
 
     Examples
     --------
@@ -171,8 +174,8 @@ def estimate_mean(
     >>> table = geodp.CountTable.from_dense(np.full(grid.shape, 100), grid)
     >>> release = geodp.publish(table, epsilon=1, contribution=1)
     >>> around, adults = (139.5, 35.5, 139.6, 35.6), {"child": 0, "adult": 1}
-    >>> found = geodp.compare.estimate_mean(release, around, "age", adults, conservative=True)
-    >>> round(found.ratio, 1)
+    >>> share = geodp.compare.estimate_mean(release, around, "age", adults, conservative=True)
+    >>> round(share.ratio, 1)
     0.5
     """
     if not values or not all(np.isfinite(value) for value in values.values()):
@@ -187,11 +190,14 @@ def estimate_mean(
 
 
 def _estimate(
-    given: list[tuple[Release, Region, float, float]], question: Hypothesis, *, conservative: bool
+    weighted: list[tuple[Release, Region, float, float]],
+    question: Hypothesis,
+    *,
+    conservative: bool,
 ) -> Ratio:
     parts = [
         _Part(release, region, above, below, release.estimate(region))
-        for release, region, above, below in given
+        for release, region, above, below in weighted
     ]
     x = np.array([float(part.estimate.count) for part in parts])
     forms = np.array([[part.above for part in parts], [part.below for part in parts]])
@@ -199,9 +205,11 @@ def _estimate(
     if under <= 0:
         raise UsageError(NEAR_ZERO)
     spread = covariances(parts)
+    # The gradient of the ratio, but for 1 / under: its standard error to first order.
     weight = forms[0] - over / under * forms[1]
     variance = max(float(weight @ spread @ weight), 0.0)
     error = sqrt(variance) / under
+    # What a clamp moves has no known covariance with other sums.
     if any(part.estimate.clamped for part in parts):
         if not conservative:
             raise UsageError(CLAMPED)
@@ -213,18 +221,20 @@ def _estimate(
 
 
 def covariances(parts: list[_Part]) -> FloatArray:
-    """Return the covariances of the errors of sums over parts: float64[n, n]."""
-    found = np.diag([part.estimate.standard_error**2 for part in parts])
+    """Compute the covariances of the errors of sums over parts: float64[n, n]."""
+    matrix = np.diag([part.estimate.standard_error**2 for part in parts])
     for (i, one), (j, two) in combinations(enumerate(parts), 2):
         if is_same(one.release, two.release):
+            # Parts share no cell, so that the variance of their sum tells their covariance.
             both = Region(one.region.grid, np.union1d(one.region.key, two.region.key))
             together = one.release.standard_error(both) ** 2
-            found[i, j] = found[j, i] = (together - found[i, i] - found[j, j]) / 2
-    return found
+            matrix[i, j] = matrix[j, i] = (together - matrix[i, i] - matrix[j, j]) / 2
+    return matrix
 
 
 def _fieller(over: float, under: float, spread: FloatArray, z: float) -> tuple[float, float]:
-    """Return the ratios t with ``(over - t under)**2`` of at most z**2 variances."""
+    """Return the ends of the ratios t with ``(over - t under)**2`` of at most z**2 variances."""
+    # Only if the denominator is significantly above 0, these t are an interval.
     a = under**2 - z**2 * spread[1, 1]
     if a <= 0:
         raise UsageError(NEAR_ZERO)
@@ -234,28 +244,30 @@ def _fieller(over: float, under: float, spread: FloatArray, z: float) -> tuple[f
 
 
 def _fourth(parts: list[_Part], weight: FloatArray) -> float:
-    """Return a bound of a third of the fourth cumulant of a weighted sum of errors.
+    """Bound a third of the fourth cumulant of a weighted sum of errors.
 
-    Of shared noise by Minkowski's inequality; those of independent releases add up.
+    Minkowski's inequality bounds that of shared noise; those of independent releases add up.
     """
-    found: list[tuple[Release, float]] = []
-    for part, own in zip(parts, np.abs(weight).tolist(), strict=True):
-        root = own * (excess_of(part.estimate) * part.estimate.standard_error**4) ** 0.25
-        at = next((i for i, (one, _) in enumerate(found) if is_same(one, part.release)), None)
+    roots: list[tuple[Release, float]] = []
+    for part, factor in zip(parts, np.abs(weight).tolist(), strict=True):
+        root = factor * (excess_of(part.estimate) * part.estimate.standard_error**4) ** 0.25
+        at = next((i for i, (one, _) in enumerate(roots) if is_same(one, part.release)), None)
         if at is None:
-            found.append((part.release, root))
+            roots.append((part.release, root))
         else:
-            found[at] = part.release, found[at][1] + root
-    return sum(root**4 for _, root in found)
+            roots[at] = part.release, roots[at][1] + root
+    return sum(root**4 for _, root in roots)
 
 
 def _widest(parts: list[_Part], forms: FloatArray, question: Hypothesis) -> tuple[float, float]:
-    """Return the least and largest ratio of sums within intervals that all hold together."""
+    """Return the smallest and the largest ratio of sums within intervals that all hold together."""
+    # All intervals hold with a chance of 1 - alpha if each holds with 1 - alpha / n (Bonferroni).
     each = replace(question, alpha=question.alpha / len(parts))
     wider = each.quantile(excess=1.0) / LAPLACE_Z
-    least = 0.0 if all(part.release.method.nonnegative for part in parts) else -np.inf
+    lowest = 0.0 if all(part.release.method.nonnegative for part in parts) else -np.inf
     sums = [part.estimate for part in parts]
-    low = np.array([max(s.count - wider * (s.count - s.low), least) for s in sums])
+    low = np.array([max(s.count - wider * (s.count - s.low), lowest) for s in sums])
+    # Intervals are taken for those of Laplace noise, which a smaller alpha makes longer.
     high = np.array([s.count + wider * (s.high - s.count) for s in sums])
     if (np.where(forms[1] > 0, low, high) @ forms[1]) <= 0:
         raise UsageError(NEAR_ZERO)
@@ -270,7 +282,7 @@ def _largest(above: FloatArray, below: FloatArray, low: FloatArray, high: FloatA
     """
     ratio = -np.inf
     corner = low
-    while (found := float(above @ corner / (below @ corner))) > ratio:
-        ratio = found
+    while (better := float(above @ corner / (below @ corner))) > ratio:
+        ratio = better
         corner = np.where(above > ratio * below, high, low)
     return ratio

@@ -1,9 +1,9 @@
-"""Whether two regions, of one release or of two, hold different numbers of people.
+"""Test whether two regions, of one release or of two, hold different numbers of people.
 
 Two regions of one release share noise: that of the nodes above them, and often the sum of one is
-what the other left of a node. So their common cells are left out, and of the others A and B the
-variance is ``V(A - B) = 2 V(A) + 2 V(B) - V(A and B together)``, of the closed form of any region.
-Different releases have independent noise.
+the rest of a node whose other part is the other one. So their common cells are left out, and the
+difference of the others, A and B, has the variance ``2 V(A) + 2 V(B) - V(A and B together)`` by the
+closed form of any region. Different releases have independent noise.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from geodp.privacy.noise.laplace import LAPLACE, DiscreteLaplace
 from geodp.release.release import Release
 
 ROUNDING = 1e-6
-"""Less excess kurtosis is the rounding of an interval."""
+"""Excess kurtosis that the rounding of an interval makes at most; less counts as none."""
 
 
 class Side(NamedTuple):
-    """One of the two that are compared.
+    """One side of a comparison.
 
     Attributes
     ----------
     release : Release
     region : Region
-        Without the cells that the other one has too.
+        Its cells without those that the other side has, too.
     estimate : Estimate
     """
 
@@ -55,25 +55,25 @@ def compare_regions(
 ) -> Difference:
     """Test whether two regions hold different numbers of people; costs no budget.
 
-    Single cells with Laplace noise of their own are tested by the exact law of the difference,
-    other regions by the law of as many Laplace noises as have the error's fourth cumulant, or
-    more: the normal law where they are many, or Gaussian.
+    Single cells with independent Laplace noise are tested by the exact law of the difference. Other
+    regions are tested by the law of the sum of as many Laplace noises as have the error's fourth
+    cumulant or a larger one; it is the normal law if they are many, or if the noise is Gaussian.
 
     Parameters
     ----------
     first, second : (Release, region)
-        Twice the same release or two; a region as for :meth:`geodp.Release.estimate`. A place is
-        looked up in each release's own grid.
+        Twice the same release, or two; a region as for :meth:`geodp.Release.estimate`. A place is
+        looked up in the grid of its release.
     null : float
-        The difference, first less second, that is to be refuted.
+        The difference, first less second, of the null hypothesis.
     alternative : str
         ``"two-sided"``, ``"greater"`` or ``"less"``.
     alpha : float
         One less the confidence of the interval.
     conservative : bool
-        Where a clamp at 0 may have moved people into or out of a region, take its 95 % interval
-        for that of a Laplace noise, and add up those of both regions: at an alpha of 0.05 a
-        difference is found where the intervals do not meet.
+        If a clamp at 0 may have moved people into or out of a region, take its 95 % interval for
+        that of a Laplace noise, and add up those of both regions: at an alpha of 0.05 a difference
+        is significant if the intervals do not meet.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def compare_regions(
 
 
 def is_same(first: Release, second: Release) -> bool:
-    """Return whether two releases are one, read twice perhaps: they share all noise."""
+    """Return whether two releases are the same, perhaps read twice: they share all noise."""
     one, other = first.table, second.table
     return one is other or (
         one.event == other.event
@@ -123,19 +123,21 @@ def is_same(first: Release, second: Release) -> bool:
 
 
 def noise_of_cells(release: Release) -> LatticeNoise | None:
-    """Return the noise of each cell, where that is Laplace noise of its own and nothing else."""
+    """Return the noise of each cell; None unless it is independent Laplace noise alone."""
     event, grid, method = release.event, release.grid, release.method
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
-        return None  # of devices' reports
+        # Estimates from devices' reports have no Laplace noise.
+        return None
     tree = method.tree_variance(grid, event)
     if tree is None or len(tree.fanouts) != 1 or event.rho is not None or method.nonnegative:
         return None
     queries = method.queries(grid, event)
     if len(queries) != 1 or queries[0].noise[0] != LAPLACE:
         return None
-    own = queries[0].noise[1]
-    noise = LatticeNoise(event.scale, event.scale / own)
-    variance = DiscreteLaplace.of_scale(own).variance * float(noise.step) ** 2
+    scale = queries[0].noise[1]
+    noise = LatticeNoise(event.scale, event.scale / scale)
+    # A tree of one level may still estimate cells from more than their own measurements.
+    variance = DiscreteLaplace.of_scale(scale).variance * float(noise.step) ** 2
     return noise if isclose(variance, tree.variances[1], rel_tol=1e-9) else None
 
 
@@ -152,11 +154,11 @@ def _sides(
                 "The two regions hold the same cells of the same release.", code="regions-same"
             )
         regions = [Region(here.grid, key) for key in keys]
-    found = [
+    sides = [
         Side(release, region, release.estimate(region) if region.cells else NOBODY)
         for release, region in zip((here, there), regions, strict=True)
     ]
-    return found[0], found[1]
+    return sides[0], sides[1]
 
 
 def _noise_of(side: Side) -> LatticeNoise | None:
@@ -166,9 +168,9 @@ def _noise_of(side: Side) -> LatticeNoise | None:
 def _by_errors(
     sides: tuple[Side, Side], difference: float, question: Hypothesis, *, is_one: bool
 ) -> Difference:
-    """By both errors, and by what is known of their fourth cumulants.
+    """Test a difference by both errors and by bounds of their fourth cumulants.
 
-    Those of independent errors add up. Those of shared noise have weights a - b, whose fourth
+    Fourth cumulants of independent errors add up. Shared noise has the weights a - b, whose fourth
     powers Minkowski's inequality bounds by ``(|a|_4 + |b|_4)^4``.
     """
     variances = [side.estimate.standard_error**2 for side in sides]
@@ -177,19 +179,23 @@ def _by_errors(
     if is_one:
         one, two = (side.region for side in sides)
         both = Region(one.grid, np.union1d(one.key, two.key))
+        # V(A - B) = 2 V(A) + 2 V(B) - V(A + B), as A and B share no cell.
         together = sides[0].release.standard_error(both)
         variance = max(2 * variance - together**2, 0.0)
         fourth = sum(part**0.25 for part in fourths) ** 4
     excess = min(1.0, fourth / variance**2) if variance else 0.0
+    # Differences of integer counts lie on whole numbers, which asks for a continuity correction.
     step = float(all(side.release.method.whole for side in sides))
     return Difference.of_error(difference, sqrt(variance), question, excess, step)
 
 
 def excess_of(estimate: Estimate) -> float:
-    """Return a third of the excess kurtosis of an error: by how far its interval reaches."""
+    """Compute a third of the excess kurtosis of an error from the length of its interval."""
     if not estimate.standard_error:
         return 0.0
     half = (estimate.high - estimate.count) / estimate.standard_error
+    # Intervals interpolate between those of normal errors and of Laplace noise, see _margins in
+    # geodp.accuracy.interval.
     excess = (half - Z) / (LAPLACE_Z - Z)
     return min(1.0, excess) if excess > ROUNDING else 0.0
 
@@ -197,7 +203,7 @@ def excess_of(estimate: Estimate) -> float:
 def _exact(
     first: LatticeNoise, second: LatticeNoise, difference: float, question: Hypothesis
 ) -> Difference:
-    """By the law of the difference of two noises, which is symmetric."""
+    """Test a difference by the exact law of the difference of two noises, which is symmetric."""
     away = float(difference - question.null)
     above, below = tail_of_difference(first, second, np.array([away, -away])).tolist()
     variances = [
@@ -219,7 +225,7 @@ def _exact(
 
 
 def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
-    """Return the least distance that is exceeded with at most a chance, to either side."""
+    """Return the smallest distance that noise exceeds with at most a chance, to either side."""
     one, two = first.step, second.step
     below = one.denominator * two.denominator
     step = gcd(one.numerator * two.denominator, two.numerator * one.denominator) / below
@@ -228,6 +234,7 @@ def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
         tail = tail_of_difference(first, second, np.array([steps * step]))[0]
         return bool(tail <= chance)
 
+    # The number of steps is unknown: double it until it is enough, then bisect.
     short, reach = 0, 1
     while not is_far(reach):
         short, reach = reach, 2 * reach
@@ -238,15 +245,17 @@ def _reach(first: LatticeNoise, second: LatticeNoise, chance: float) -> float:
 
 
 def _conservative(sides: tuple[Side, Side], difference: float, question: Hypothesis) -> Difference:
-    """By how far the intervals reach towards each other and apart, at least both errors."""
+    """Test a difference by how far the intervals reach towards each other and apart."""
     one, two = (side.estimate for side in sides)
-    least = one.standard_error + two.standard_error
-    down = max(((one.count - one.low) + (two.high - two.count)) / LAPLACE_Z, least)
-    up = max(((one.high - one.count) + (two.count - two.low)) / LAPLACE_Z, least)
+    # An interval that the clamp has cut at 0 is shorter than the noise: count at least both errors.
+    smallest = one.standard_error + two.standard_error
+    down = max(((one.count - one.low) + (two.high - two.count)) / LAPLACE_Z, smallest)
+    up = max(((one.high - one.count) + (two.count - two.low)) / LAPLACE_Z, smallest)
+    # The p-value is that of the side to which the difference points.
     is_above = question.alternative == "greater" or (
         question.alternative == "two-sided" and difference > question.null
     )
-    found = Difference.of_error(difference, down if is_above else up, question, excess=1.0)
+    test = Difference.of_error(difference, down if is_above else up, question, excess=1.0)
     far = question.quantile(excess=1.0)
     low, high = difference - far * down, difference + far * up
-    return replace(found, low=low, high=high, basis="conservative")
+    return replace(test, low=low, high=high, basis="conservative")

@@ -18,14 +18,14 @@ from geodp.grid.hierarchy import CELL
 from geodp.grid.lattice import Lattice, parse_codes
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_card, require
-from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
+from geodp.io.verify.files import check_checksums, check_files, check_restricted
 from geodp.io.verify.readback import grid_of
-from geodp.io.verify.verify import ask_all
+from geodp.io.verify.verify import run_checks
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.selected import rate_of
 
 
-def _ask_identity(folder: Path, card: SelectionCard) -> str:
+def _check_identity(folder: Path, card: SelectionCard) -> str:
     require(
         card.digest == card.release_id,
         Rule("selection-id-differs", "The release id is not that of the card."),
@@ -174,12 +174,12 @@ def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64
 
 
 QUESTIONS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [
-    ("checksums", ask_checksums),
-    ("files", ask_files),
-    ("release id", _ask_identity),
+    ("checksums", check_checksums),
+    ("files", check_files),
+    ("release id", _check_identity),
     ("guarantee", _ask_guarantee),
     ("answers", _ask_answers),
-    ("restricted", ask_restricted),
+    ("restricted", check_restricted),
 ]
 
 
@@ -191,4 +191,4 @@ def verify_selection(folder: Path) -> list[Check]:
         return [Check("card", False, str(error))]
     assert isinstance(card, SelectionCard)
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
-    return [first, *ask_all(QUESTIONS, folder, card)]
+    return [first, *run_checks(QUESTIONS, folder, card)]

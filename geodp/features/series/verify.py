@@ -14,10 +14,10 @@ from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import read_table_card, require
-from geodp.io.verify.files import ask_restricted
+from geodp.io.verify.files import check_restricted
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.verify import ask_all, verify
+from geodp.io.verify.verify import run_checks, verify
 
 
 def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
@@ -44,7 +44,7 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]
     said = f"schema {card.schema}, {len(card.snapshots)} snapshots"
-    checks = [Check("index", True, said), *ask_all(QUESTIONS, folder, card)]
+    checks = [Check("index", True, said), *run_checks(QUESTIONS, folder, card)]
     if all(check.ok for check in checks):
         checks += [_verify_snapshot(folder / one.time, errors) for one in card.snapshots]
     return checks
@@ -152,5 +152,5 @@ QUESTIONS: list[tuple[str, Callable[[Path, SeriesCard], str]]] = [
     ("times", _ask_times),
     ("snapshots", _ask_snapshots),
     ("budget", _ask_sharing),
-    ("restricted", ask_restricted),
+    ("restricted", check_restricted),
 ]

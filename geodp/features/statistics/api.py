@@ -1,4 +1,4 @@
-"""What people compute of a released map, as ``geodp.statistics``: with bias, at no budget."""
+"""Public names of ``geodp.statistics``: statistics of released maps, with their biases."""
 
 from geodp.features.statistics.estimate import Statistic, estimate_statistics
 from geodp.features.statistics.figures import CLASSES

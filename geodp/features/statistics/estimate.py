@@ -1,19 +1,19 @@
-"""Statistics of a released map with their biases, found in several ways: told where all agree.
+"""Estimate statistics of a released map and their biases, in several ways that have to agree.
 
-Nothing is computed from a confidential table: all stand-ins are made of the release and of a public
-map, and are released under public keys.
+Nothing is computed from a confidential table: all synthetic tables are made from the release and
+from a public map, and are released under public keys.
 
-- How many cells have how many people: by inversion (:mod:`.unmixing`). Of a named public map, what
-  a release of it tells of cells released like this must agree with what is fitted to the release
-  from there. Without one, what is fitted from a map that was made up must agree with what is fitted
-  from the release itself: then the release has told. Either way releases of the fitted table must
-  look like the release: what they show beyond it is the bias once more.
-- The same of a release with measurements of all cells: by deconvolution (:mod:`.deconvolution`),
-  which needs no map and does not simulate the method.
-- Cells of so many people that a release shows most of them: by releases of the release, and of a
-  sharper map, to which is added what releases of the release show too little of.
-- What depends on which cell lies beside which: by the relative bias in releases of the public map,
-  where releases of the release itself have the same.
+- Numbers of cells by count: by inversion (:mod:`.unmixing`). If a public map is named, the table
+  that follows from releases of that map must agree with the table fitted to the release from it.
+  Otherwise the table fitted from a synthetic map must agree with the one fitted from the release
+  itself, which shows that the result depends on the release alone. In both cases releases of the
+  fitted table must look like the release; by how much they differ is one more estimate of the bias.
+- Numbers of cells by count, if the release has measurements of all cells: by deconvolution
+  (:mod:`.deconvolution`), which needs no map and does not simulate the method.
+- Cells with so many people that a release shows most of them: by releases of the release, and of a
+  sharper map, which has twice the release less the mean of its releases.
+- Statistics of adjoining cells: by the relative bias in releases of the public map, if releases of
+  the release itself have the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from geodp.accuracy.interval import Z
 from geodp.errors import Rule, UsageError
 from geodp.features.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.features.statistics.figures import CLASSES, INHABITED, Figure, list_figures
-from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, Board, invert
+from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, MapModel, invert
 from geodp.grid.grid import Grid
 from geodp.io.write.frame import cell_size
 from geodp.mechanisms import Mechanism
@@ -44,30 +44,30 @@ from geodp.typing import FloatArray, IntArray
 
 INVERSION, PRIOR, RELEASE, MEASURED = "inversion", "prior map", "release", "measurements"
 SMALL, NOT_ESTIMABLE = "below 1 %", "not estimable"
-"""How a bias was found."""
+"""Bases of a bias: how it was estimated."""
 
-MOST_CELLS = 1 << 22
-"""Most cells of a map whose releases are simulated."""
+MAX_CELLS = 1 << 22
+"""Cells of a map whose releases are simulated, at most."""
 
 AGREE = 0.3
-"""Two biases agree if they differ by less than this part of what is told, or than the noise."""
+"""Two biases agree if they differ by less than this part of the bias, or than the noise."""
 
 PRECISE = 0.15
-"""Of a bias: a larger standard error of what is deconvolved leaves the bias unknown, as half of its
-interval would be more than 30 %."""
+"""Standard error of a deconvolved value relative to its bias, at most: with a larger one the bias
+is not estimable, as half of its interval would be more than 30 %."""
 
 LITTLE = 0.01
-"""Of the value: a smaller bias counts as none. Every way must find half of it at most, as a release
-shows about half of what the clamp did to it."""
+"""Bias relative to the value that counts as none. Every way must estimate half of it at most, as a
+release shows about half of what the clamp did to it."""
 
 SEEN = 6.0
-"""Scales of the noise: of cells with more people, releases of a sharper map tell the bias."""
+"""Noise scales: for cells with larger counts, the bias is estimated from a sharper map."""
 
 RELEASES = 12
-"""Of a stand-in, whose mean and spread are told."""
+"""Releases of a synthetic table, from which its mean and its spread are estimated."""
 
 LATER = 10_000
-"""Number of the first of these: none that an inversion has seen."""
+"""Number of the first of these releases; those of an inversion have smaller ones."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,17 @@ class Statistic:
     ----------
     name : str
     value : float
-        Of the released counts.
+        Statistic of the released counts.
     bias : float or None
-        By how much it is too large in the mean; None where that is not estimable. 0 where it is
+        By how much ``value`` is too large on average; None if that is not estimable, 0 if it is
         below 1 %.
     corrected : float or None
-        The value without it. By measurements it is known where the bias is not: then this and the
-        interval are as sure as they say, and the bias is small against them.
+        ``value`` without its bias. By measurements it may be known although the bias is not: then
+        the bias is small against the interval, which holds.
     standard_error : float
-        Of the value over releases, simulated; by measurements of ``corrected``.
+        Standard error of ``value`` over releases, simulated; by measurements, of ``corrected``.
     low, high : float or None
-        An interval of about 95 %, from the noise and from how well both ways agree.
+        An interval of about 95 %, from the noise and from how well the ways agree.
     basis : str
         ``"measurements"``, ``"inversion"``, ``"prior map"``, ``"release"``, ``"below 1 %"`` or
         ``"not estimable"``.
@@ -104,7 +104,7 @@ class Statistic:
     basis: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values for JSON."""
         return asdict(self)
 
 
@@ -122,16 +122,16 @@ def estimate_statistics(
     release : Release
         Its measurements of all cells, if it has them, are used.
     names : iterable of str, optional
-        ``inhabited`` (cells with somebody), ``cells:1-19`` and other size classes, ``median`` and
+        ``inhabited`` (cells with people), ``cells:1-19`` and other size classes, ``median`` and
         ``gini`` (of inhabited cells), ``moran`` (Moran's I of ``log(1 + people)``), ``top-100``
         (people of the 100 most populous cells), ``urban-centres``, ``urban-clusters`` and the
         people in them. Default: all.
     prior : CountTable or ReleasedTable, optional
         A public map with cells of about this size: of another date, or of another place, which is
-        laid over the domain from its first row and column on, as often as it takes. Default: a map
-        made up of towns, which starts the inversion and confirms nothing.
+        repeated from the first row and column on until it covers the domain. Default: a synthetic
+        map of towns, which starts the inversion and confirms nothing.
     classes : sequence of int
-        Least people of each size class.
+        Smallest count of each size class.
 
     Returns
     -------
@@ -140,8 +140,8 @@ def estimate_statistics(
     Raises
     ------
     UsageError
-        A name that is no statistic's; a release with attributes, of more than 2**22 cells, or of a
-        method without closed form of its error.
+        A name is not that of a statistic; the release has attributes or more than 2**22 cells, or
+        its method has no closed form of its error.
 
     Examples
     --------
@@ -152,48 +152,50 @@ def estimate_statistics(
     ['inhabited']
     """
     grid = release.grid
-    board = board_of(release, classes)
+    model = model_of(release, classes)
     km2 = square_kilometres(grid)
-    every = list_figures(board.inside if grid.names.on_map else None, km2, classes)
+    every = list_figures(model.inside if grid.names.on_map else None, km2, classes)
     wanted = list(every) if names is None else list(dict.fromkeys(names))
     if unknown := [name for name in wanted if name not in every]:
         raise UsageError(
-            f"{unknown[0]} is no statistic of this map: {', '.join(every)}.",
+            f"{unknown[0]} is not a statistic of this map; choose from {', '.join(every)}.",
             code="statistic-unknown",
         )
+    # Two inversions, and releases of four tables: for the progress that is shown.
     trials = 2 * (FIRST + (ROUNDS - 1) * AGAIN) + 4 * RELEASES
     progress.begin("Simulating releases", trials, public=True)
-    taken = release.measurements
-    found = None if taken is None else deconvolve(grid, taken, classes)
-    evidence = _Evidence.of(board, list(every.values()), prior, found)
+    measurements = release.measurements
+    deconvolved = None if measurements is None else deconvolve(grid, measurements, classes)
+    evidence = _Evidence.of(model, list(every.values()), prior, deconvolved)
     return [evidence.judge(list(every).index(name)) for name in wanted]
 
 
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """What the statistics are on stand-ins, and by releases of them.
+    """Statistics of synthetic tables and of releases of these.
 
     Attributes
     ----------
     figures : sequence of Figure
     seen, certain : int
-        People from which on a release shows most cells, and from which on a cell has those that
-        were released, to the inversion.
+        Counts from which on a release shows most cells, and from which on an inversion takes the
+        released count for the true one.
     shown : float64[n]
         Statistics of the release.
-    simple, fitted, alone : float64[n]
-        Of the tables found by inversion: from the public map alone, fitted to the release from
-        there, and from the release itself.
-    again : float64[n]
-        The release's, less what releases of the fitted table show beyond it.
+    simple, fitted, unaided : float64[n]
+        Statistics of the tables of inversions: from releases of the public map alone, fitted to the
+        release from that map, and fitted from the release itself.
+    refitted : float64[n]
+        Statistics of the release without the bias of releases of the fitted table.
     by_prior, by_release, by_sharper : float64[n]
-        The release's, less the relative bias in releases of the public map, of the release, and of
-        a sharper map than the release.
+        Statistics of the release without the relative bias in releases of the public map, of the
+        release, and of a sharper map than the release.
     error : float64[n]
         Standard error over releases.
     measured, measured_error : float64[n]
-        By deconvolution, and its standard error; not a number where nothing tells.
+        Statistics by deconvolution and their standard errors; NaN where there are none.
     has_prior : bool
+        Whether a public map was named.
     """
 
     figures: Sequence[Figure]
@@ -202,8 +204,8 @@ class _Evidence:
     shown: FloatArray
     simple: FloatArray
     fitted: FloatArray
-    alone: FloatArray
-    again: FloatArray
+    unaided: FloatArray
+    refitted: FloatArray
     by_prior: FloatArray
     by_release: FloatArray
     by_sharper: FloatArray
@@ -215,52 +217,54 @@ class _Evidence:
     @classmethod
     def of(
         cls,
-        board: Board,
+        model: MapModel,
         figures: Sequence[Figure],
         prior: CountTable | ReleasedTable | None,
         deconvolved: Deconvolved | None,
     ) -> _Evidence:
-        """Simulate."""
+        """Simulate releases of all synthetic tables, and compute their statistics."""
 
         def compute(count: NDArray[Any]) -> FloatArray:
-            dense = np.asarray(board.spread(count), np.float64)
+            dense = np.asarray(model.spread(count), np.float64)
             return np.array([figure.of(dense) for figure in figures])
 
         def spread(count: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            """Means and spreads of statistics over releases of a table, and means of its counts."""
-            released = [board.release(count, LATER + i) for i in range(RELEASES)]
-            found = np.array([compute(one) for one in released])
-            return found.mean(axis=0), found.std(axis=0, ddof=1), np.mean(released, axis=0)
+            """Return means and spreads of statistics over releases of a table, and mean counts."""
+            released = [model.release(count, LATER + i) for i in range(RELEASES)]
+            values = np.array([compute(one) for one in released])
+            return values.mean(axis=0), values.std(axis=0, ddof=1), np.mean(released, axis=0)
 
         def relate(count: IntArray, mean: FloatArray) -> FloatArray:
-            """Return the release's, less the relative bias in releases of a table."""
+            """Correct the release's statistics by the relative bias in releases of a table."""
             ratio = compute(count) / np.where(mean > 0, mean, np.nan)
             return np.asarray(shown * ratio, np.float64)
 
-        counts = board.take(board.table)
-        shown, own = compute(counts), np.rint(counts).astype(np.int64)
-        first = lay_prior(board, prior)
-        simple, tables = invert(board, first)
-        fitted, alone = (
+        counts = model.take(model.table)
+        shown, rounded = compute(counts), np.rint(counts).astype(np.int64)
+        # Two inversions start from two maps: this one, and the release itself.
+        first = lay_prior(model, prior)
+        simple, tables = invert(model, first)
+        fitted, unaided = (
             np.mean([compute(one) for one in some], axis=0)
-            for some in (tables, invert(board, own)[1])
+            for some in (tables, invert(model, rounded)[1])
         )
         by_prior = relate(first, spread(first)[0])
-        mean, error, seen = spread(own)
-        sharper = np.maximum(np.rint(2 * own - seen), 0).astype(np.int64)
-        by_release, by_sharper = relate(own, mean), relate(sharper, spread(sharper)[0])
+        mean, error, seen = spread(rounded)
+        # The method blurs the release once more by about as much as it has blurred the table.
+        sharper = np.maximum(np.rint(2 * rounded - seen), 0).astype(np.int64)
+        by_release, by_sharper = relate(rounded, mean), relate(sharper, spread(sharper)[0])
         beyond, noise, _ = spread(tables[-1])
         spatial = np.array([figure.spatial for figure in figures])
         measured, measured_error = estimate_measured(figures, deconvolved)
         return cls(
             figures=figures,
-            seen=int(SEEN * board.scale),
-            certain=int(board.edges[-1]),
+            seen=int(SEEN * model.scale),
+            certain=int(model.edges[-1]),
             shown=shown,
             simple=compute(simple),
             fitted=fitted,
-            alone=alone,
-            again=shown - (beyond - compute(tables[-1])),
+            unaided=unaided,
+            refitted=shown - (beyond - compute(tables[-1])),
             by_prior=by_prior,
             by_release=by_release,
             by_sharper=by_sharper,
@@ -271,13 +275,14 @@ class _Evidence:
         )
 
     def judge(self, number: int) -> Statistic:
-        """Return a statistic, with its bias if all ways to find it agree."""
+        """Return a statistic, with its bias if all ways to estimate it agree."""
         figure, value = self.figures[number], float(self.shown[number])
         error = float(self.error[number])
         unknown = Statistic(figure.name, value, None, None, error, None, None, NOT_ESTIMABLE)
         direct = self._deconvolved(number) or unknown
         if direct.bias is not None:
             return direct
+        # A statistic of the inhabited cells is known only if their number is.
         if figure.of_inhabited:
             names = [one.name for one in self.figures]
             if self.judge(names.index(INHABITED)).bias is None:
@@ -285,12 +290,15 @@ class _Evidence:
         for middle, pairs, basis in self._ways(number):
             apart = max(abs(first - second) for first, second in pairs)
             furthest = max(abs(value - one) for pair in pairs for one in pair)
+            # A bias is given if all ways agree, and given as 0 if all of them find next to none.
             if furthest <= LITTLE / 2 * value:
                 middle, apart, basis = value, LITTLE * value, SMALL
             elif basis == SMALL or not apart <= max(AGREE * abs(value - middle), error):
                 continue
             elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
-                continue  # a release does not tell its own noise from its bias
+                # A bias within the noise of the release cannot be told from that noise.
+                continue
+            # How far the ways differ counts as an error of its own.
             reach = Z * hypot(error, apart)
             if (
                 direct.corrected is None
@@ -309,10 +317,10 @@ class _Evidence:
         return direct
 
     def _deconvolved(self, number: int) -> Statistic | None:
-        """Return a statistic by measurements, if these tell of such cells."""
+        """Return a statistic by deconvolution, if measurements show such cells."""
         figure, value = self.figures[number], float(self.shown[number])
         middle, error = float(self.measured[number]), float(self.measured_error[number])
-        if not middle >= 0 or figure.below is None or not self._is_told(figure):
+        if not middle >= 0 or figure.below is None or not self._is_visible(figure):
             return None
         return Statistic(
             name=figure.name,
@@ -325,71 +333,76 @@ class _Evidence:
             basis=MEASURED,
         )
 
-    def _is_told(self, figure: Figure) -> bool:
-        """Whether a release of such noise tells of the cells that a statistic counts."""
+    def _is_visible(self, figure: Figure) -> bool:
+        """Return whether cells that decide a statistic may have counts that noise does not hide."""
         return figure.below is None or figure.below > self.seen
 
     def _ways(self, number: int) -> list[tuple[float, list[tuple[float, float]], str]]:
-        """Return values without bias, which values must agree for them, and what they rest on."""
-        inverted = (self.fitted, self.simple, self.alone, self.again)
-        fitted, simple, alone, again = (float(row[number]) for row in inverted)
+        """List corrected values, the pairs of values that have to agree for each, and its basis."""
+        inverted = (self.fitted, self.simple, self.unaided, self.refitted)
+        fitted, simple, unaided, refitted = (float(row[number]) for row in inverted)
         ratios = (self.by_prior, self.by_release, self.by_sharper)
         by_prior, by_release, by_sharper = (float(row[number]) for row in ratios)
         figure, value = self.figures[number], float(self.shown[number])
-        if figure.least >= self.certain:
+        if figure.minimum >= self.certain:
             return [(by_release, [(by_release, by_sharper)], RELEASE)]
-        if figure.least >= self.seen:
+        if figure.minimum >= self.seen:
             return [(by_sharper, [(by_sharper, fitted)], RELEASE)]
+        # Inversions draw each cell by itself, and say nothing about adjoining ones.
         if figure.spatial:
             both = (by_prior + by_release) / 2, [(by_prior, by_release)], PRIOR
             none = value, [(by_release, fitted), (by_sharper, fitted)], SMALL
             return [*[both] * self.has_prior, none]
-        told = self._is_told(figure)
+        visible = self._is_visible(figure)
         if self.has_prior:
             middle = (fitted + simple) / 2
-            pairs = [(fitted, simple), (again, middle), *[(alone, middle)] * told]
-            return [((2 * middle + again) / 3, pairs, PRIOR)]
-        return [((fitted + again) / 2, [(fitted, alone), (again, fitted)], INVERSION)] * told
+            pairs = [(fitted, simple), (refitted, middle), *[(unaided, middle)] * visible]
+            return [((2 * middle + refitted) / 3, pairs, PRIOR)]
+        return [
+            ((fitted + refitted) / 2, [(fitted, unaided), (refitted, fitted)], INVERSION)
+        ] * visible
 
 
 def estimate_measured(
-    figures: Sequence[Figure], found: Deconvolved | None
+    figures: Sequence[Figure], deconvolved: Deconvolved | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return numbers of cells by deconvolution with standard errors: float64[n] each.
+    """Estimate numbers of cells by deconvolution, with standard errors: float64[n] each.
 
-    Not a number of other statistics, which hang on how counts lie within bins.
+    NaN for other statistics, which depend on how counts lie within bins.
     """
     pairs = np.full((len(figures), 2), np.nan)
     for number, figure in enumerate(figures):
-        if found is not None and 0 < figure.least < found.edges[-1]:
-            pairs[number] = found.estimate(figure.of)
+        if deconvolved is not None and 0 < figure.minimum < deconvolved.edges[-1]:
+            pairs[number] = deconvolved.estimate(figure.of)
     return pairs[:, 0], pairs[:, 1]
 
 
-def board_of(release: Release, classes: Sequence[int]) -> Board:
-    """Return the map's cells; UsageError for what cannot be simulated."""
+def model_of(release: Release, classes: Sequence[int]) -> MapModel:
+    """Describe the map to be simulated; UsageError if its releases cannot be simulated."""
     method, event, grid = release.method, release.event, release.grid
+    # Reports come from devices, each of which randomises its own: no table makes them anew.
     if not isinstance(method, Mechanism) or not isinstance(event, Measurement):
         raise UsageError(
             "Reports of devices are not simulated, so their map has no statistics.",
             code="devices-have-no-statistics",
         )
     grid.require_plain_map(
-        Rule("statistics-need-plain-map", "Statistics are those of one map without attributes.")
+        Rule("statistics-need-plain-map", "Statistics need one map without attributes.")
     )
-    if grid.size > MOST_CELLS or int(np.prod(grid.shape)) > 4 * MOST_CELLS:
+    if grid.size > MAX_CELLS or int(np.prod(grid.shape)) > 4 * MAX_CELLS:
         raise UsageError(
-            "Statistics are found on maps of at most 2**22 cells.", code="statistics-map-too-large"
+            "Statistics are estimated on maps of at most 2**22 cells.",
+            code="statistics-map-too-large",
         )
     if release.totals is not None:
         raise UsageError(
             "Releases with public totals are not simulated.", code="totals-not-simulated"
         )
-    return Board.of(release.table, method, event, float(release.standard_error(1)), classes)
+    return MapModel.of(release.table, method, event, float(release.standard_error(1)), classes)
 
 
 def square_kilometres(grid: Grid) -> float | None:
-    """Return the area of a cell in the middle of the map, if it lies on the Earth."""
+    """Compute the area of a cell in the middle of the map; None if it has no place on the Earth."""
     place = grid.places[0]
     if place.crs is None or place.transform is None:
         return None
@@ -397,19 +410,18 @@ def square_kilometres(grid: Grid) -> float | None:
     return float(wide * high)
 
 
-def lay_prior(board: Board, prior: CountTable | ReleasedTable | None) -> IntArray:
-    """Return the public map on the cells of the domain: int64[n]."""
-    grid = board.table.grid
+def lay_prior(model: MapModel, prior: CountTable | ReleasedTable | None) -> IntArray:
+    """Lay the public map, or a synthetic one, on the cells of the domain: int64[n]."""
+    grid = model.table.grid
     if prior is None:
-        people = max(1.0, float(board.take(board.table).sum()))
-        return np.asarray(Proxy.make_up(grid, people).table.to_dense()[board.inside], np.int64)
+        people = max(1.0, float(model.take(model.table).sum()))
+        return np.asarray(Proxy.make_up(grid, people).table.to_dense()[model.inside], np.int64)
     if len(prior.grid.shape) != 2:
-        raise UsageError(
-            "The prior map is one without attributes.", code="prior-map-has-attributes"
-        )
+        raise UsageError("The prior map must have no attributes.", code="prior-map-has-attributes")
     dense = np.maximum(np.rint(np.asarray(prior.to_dense(), np.float64)), 0).astype(np.int64)
     if not dense.any():
         raise UsageError("The prior map has no people.", code="prior-map-empty")
+    # Rounded up, so that the repeated map covers the domain.
     often = [-(-n // m) for n, m in zip(grid.shape, dense.shape, strict=True)]
     rows, cols = grid.shape
-    return np.asarray(np.tile(dense, often)[:rows, :cols][board.inside], np.int64)
+    return np.asarray(np.tile(dense, often)[:rows, :cols][model.inside], np.int64)

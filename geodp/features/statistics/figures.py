@@ -1,6 +1,7 @@
-"""Statistics of a map: how many cells are inhabited, how unlike they are, and where towns are.
+"""Compute statistics of a map, such as its inhabited cells, their Gini coefficient and its towns.
 
-Each is a plain function of the counts, whole or not, of all cells of a map; below 0 counts as 0.
+Each is a function of the counts of all cells of a map, which need not be integers; counts below 0
+are taken for 0. :mod:`geodp.features.statistics.estimate` corrects their biases.
 """
 
 from __future__ import annotations
@@ -17,47 +18,48 @@ from geodp.errors import UsageError, require_library
 from geodp.typing import FloatArray
 
 CLASSES = (1, 20, 100, 500, 2000)
-"""Least people of a cell of each size class; the last one has no upper end."""
+"""Smallest count of each size class of cells; the last class has no upper end."""
 
 INHABITED = "inhabited"
 
 TOP = 100
-"""Cells of the list of the most populous ones."""
+"""Cells in the list of the most populous ones."""
 
 URBAN = {"urban-centres": (1500.0, 50_000.0, False), "urban-clusters": (300.0, 5000.0, True)}
-"""People a square kilometre of a cell, people of all its cells, and whether corners connect.
+"""Rules of towns: the smallest density of a cell (people a square kilometre), the smallest sum of
+all its cells, and whether cells connect at corners.
 
-The degree of urbanisation of the European Commission and others (2021), on the grid's own cells:
-without the smoothing of borders and the filling of gaps, and without built-up land.
+They are those of the degree of urbanisation of the European Commission and others (2021), applied
+to the cells of the grid without smoothing borders, filling gaps or counting built-up land.
 """
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A statistic.
+    """A statistic, and which counts decide it.
 
     Attributes
     ----------
     name : str
     of : callable
-        From float64[rows, cols] to a number.
+        Function from float64[rows, cols] to a number.
     spatial : bool
-        Whether it depends on which cell lies beside which, or on the order of the largest ones:
-        more than how many cells have how many people.
-    least : int
-        People of every cell that it counts, if it counts cells.
+        Whether it depends on which cells adjoin, or on the order of the largest ones, and not only
+        on how many cells have how many people.
+    minimum : int
+        Smallest count of the cells that it counts, if it counts cells.
     below : int or None
-        People that the cells have fewer than who decide it: of its size class, or, of what
-        depends on all inhabited cells, of the smallest one; None: there is no such number.
+        Cells with fewer people decide it: the end of its size class, or of the smallest class if it
+        depends on all inhabited cells. None: there is no such number.
     of_inhabited : bool
-        Whether it is one of the inhabited cells, or of the smallest of them, so that nobody knows
-        it who does not know how many there are.
+        Whether it is a statistic of the inhabited cells, or of the smallest of them, so that it is
+        not known unless their number is.
     """
 
     name: str
     of: Callable[[FloatArray], float]
     spatial: bool = False
-    least: int = 0
+    minimum: int = 0
     below: int | None = None
     of_inhabited: bool = False
 
@@ -67,16 +69,16 @@ def list_figures(
     square_kilometres: float | None,
     classes: Sequence[int] = CLASSES,
 ) -> dict[str, Figure]:
-    """Return the statistics of a map by name.
+    """List the statistics of a map by name.
 
     Parameters
     ----------
     inside : bool[rows, cols]
-        The cells of the domain; None where none lies beside another, as with areal units.
+        Cells of the domain; None where cells do not adjoin, as with areal units.
     square_kilometres : float or None
-        Of a cell; None where the map lies nowhere on the Earth, which has no towns then.
+        Area of a cell; None for a map without a place on the Earth, which then has no towns.
     classes : sequence of int
-        Least people of a cell of each size class, strictly increasing from 1 or more on; otherwise
+        Smallest count of each size class, strictly increasing from 1 or more on; otherwise
         UsageError.
     """
     ends = [*classes]
@@ -85,28 +87,29 @@ def list_figures(
             "Size classes are whole numbers of people, increasing from 1 or more on.",
             code="classes-not-increasing",
         )
+    # The smallest class decides all statistics of inhabited cells, as most of these are in it.
     few = ends[1] if len(ends) > 1 else None
-    found = [Figure(INHABITED, partial(count_cells, low=1, high=None), least=1, below=few)]
+    figures = [Figure(INHABITED, partial(count_cells, low=1, high=None), minimum=1, below=few)]
     for low, high in zip(ends, [*ends[1:], None], strict=True):
         name = f"cells:{low}+" if high is None else f"cells:{low}-{high - 1}"
         count = partial(count_cells, low=low, high=high)
         smallest = low == ends[0]
-        found.append(Figure(name, count, least=low, below=high, of_inhabited=smallest))
-    found.append(Figure("median", find_median, below=few, of_inhabited=True))
-    found.append(Figure("gini", find_gini, below=few, of_inhabited=True))
+        figures.append(Figure(name, count, minimum=low, below=high, of_inhabited=smallest))
+    figures.append(Figure("median", find_median, below=few, of_inhabited=True))
+    figures.append(Figure("gini", find_gini, below=few, of_inhabited=True))
     if inside is not None:
-        found.append(Figure("moran", partial(find_moran, inside=inside), spatial=True))
-    found.append(Figure(f"top-{TOP}", find_top, spatial=True))
+        figures.append(Figure("moran", partial(find_moran, inside=inside), spatial=True))
+    figures.append(Figure(f"top-{TOP}", find_top, spatial=True))
     if square_kilometres is not None:
         for name, (density, people, corners) in URBAN.items():
             for towns, title in ((True, name), (False, f"people-in-{name}")):
                 rule = (density * square_kilometres, people, corners)
-                found.append(Figure(title, partial(find_towns, rule=rule, towns=towns), True))
-    return {one.name: one for one in found}
+                figures.append(Figure(title, partial(find_towns, rule=rule, towns=towns), True))
+    return {one.name: one for one in figures}
 
 
 def counts_people(name: str) -> bool:
-    """Whether a statistic of that name is a number of people, as a cell's count is.
+    """Return whether the statistic of a name is a number of people, as a cell's count is.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def counts_people(name: str) -> bool:
 
 
 def count_cells(people: FloatArray, low: int, high: int | None) -> float:
-    """Return how many cells have at least ``low`` and fewer than ``high`` people.
+    """Count the cells with at least ``low`` and fewer than ``high`` people.
 
     Examples
     --------
@@ -128,13 +131,13 @@ def count_cells(people: FloatArray, low: int, high: int | None) -> float:
 
 
 def find_median(people: FloatArray) -> float:
-    """Return the median of the inhabited cells; 0 where there is none."""
+    """Compute the median of the inhabited cells; 0 if there is none."""
     some = people[people >= 1]
     return float(np.median(some)) if some.size else 0.0
 
 
 def find_gini(people: FloatArray) -> float:
-    """Return Gini's coefficient of the inhabited cells: 0 if all are alike, near 1 if one has all.
+    """Compute the Gini coefficient of the inhabited cells: 0 if equal, near 1 if one has all.
 
     Examples
     --------
@@ -147,10 +150,11 @@ def find_gini(people: FloatArray) -> float:
 
 
 def find_moran(people: FloatArray, inside: NDArray[np.bool_]) -> float:
-    """Return Moran's I of ``log(1 + people)`` over neighbours that share an edge.
+    """Compute Moran's I of ``log(1 + people)`` over neighbours that share an edge.
 
-    Of cells of the domain alone, the empty ones among them; 0 where all are alike.
+    All cells of the domain count, empty ones too; 0 if all are equal.
     """
+    # Logarithms: otherwise a few large cities alone would decide the index.
     logs = np.where(inside, np.log1p(np.maximum(people, 0)), 0.0)
     away = np.where(inside, logs - logs[inside].mean(), 0.0)
     pairs = int((inside[1:] & inside[:-1]).sum() + (inside[:, 1:] & inside[:, :-1]).sum())
@@ -162,28 +166,28 @@ def find_moran(people: FloatArray, inside: NDArray[np.bool_]) -> float:
 
 
 def find_top(people: FloatArray) -> float:
-    """Return the people of the most populous cells together."""
+    """Sum the people of the most populous cells."""
     flat = people.reshape(-1)
-    least = max(0, flat.size - TOP)
-    return float(np.maximum(np.partition(flat, least)[least:], 0).sum())
+    first = max(0, flat.size - TOP)
+    return float(np.maximum(np.partition(flat, first)[first:], 0).sum())
 
 
 def find_towns(people: FloatArray, rule: tuple[float, float, bool], *, towns: bool) -> float:
-    """Return how many towns there are, or the people in them.
+    """Count the towns, or the people in them.
 
     Parameters
     ----------
     people : float64[rows, cols]
     rule : (float, float, bool)
-        People of a cell and of a town at least, and whether cells at a corner belong together.
+        Smallest count of a cell and of a town, and whether cells connect at corners.
     towns : bool
         Whether towns are counted; otherwise their people.
     """
     require_library("scipy", "A statistic of a release")
-    from scipy.ndimage import label, sum_labels  # slow to import
+    from scipy.ndimage import label, sum_labels  # imported late, as it takes long
 
-    cell, least, corners = rule
+    cell, town, corners = rule
     number, n = label(people >= cell, np.ones((3, 3)) if corners else None)
     size = sum_labels(people, number, np.arange(1, n + 1)) if n else np.zeros(0)
-    large = size[size >= least]
+    large = size[size >= town]
     return float(large.size if towns else large.sum())

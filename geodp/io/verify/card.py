@@ -1,4 +1,7 @@
-"""The card of a written release, read back; nothing else is, so that it takes no time."""
+"""Read the card of a written release, and nothing else, so that it takes no time.
+
+:mod:`geodp.io.verify.readback` reads the table, and :mod:`geodp.io.verify.verify` checks all files.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,12 @@ NAME = re.compile(r"\w[\w-]*")
 
 
 def public_folder(path: str | Path) -> Path:
-    """Return the folder of a release's public files; VerificationError where there is none.
+    """Find the folder of a release's public files; VerificationError where there is none.
 
     A zip archive of them is unpacked. UsageError for a path that is not UTF-8: libraries could not
     open its files.
     """
+    # A link may lead into a folder with such a name.
     if not is_utf8(os.path.realpath(path)):
         raise UsageError(
             f"The name of {path}, or of a folder above it, is not UTF-8, and libraries that read "
@@ -31,9 +35,10 @@ def public_folder(path: str | Path) -> Path:
             code="path-not-utf8",
         )
     path = unpack_release(path)
-    own = [Path(path).parent] if Path(path).suffix == ".json" else []  # a card for its folder
-    folders = [*own, Path(path, "public"), Path(path)]
-    # Those of tables first: other kinds are looked for only where there is none.
+    # A path may name the card itself, which stands for its folder.
+    card_folder = [Path(path).parent] if Path(path).suffix == ".json" else []
+    folders = [*card_folder, Path(path, "public"), Path(path)]
+    # Finding another kind imports its package, so releases of tables are looked for first.
     for folder in folders:
         if (folder / CARD).is_file():
             return folder
@@ -52,7 +57,7 @@ def public_folder(path: str | Path) -> Path:
 
 
 def open_card(folder: Path) -> Card | Kind:
-    """Return the card in the public folder of a table's release; of another, its kind.
+    """Open the card of a table's release, or find the kind of another release.
 
     ``release.json`` is read once. Warns of a table's release that was withdrawn. Raises
     VerificationError for a card of another version.
@@ -80,7 +85,7 @@ def open_card(folder: Path) -> Card | Kind:
     card = Card.from_json(plain)
     require(
         NAME.fullmatch(card.name) is not None,
-        Rule("card-name-no-file", "The card's name is no file name."),
+        Rule("card-name-no-file", "The card's name is not a file name."),
     )
     inside = all(_inside(file.name, card) for file in card.files)
     require(inside, Rule("card-file-outside", "The card lists a file outside the folder."))
@@ -88,20 +93,20 @@ def open_card(folder: Path) -> Card | Kind:
 
 
 def read_card(folder: Path) -> PublicCard:
-    """Return the card in a public folder: a :class:`Card` of a table, or that of another kind.
+    """Read the card in a public folder: a :class:`Card` of a table, or that of another kind.
 
     Warns of a release that was withdrawn. Raises VerificationError for one of another version.
     """
-    found = open_card(folder)
-    if isinstance(found, Card):
-        return found
+    card = open_card(folder)
+    if isinstance(card, Card):
+        return card
     _require_files(folder)
     warn_if_withdrawn(folder)
-    return found.read_card(folder)
+    return card.read_card(folder)
 
 
 def read_table_card(folder: Path) -> Card:
-    """Return the card in a public folder; VerificationError for that of another kind, too."""
+    """Read the card of a table's release; VerificationError for one of another kind, too."""
     card = read_card(folder)
     if not isinstance(card, Card):
         kind_of(card).refuse_table()
@@ -119,7 +124,8 @@ def _require_files(folder: Path) -> None:
 
 
 def _inside(name: str, card: Card) -> bool:
-    """Return whether a file is named that lies in the folder, or among its parts."""
+    """Return whether a name is one of a file in the folder, or of one of its parts."""
+    # A card is a stranger's text: a name such as ../x would have a file outside be hashed.
     folder, slash, file = name.rpartition("/")
     parts = (f"{card.name}.parquet", f"{card.name}.tiles")
     plain = file not in ("", ".", "..") and "\\" not in name and "\0" not in name

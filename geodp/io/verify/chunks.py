@@ -1,4 +1,7 @@
-"""The rows of a written release, a chunk at a time; each column of a chunk is read once."""
+"""Read the rows of a written release in chunks; each column of a chunk is read once.
+
+Checks of rows take these chunks, see :mod:`geodp.io.verify.sweep`.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,19 @@ from geodp.table.card import Card
 from geodp.typing import CountArray, IntArray
 
 LONGEST_CODE = 64
-"""Letters of a code that is read with others of its width."""
+"""Letters of the longest code that is read without making Python texts."""
 
 
 class RowGroup:
-    """A row group of a Parquet file, whose columns are read when they are first asked for.
+    """A row group of a Parquet file, whose columns are read when they are first needed.
 
     Parameters
     ----------
     file : pyarrow.parquet.ParquetFile
     number : int or None
-        Of the row group; None: of a file without rows.
+        Number of the row group; None: the file has no rows.
     schema : pyarrow.Schema
-        Of the release's first file, which all others share.
+        Schema of the release's first file, which all others share.
     """
 
     def __init__(self, file: Any, number: int | None, schema: Any) -> None:
@@ -57,16 +60,17 @@ class RowGroup:
 
 
 class Chunk:
-    """Up to ``ROW_GROUP`` rows of a release, in the order of the file.
+    """Rows of a release, ``ROW_GROUP`` at most, in the order of the file.
 
     Attributes
     ----------
     card : Card
     grid : Grid
-        On which codes are read.
+        Whose cells the codes name.
     start : int
-        Rows of the release before it.
+        Number of its first row in the release.
     size : int
+        Number of rows.
     """
 
     def __init__(self, group: RowGroup, first: int, card: Card, grid: Grid, start: int) -> None:
@@ -79,13 +83,13 @@ class Chunk:
         return self._group.column(name).slice(self._first, self.size)
 
     def numbers(self, name: str) -> NDArray[Any]:
-        """Return a column of numbers; ArrowException where one is missing, or is none."""
-        found: NDArray[Any] = self.column(name).to_numpy()
-        return found
+        """Return a column of numbers; ArrowException where a number is missing."""
+        values: NDArray[Any] = self.column(name).to_numpy()
+        return values
 
     @cached_property
     def count(self) -> CountArray:
-        """Counts, int64[n] or float64[n]: as :func:`counts_of`."""
+        """Counts, int64[n] or float64[n], see :func:`counts_of`."""
         return counts_of(self.column(self.card.name), self.card)
 
     @cached_property
@@ -108,20 +112,20 @@ class Chunk:
 def read_chunks(folder: Path, card: Card, grid: Grid) -> Iterator[Chunk]:
     """Yield the rows of a release's Parquet file, or of its parts in key order.
 
-    Of a release without rows it is one chunk, which has its columns.
+    A release without rows yields one empty chunk, so that its columns are checked, too.
 
     Parameters
     ----------
     folder : path
-        Of the public files.
+        The public folder.
     card : Card
     grid : Grid
-        On which codes are read.
+        Whose cells the codes name.
 
     Raises
     ------
     OSError, pyarrow.ArrowException, VerificationError
-        A file that is none, or has other columns than the first.
+        A file is no Parquet file, or has other columns than the first one.
     """
     schema, start = None, 0
     for path in parquet_files(folder, card):
@@ -139,13 +143,13 @@ def read_chunks(folder: Path, card: Card, grid: Grid) -> Iterator[Chunk]:
 
 def parquet_files(folder: Path, card: Card) -> list[Path]:
     """Return the Parquet file of a release, or its parts in key order."""
-    whole = folder / f"{card.name}.parquet"
+    root = folder / f"{card.name}.parquet"
     if not card.in_parts:
-        return [whole]
-    listed = (folder / name for name in card.listed)
-    found = sorted(path for path in listed if path.parent == whole)
-    require(bool(found), Rule("card-lists-no-part", f"The card lists no part of {whole.name}."))
-    return found
+        return [root]
+    # Parts are numbered in key order with five digits, so that their names sort as their keys do.
+    paths = sorted(path for path in map(folder.joinpath, card.listed) if path.parent == root)
+    require(bool(paths), Rule("card-lists-no-part", f"The card lists no part of {root.name}."))
+    return paths
 
 
 def parquet_schema(folder: Path, card: Card) -> Any:
@@ -159,12 +163,11 @@ def columns_of(card: Card, grid: Grid) -> tuple[str, ...]:
 
 
 def counts_of(column: Any, card: Card) -> CountArray:
-    """Return the counts int64[n] or float64[n] of an Arrow array.
+    """Convert an Arrow array to counts, int64[n] or float64[n].
 
     Raises VerificationError for counts that the card's method cannot have released.
     """
-    whole, nonnegative = card.mechanism.whole, card.mechanism.nonnegative
-    kind = "int64" if whole else "double"
+    kind = "int64" if card.mechanism.whole else "double"
     require(
         str(column.type) == kind,
         Rule("counts-type-differs", f"The counts have the type {column.type}, not {kind}."),
@@ -174,7 +177,7 @@ def counts_of(column: Any, card: Card) -> CountArray:
     require(
         bool(np.isfinite(count).all()), Rule("counts-not-finite", "Some counts are not finite.")
     )
-    if nonnegative:
+    if card.mechanism.nonnegative:
         require(
             bool((count > 0).all()), Rule("counts-not-positive", "Some counts are 0 or negative.")
         )
@@ -183,9 +186,9 @@ def counts_of(column: Any, card: Card) -> CountArray:
 
 
 def index_of(rows: Any, grid: Grid) -> IntArray:
-    """Cell indices int64[d, n] of the rows of an Arrow table.
+    """Read the cell indices int64[d, n] of the rows of an Arrow table.
 
-    Codes are texts for a moment, of hundreds of bytes each, so they are read group by group.
+    Codes are Python texts for a moment, of hundreds of bytes each, so rows are read by groups.
     """
     groups = range(0, max(rows.num_rows, 1), tables.ROW_GROUP)
     parts = (rows.slice(start, tables.ROW_GROUP) for start in groups)
@@ -204,7 +207,7 @@ def _axes(rows: Any, grid: Grid) -> Iterable[IntArray]:
 
 
 def _codes_of(column: Any) -> NDArray[Any]:
-    """Return codes as an array of texts of one width, or as Python's where they are no codes."""
+    """Return codes as a NumPy array of one width; as Python's texts where they are unusual."""
     texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     texts.validate(full=True)
     if not pa.types.is_string(texts.type) or texts.null_count or not len(texts):
@@ -212,7 +215,7 @@ def _codes_of(column: Any) -> NDArray[Any]:
     ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)[ends[0] : ends[-1]]
     width = int(np.diff(ends).max())
-    # A 0 would be taken for the end of a text.
+    # NumPy pads texts with zeros, so that a zero within one would be taken for its end.
     if not 0 < width <= LONGEST_CODE or letters.max() > ord("~") or not letters.all():
         return texts_of(column)
     if (np.diff(ends) < width).any():

@@ -1,4 +1,4 @@
-"""Whether a CSV file holds the rows of a Parquet file, a piece of both at a time."""
+"""Compare the rows of a CSV file with those of a Parquet file, a block at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_NUMBER = Rule("csv-rows-differ", "CSV and Parquet have different numbers o
 
 
 def require_same_rows(csv: Path, parquet: Path, columns: Iterable[str]) -> None:
-    """Raise VerificationError where a CSV file holds anything else than a Parquet file.
+    """Require a CSV file to hold the rows of a Parquet file, or raise VerificationError.
 
     Parameters
     ----------
@@ -57,15 +57,16 @@ class CsvRows:
 
     def require_next(self, columns: list[Any]) -> None:
         """Raise VerificationError where the next rows are not those of some Arrow arrays."""
+        # The blocks of a CSV file end elsewhere than those of a Parquet file.
         start, size = 0, len(columns[0])
         while start < size:
             self._fill()
             require(self._left is not None, OTHER_NUMBER)
             rows = min(self._left.num_rows, size - start)
-            for name, found, column in zip(
+            for name, values, column in zip(
                 self._left.schema.names, self._left.columns, columns, strict=True
             ):
-                same = found.slice(0, rows).equals(column.slice(start, rows))
+                same = values.slice(0, rows).equals(column.slice(start, rows))
                 require(
                     same, Rule("csv-values-differ", f"CSV and Parquet differ in the column {name}.")
                 )
@@ -101,6 +102,7 @@ def open_rows(csv: Path, schema: Any, names: list[str]) -> Iterator[CsvRows]:
     VerificationError
         It has others.
     """
+    # Values are read with the types of the Parquet file: guessed ones would lose leading zeros.
     types = {name: schema.field(name).type for name in names}
     with pa.csv.open_csv(
         csv,

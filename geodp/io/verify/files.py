@@ -1,4 +1,4 @@
-"""Whether a release's folder holds the files that its card lists, and no others."""
+"""Check that a release's folder holds the files that its card lists, and no others."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Listing(Protocol):
 
     @property
     def listed(self) -> Mapping[str, str]:
-        """SHA-256 of every file by its name, hexadecimal."""
+        """SHA-256 of each file, hexadecimal, by name."""
 
 
-def ask_checksums(folder: Path, card: Listing) -> str:
-    """Ask for every file with the SHA-256 that card and checksums list."""
+def check_checksums(folder: Path, card: Listing) -> str:
+    """Require every file to have the SHA-256 that card and checksums list."""
     sums = read_sums(folder)
     listed = card.listed
     require(
@@ -34,16 +34,16 @@ def ask_checksums(folder: Path, card: Listing) -> str:
     )
     for name, digest in sums.items():
         require((folder / name).is_file(), Rule("listed-file-missing", f"{name} is missing."))
-        found = sha256(folder / name)
+        actual = sha256(folder / name)
         require(
-            found == digest == listed.get(name, digest),
+            actual == digest == listed.get(name, digest),
             Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def ask_files(folder: Path, card: Listing) -> str:
-    """Ask whether there is a file that nothing lists."""
+def check_files(folder: Path, card: Listing) -> str:
+    """Require that the folder holds no file that neither card nor checksums list."""
     listed = {*card.listed, CARD, SUMS}
     there = (path for path in folder.rglob("*") if path.is_file() or path.is_symlink())
     extra = sorted({path.relative_to(folder).as_posix() for path in there} - listed)
@@ -53,12 +53,12 @@ def ask_files(folder: Path, card: Listing) -> str:
     return "the folder holds nothing that is not listed"
 
 
-def ask_restricted(folder: Path, _: object) -> str:
-    """Check the operator's folder beside the public one: who may read it, and its checksums.
+def check_restricted(folder: Path, _: object) -> str:
+    """Check the permissions and the checksums of the operator's folder beside the public one.
 
-    Its checksums lie in it, as every digest of a confidential file tells something of it. They show
-    a change by accident, or by somebody who does not know them. Who rewrites a file and its line in
-    them is not seen, nor is a folder that was removed as a whole.
+    Its checksums lie in it, as every digest of a confidential file reveals something about it. They
+    show a change by accident, or by somebody who does not know them. They do not show that a file
+    was rewritten together with its line, or that the whole folder was removed.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ def ask_restricted(folder: Path, _: object) -> str:
     if has_owners():
         for path in (hidden, *hidden.rglob("*")):
             mode = path.lstat().st_mode
+            # The mode of a link says nothing of what it points to.
             is_open = not stat.S_ISLNK(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO)
             require(
                 not is_open, Rule("restricted-open-to-others", f"{path.name} is open to others.")
@@ -100,15 +101,18 @@ def _require_unchanged(hidden: Path) -> None:
     """Compare every byte of the operator's folder with its checksums."""
     where = hidden.name
     require((hidden / SUMS).is_file(), Rule("sums-missing", f"{where}/{SUMS} is missing."))
+    # A list in another order or with a line twice is a change, too: compare its bytes.
     written = (hidden / SUMS).read_bytes()
     try:
         listed = read_sums(hidden)
     except ValueError:
         listed = {}
+    # Files are taken from the folder and not from the list, so that added ones are seen.
     digests = {}
     for path in sorted(hidden.iterdir()):
         if path.name == SUMS or path.name == PENDING.name:
-            continue  # the table of an interrupted run goes with the next release
+            # The table of an interrupted run is published by the next one, and not listed yet.
+            continue
         is_plain = path.is_file() and not path.is_symlink()
         name = f"{where}/{path.name}"
         require(

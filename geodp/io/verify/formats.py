@@ -1,8 +1,7 @@
-"""Whether the files in ``formats``, beside a release, hold what the release does.
+"""Check that the files in ``formats`` beside a release hold what the release does.
 
-They are written from it: so they are written once more, elsewhere, and compared. Other versions of
-the libraries write other bytes, so that files that differ are read back and compared by what they
-hold.
+Each file is written once more to a temporary folder and compared. As other versions of the
+libraries write other bytes, files that differ are read back and compared by their contents.
 """
 
 from __future__ import annotations
@@ -29,47 +28,48 @@ from geodp.io.write.view import View
 from geodp.table.card import Card
 
 OPAQUE = {"pmtiles": "GDAL"}
-"""Formats that geodp does not read, and what their bytes depend on."""
+"""Formats that geodp cannot read back, and the library that their bytes depend on."""
 
 OpenView: TypeAlias = Callable[[Path], View]
-"""From the folder of a release to what is exported of it."""
+"""Function from the folder of a release to the view that exports are written from."""
 
 
 def has_formats(folder: Path) -> bool:
-    """Whether other formats stand beside the public folder of a release."""
+    """Return whether other formats stand beside the public folder of a release."""
     return folder.name == "public" and (folder.parent / FORMATS).exists()
 
 
-def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
-    """Ask for every file that a format has, and for what the release holds in each.
+def check_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
+    """Require every file of every format to be there, and to hold what the release does.
 
     Parameters
     ----------
     open_view : callable or None
-        None: checksums alone are asked.
+        None: only checksums are checked.
     folder : path
-        Of the public files.
+        The public folder.
     card : Card
     """
-    beside = folder.parent / FORMATS
+    formats = folder.parent / FORMATS
     require(
-        strange_entry(beside) is None,
+        strange_entry(formats) is None,
         Rule("folder-has-link", "There is a link or a device in the folder."),
     )
-    there = {path.relative_to(beside).as_posix() for path in beside.rglob("*") if path.is_file()}
-    sums = read_sums(beside)
+    there = {path.relative_to(formats).as_posix() for path in formats.rglob("*") if path.is_file()}
+    sums = read_sums(formats)
     require(
         there == {SUMS, *sums},
         Rule("formats-files-unlisted", f"{FORMATS}/{SUMS} lists other files than there are."),
     )
     for name, digest in sums.items():
         require(
-            sha256(beside / name) == digest,
+            sha256(formats / name) == digest,
             Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
     if open_view is None:
         return f"all {len(sums)} files have the listed SHA-256; what they hold is not checked"
     views = open_view(folder).with_levels()
+    # What is left at the end is of no format, and was put there by somebody else.
     left, same, unchecked = {*sums}, [], []
     for name, one in find_exports().items():
         if f"{card.name}.{one.ending}" not in left or one.why_not(views[0]) is not None:
@@ -79,42 +79,44 @@ def ask_formats(open_view: OpenView | None, folder: Path, card: Card) -> str:
             not {*files} - left, Rule("format-file-missing", f"A level lacks its file of {name}.")
         )
         left -= {*files}
-        why = _compare(beside, one, files)
+        why = _compare(formats, one, files)
         same += [] if why else [name]
         unchecked += [f"{name} ({why})"] if why else []
     strange = ", ".join(map(printable, sorted(left)))
     require(
         not left, Rule("formats-unknown", f"No format of this release has these files: {strange}.")
     )
-    said = [f"{', '.join(same)}: what the release holds"] if same else []
-    return "; ".join([*said, *(f"not checked: {one}" for one in unchecked)])
+    agreeing = [f"{', '.join(same)}: what the release holds"] if same else []
+    return "; ".join([*agreeing, *(f"not checked: {one}" for one in unchecked)])
 
 
-def _compare(beside: Path, one: Export, files: dict[str, View]) -> str:
-    """Compare the files of a format with those of the release; why they cannot be, or empty."""
+def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
+    """Compare the files of a format with the release; return why that is impossible, or ""."""
     with TemporaryDirectory(prefix="geodp-") as again:
         for name, view in files.items():
             path = Path(again, name)
             try:
                 one.write(view, path)
-            except UsageError as error:  # a library is not there
+            except UsageError as error:  # the library that writes it is not installed
                 return str(error).rstrip(".")
-            found = beside / name
-            if sha256(path) == sha256(found):
+            existing = formats / name
+            if sha256(path) == sha256(existing):
                 continue
             if one.name in OPAQUE:
-                return f"{found.name} has other bytes than {OPAQUE[one.name]} here writes"
-            ask = _READ_BACK.get(one.ending)  # texts of other bytes hold other things
+                return f"{existing.name} has other bytes than {OPAQUE[one.name]} here writes"
+            # Formats that are not read back are texts, which no library writes otherwise.
+            has_same_contents = _READ_BACK.get(one.ending)
             require(
-                ask is not None and ask(found, path, view),
+                has_same_contents is not None and has_same_contents(existing, path, view),
                 Rule("format-holds-otherwise", f"{name} does not hold what the release does."),
             )
     return ""
 
 
-def _same_parquet(found: Path, expected: Path, view: View) -> bool:
-    """Whether Parquet files have the same rows, however they are compressed, in the same place."""
-    one, other = (open_parquet(path).read() for path in (found, expected))
+def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether Parquet files have the same rows and CRS, however they are compressed."""
+    one, other = (open_parquet(path).read() for path in (existing, expected))
+    # Metadata name versions of libraries; only those of GeoParquet say where the rows lie.
     geo = (one.schema.metadata or {}).get(b"geo")
     placed = not has_geometry(view.table.grid) or (
         geo is not None and same_geo_metadata(parse_json(geo), view.table.grid)
@@ -122,28 +124,28 @@ def _same_parquet(found: Path, expected: Path, view: View) -> bool:
     return placed and bool(one.combine_chunks().equals(other.combine_chunks()))
 
 
-def _same_features(found: Path, expected: Path, view: View) -> bool:
-    """Whether layers have the same fields and features, in any order, in the same place."""
-    one, other = (next(open_tables(path)) for path in (found, expected))
+def _same_features(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether layers have the same fields, CRS and features, in any order."""
+    one, other = (next(open_tables(path)) for path in (existing, expected))
     if own_columns(one) != own_columns(other):
         return False
     first, last = (_sorted(table) for table in (one, other))
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
 
 
-def _same_document(found: Path, expected: Path, view: View) -> bool:
-    """Whether documents of JSON have the same values."""
-    return bool(read_json(found) == read_json(expected))
+def _same_document(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether JSON documents have the same values."""
+    return bool(read_json(existing) == read_json(expected))
 
 
-def _same_cells(found: Path, expected: Path, view: View) -> bool:
-    """Whether workbooks have the same rows on their first sheet."""
-    one, other = (next(open_tables(path, header_row=1)) for path in (found, expected))
+def _same_cells(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether workbooks have the same rows on their first sheet."""
+    one, other = (next(open_tables(path, header_row=1)) for path in (existing, expected))
     return own_columns(one) == own_columns(other) and bool(_sorted(one).equals(_sorted(other)))
 
 
 def _sorted(table: InputTable) -> Any:
-    """Return all rows in the order of their values."""
+    """Sort all rows by their values, as writers may reorder features."""
     names = [*map(str, range(len(own_columns(table))))]
     batches = table.arrays(range(len(names)))
     rows = pa.concat_tables(pa.table(arrays, names) for arrays in batches)
@@ -151,9 +153,9 @@ def _sorted(table: InputTable) -> Any:
     return rows.sort_by([(name, "ascending") for name in keys]).combine_chunks()
 
 
-def _same_pixels(found: Path, expected: Path, view: View) -> bool:
-    """Whether NetCDF files have the same numbers in the same place."""
-    with open_raster(found, "netcdf") as one, open_raster(expected, "netcdf") as other:
+def _same_pixels(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether NetCDF files have the same numbers, transform and CRS."""
+    with open_raster(existing, "netcdf") as one, open_raster(expected, "netcdf") as other:
         headers = ((r.shape, r.count, r.dtypes, r.nodata, r.crs) for r in (one, other))
         return (
             str(next(headers)) == str(next(headers))
@@ -162,9 +164,10 @@ def _same_pixels(found: Path, expected: Path, view: View) -> bool:
         )
 
 
-def _same_item(found: Path, expected: Path, view: View) -> bool:
-    """Whether STAC items say the same; PROJ's versions write a CRS in other words."""
-    one, other = read_json(found), read_json(expected)
+def _same_item(existing: Path, expected: Path, view: View) -> bool:
+    """Return whether STAC items are equal, but for how PROJ's versions write a CRS."""
+    one, other = read_json(existing), read_json(expected)
+    # Versions of PROJ differ in how they write a CRS, and in nothing else of an item.
     written = one["properties"].pop("proj:projjson")
     del other["properties"]["proj:projjson"]
     return bool(one == other) and same_crs(written, geometry_crs(view.table.grid))

@@ -1,10 +1,12 @@
-"""Ask intervals of single cells, and what the card says of errors, by working them out again."""
+"""Compute the intervals of single cells again, and what the card says of errors, and compare."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import isclose
+from typing import Any
 
 import numpy as np
 
@@ -13,36 +15,37 @@ from geodp.accuracy.parts import VERSION as PARTS
 from geodp.errors import Rule, VerificationError
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk
-from geodp.io.verify.raster import Piece, are_near, ask_raster_ends
+from geodp.io.verify.raster import BandWindow, are_near, check_raster_intervals
 from geodp.io.verify.readback import raster_file
-from geodp.io.verify.sweep import Passed, Written
+from geodp.io.verify.sweep import CheckPass, ReleaseFiles
 from geodp.io.write.uncertainty import HIGH, LOW, Intervals
 from geodp.table.card import Card
+from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.domain import StatedDomain
-from geodp.table.stated.error import StatedCells, StatedSettlements
+from geodp.table.stated.error import StatedCells, StatedSettlements, StatedTree
 from geodp.typing import FloatArray, KeyArray
 
-MOST_SIMULATED = 10_000
-"""Releases of a card that are simulated again."""
+MAX_SIMULATED = 10_000
+"""Simulated releases of a card at most: a stranger's card cannot keep the processor busy."""
 
-OTHER_VERSION = "hold their counts; not worked out again, as another version made them"
+OTHER_VERSION = "contain their counts; not computed again, as another version made them"
 
 NEAR_PER_CENT = 0.02
-"""Of simulated biases in per cent, which are written with two digits."""
+"""Tolerance of simulated biases in per cent, which are written with two digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellErrors:
-    """What follows from a released table of the errors of its cells.
+    """The errors of cells, as they follow from a released table.
 
     Attributes
     ----------
     intervals : Intervals
     stated : StatedCells
-        What the card says of cells.
+        What the card has to say of cells.
     settlements : StatedSettlements or None
-        The same of simulated settlements.
+        What it has to say of simulated settlements.
     """
 
     intervals: Intervals
@@ -53,20 +56,23 @@ class CellErrors:
 ErrorsOf = Callable[[ReleasedTable, int, bool], CellErrors | None]
 
 
-def ask_intervals(
-    again: ErrorsOf | None, written: Written, rows: Passed[Chunk], maps: Passed[Piece]
+def check_intervals(
+    compute: ErrorsOf | None,
+    written: ReleaseFiles,
+    rows: CheckPass[Chunk],
+    maps: CheckPass[BandWindow],
 ) -> str:
     """Require the intervals of files and card to be those of the released counts.
 
     Parameters
     ----------
-    again : callable or None
-        As for :func:`geodp.io.verify.verify.verify`.
+    compute : callable or None
+        The ``errors`` of :func:`geodp.io.verify.verify.verify`.
     written : Written
-    rows : Passed
-        Asks ``ends`` on its way: whether intervals hold their counts.
-    maps : Passed
-        Of the raster, whose intervals are asked on the same way as its counts.
+    rows : CheckPass
+        The pass over rows; its check ``ends`` tells whether intervals hold their counts.
+    maps : CheckPass
+        The pass over the raster, which compares intervals while it reads counts.
     """
     card, made = written.card, written.card.expected_error.cells
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
@@ -77,45 +83,55 @@ def ask_intervals(
         return "none: the error depends on the data"
     rows.outcome("ends")
     _require_made_by_simulation(card)
-    if again is None:
-        return "hold their counts"
-    known = made is not None and made.version in (VERSION, DROPPED_VERSION)
-    if made is None or not known or made.parts not in (None, PARTS):
+    if compute is None:
+        return "contain their counts"
+    is_current = made is not None and made.version in (VERSION, DROPPED_VERSION)
+    if made is None or not is_current or made.parts not in (None, PARTS):
         return OTHER_VERSION
     simulated = made.simulated or 0
-    if simulated > MOST_SIMULATED:
-        return "hold their counts; not worked out again, as too many releases were simulated"
+    if simulated > MAX_SIMULATED:
+        return "contain their counts; not computed again, as too many releases were simulated"
     try:
+        # Intervals follow from sums of all rows, so that the whole table is needed here.
         table = written.table(masked=True)
-    except VerificationError:  # which other questions explain
-        return "hold their counts; not worked out again, as the table cannot be read"
+    except VerificationError:  # other checks of the same files say what is wrong
+        return "contain their counts; not computed again, as the table cannot be read"
+    # Without the mask or the regions, nodes have other children, and cells other intervals.
     if StatedDomain.of(table.grid) != card.domain:
-        return "hold their counts; not worked out again, as the domain is not all here"
-    errors = again(table, simulated, made.closed_form)
+        return (
+            "contain their counts; not computed again, as the files do not contain the whole domain"
+        )
+    errors = compute(table, simulated, made.closed_form)
     if errors is None:
-        return "hold their counts; not worked out again, as their method is not known here"
+        return (
+            "contain their counts; not computed again, as this version does not know their method"
+        )
+    # An older card has the intervals of its version, which is no fault of the release.
     if made.version != errors.stated.version:
         return OTHER_VERSION
-    known_ends = _ask_ends(written, table, errors.intervals)
-    _ask_stated(made, errors.stated)
-    _ask_settlements(card.expected_error.settlements, errors.settlements)
+    computed = _check_ends(written, table, errors.intervals)
+    _check_unlisted(made, errors.stated)
+    _check_settlements(card.expected_error.settlements, errors.settlements)
+    _check_tree(made.tree, errors.stated.tree)
     has_raster = not card.expected_error.has_parts and raster_file(written.folder, card).is_file()
     if card.in_parts or not has_raster:
-        return "those of the released counts, worked out again"
-    maps.join("ends", partial(ask_raster_ends, written, known_ends))
+        return "those of the released counts, computed again"
+    maps.join("ends", partial(check_raster_intervals, written, computed))
     return maps.outcome("ends")
 
 
 @dataclass(frozen=True, eq=False)
-class KnownIntervals:
-    """Intervals that are worked out for listed cells; those of others are when asked for.
+class ComputedIntervals:
+    """Intervals that are computed for listed cells; those of others are computed when needed.
 
     Attributes
     ----------
     key : uint64[n]
-        Of listed cells, in order.
+        Keys of listed cells, increasing.
     low, high : float64[n]
+        Their ends.
     others : Intervals
+        The intervals of all other cells.
     """
 
     key: KeyArray
@@ -125,41 +141,43 @@ class KnownIntervals:
 
     @property
     def alike(self) -> int:
-        """As of the intervals of others."""
+        """Keys of an aligned block within which cells released as 0 have one interval."""
         return self.others.alike
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         place = np.minimum(np.searchsorted(self.key, key), max(self.key.size - 1, 0))
         listed = self.key[place] == key if self.key.size else np.zeros(key.size, np.bool_)
-        found = np.empty(key.size), np.empty(key.size)
+        ends = np.empty(key.size), np.empty(key.size)
         others = self.others.of(key[~listed])
-        for each, known, other in zip(found, (self.low, self.high), others, strict=True):
-            each[listed] = known[place[listed]]
-            each[~listed] = other
-        return found
+        for end, computed, other in zip(ends, (self.low, self.high), others, strict=True):
+            end[listed] = computed[place[listed]]
+            end[~listed] = other
+        return ends
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return those of cells that are not listed."""
+        """Return the intervals of cells that are not listed."""
         return self.others.unlisted(error)
 
 
-def _ask_ends(written: Written, table: ReleasedTable, intervals: Intervals) -> Intervals:
-    """Require the intervals in the rows of the tables; return all that are known then."""
+def _check_ends(written: ReleaseFiles, table: ReleasedTable, intervals: Intervals) -> Intervals:
+    """Require the intervals in the rows of the tables; return those of all cells."""
+    # The raster shows most cells again, so that the ends of listed ones are kept for its check.
     ends = np.empty(table.key.size), np.empty(table.key.size)
     for chunk in written.chunks():
         part = slice(chunk.start, chunk.start + chunk.size)
-        found = [chunk.numbers(name) for name in (LOW, HIGH)]
-        for each, one, other in zip(ends, intervals.of(table.key[part]), found, strict=True):
-            each[part] = one
+        written_ends = [chunk.numbers(name) for name in (LOW, HIGH)]
+        expected = intervals.of(table.key[part])
+        for end, one, other in zip(ends, expected, written_ends, strict=True):
+            end[part] = one
             require(
                 are_near(other, one), Rule("intervals-differ", "Intervals are not the release's.")
             )
-    return KnownIntervals(table.key, *ends, intervals)
+    return ComputedIntervals(table.key, *ends, intervals)
 
 
 def _require_made_by_simulation(card: Card) -> None:
-    """Require that only a card whose cells were simulated says something of settlements."""
+    """Require that a card says something of settlements only if it was simulated."""
     made, settlements = card.expected_error.cells, card.expected_error.settlements
     simulated = made is not None and made.simulated is not None
     require(
@@ -168,12 +186,11 @@ def _require_made_by_simulation(card: Card) -> None:
     )
 
 
-def _ask_stated(made: StatedCells, again: StatedCells) -> None:
-    """Require the card's intervals of cells that are not listed."""
-    found, expected = (np.array([one.low, one.beside, one.alone]) for one in (made, again))
-    same = are_near(found, expected)
+def _check_unlisted(made: StatedCells, computed: StatedCells) -> None:
+    """Require the card's intervals of cells that are not listed to be the computed ones."""
+    declared, expected = (np.array([one.low, one.beside, one.alone]) for one in (made, computed))
     require(
-        same,
+        are_near(declared, expected),
         Rule(
             "intervals-of-unlisted-differ",
             "The card has other intervals of cells that are not listed.",
@@ -181,19 +198,49 @@ def _ask_stated(made: StatedCells, again: StatedCells) -> None:
     )
 
 
-def _ask_settlements(said: StatedSettlements | None, again: StatedSettlements | None) -> None:
-    """Require the card's biases of settlements: the same kinds, and figures near enough."""
+def _check_tree(declared: StatedTree | None, computed: StatedTree | None) -> None:
+    """Require the card's tree to have the method's numbers, but for what platforms round.
+
+    Cards of earlier versions have none.
+    """
+    one, other = (_flatten(write_plain(tree)) for tree in (declared, computed))
+    same = len(one) == len(other) and all(map(_are_equal, one, other))
+    require(
+        declared is None or same,
+        Rule("interval-tree-differs", "The card's tree of intervals is not that of the release."),
+    )
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    """Return whether two names or numbers are equal, floats to six digits."""
+    floats = isinstance(one, float) and isinstance(other, float)
+    return bool(isclose(one, other, rel_tol=1e-6) if floats else one == other)
+
+
+def _flatten(value: Any) -> list[Any]:
+    """Return the names and numbers of nested objects and lists, in their order."""
+    if isinstance(value, dict):
+        return [one for name, inner in value.items() for one in (name, *_flatten(inner))]
+    if isinstance(value, list):
+        return [len(value), *(one for inner in value for one in _flatten(inner))]
+    return [value]
+
+
+def _check_settlements(
+    declared: StatedSettlements | None, computed: StatedSettlements | None
+) -> None:
+    """Require the card's biases of settlements: the same kinds, and nearly the same figures."""
     wrong = Rule("settlements-differ", "The card has other biases of settlements.")
-    if said is None or again is None:
-        require(said is again, wrong)
+    if declared is None or computed is None:
+        require(declared is computed, wrong)
         return
     kinds, figures = [], []
-    for one in (said, again):
+    for one in (declared, computed):
         kinds.append([(row.people, row.below, row.surroundings) for row in one.settlements])
         rows = [
             (row.own, row.own_simulation_error, row.near, row.near_simulation_error)
             for row in one.settlements
         ]
         figures.append(np.array(rows, np.float64))
-    require(said.meaning == again.meaning and kinds[0] == kinds[1], wrong)
+    require(declared.meaning == computed.meaning and kinds[0] == kinds[1], wrong)
     require(bool((np.abs(figures[0] - figures[1]) <= NEAR_PER_CENT).all()), wrong)

@@ -1,4 +1,4 @@
-"""Measurements of a written release: read back, and whether they are of the nodes that it says."""
+"""Read the measurements of a written release, and check that they are of the nodes of its tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.io.opening import open_parquet, read_json
 from geodp.io.verify.card import require
 from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.sweep import Written
+from geodp.io.verify.sweep import ReleaseFiles
 from geodp.io.write.measurements import SCHEMA, scale_of
 from geodp.table.card import Card
 from geodp.table.measured import (
@@ -34,22 +34,22 @@ from geodp.table.stated.domain import StatedDomain
 
 
 def has_measurements(card: Card) -> bool:
-    """Whether a release says that it has measurements."""
+    """Return whether the card lists measurements."""
     return f"{card.name}.measurements.parquet" in card.listed
 
 
 def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measurements | None:
-    """Read what a written release measured before any clamp.
+    """Read the measurements of a written release, which nothing has clamped.
 
-    None where that is not published, or where the domain is not all in the files.
+    None if they are not published, or if the files do not contain the whole domain.
 
     Parameters
     ----------
     folder : path
-        Its public files.
+        The public folder.
     table : ReleasedTable
     card : Card
-        The release's.
+        The release's card.
 
     Raises
     ------
@@ -76,12 +76,13 @@ def read_measurements(folder: Path, table: ReleasedTable, card: Card) -> Measure
 
 
 def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterator[MeasuredLevel]:
-    """Return the levels; VerificationError where nodes are out of order or missing."""
-    every = public_nodes(grid, tuple(_level(grid, said) for said in levels))
-    for number, said in enumerate(levels):
-        level, complete = _level(grid, said), bool(said["complete"])
-        own = rows.filter(pc.equal(rows["level"], number))
-        node = own["key"].to_numpy() // np.uint64(stride_of(grid, level.digits))
+    """Read the levels; VerificationError where nodes are out of order or missing."""
+    # Nodes of complete levels follow from the domain alone.
+    every = public_nodes(grid, tuple(_level(grid, entry) for entry in levels))
+    for number, entry in enumerate(levels):
+        level, complete = _level(grid, entry), bool(entry["complete"])
+        level_rows = rows.filter(pc.equal(rows["level"], number))
+        node = level_rows["key"].to_numpy() // np.uint64(stride_of(grid, level.digits))
         require(
             bool((node[1:] > node[:-1]).all()),
             Rule("nodes-not-in-order", "Nodes are not in key order."),
@@ -91,76 +92,81 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
                 np.array_equal(node, next(every)),
                 Rule("nodes-of-level-missing", "Nodes of a complete level are missing."),
             )
-        bias = None if said["simulated"] is None else Bias(**said["simulated"])
-        yield MeasuredLevel(level, complete, node, own["value"].to_numpy(), bias)
+        bias = None if entry["simulated"] is None else Bias(**entry["simulated"])
+        yield MeasuredLevel(level, complete, node, level_rows["value"].to_numpy(), bias)
 
 
-def ask_measurements(written: Written) -> str:
-    """Ask whether complete levels have all nodes of the domain, and others the visited ones."""
+def check_measurements(written: ReleaseFiles) -> str:
+    """Require complete levels to have all nodes of the domain, and others the visited ones."""
     folder, card = written.folder, written.card
     book = read_json(folder / f"{card.name}.measurements.json")
     require(
         book["schema"] == SCHEMA,
-        Rule("codebook-schema-unknown", "The codebook's schema is another."),
+        Rule("codebook-schema-unknown", "The codebook has an unknown schema."),
     )
     require(
         book["release"]["release_id"] == card.release_id,
-        Rule("codebook-of-other-release", "The codebook is another release's."),
+        Rule("codebook-of-other-release", "The codebook belongs to another release."),
     )
     rows = open_parquet(folder / f"{card.name}.measurements.parquet").read()
     require(
         {*rows.schema.names} == {*book["columns"]},
-        Rule("codebook-columns-differ", "The codebook has other columns."),
+        Rule("codebook-columns-differ", "The codebook describes other columns than there are."),
     )
     table = written.table(masked=True)
+    # The nodes of a domain follow from its mask and its regions.
     if StatedDomain.of(table.grid) != card.domain:
-        return "columns as in the codebook; the nodes not asked, as the domain is not all here"
-    levels = [_level(table.grid, said) for said in book["levels"]]
-    complete = [bool(said["complete"]) for said in book["levels"]]
-    whole = complete.index(False) if False in complete else len(complete)
+        return (
+            "columns as in the codebook; nodes are not checked, as the files do not contain the "
+            "whole domain"
+        )
+    levels = [_level(table.grid, entry) for entry in book["levels"]]
+    complete = [bool(entry["complete"]) for entry in book["levels"]]
+    # Levels are complete down to the one that was requested; below it only visited nodes are there.
+    n_complete = complete.index(False) if False in complete else len(complete)
     require(
-        not any(complete[whole:]),
+        not any(complete[n_complete:]),
         Rule("level-below-incomplete", "A complete level stands below one that is not."),
     )
     nodes = public_nodes(table.grid, tuple(levels))
-    for number, (level, said) in enumerate(zip(levels, book["levels"], strict=True)):
-        node = next(nodes) if number < whole else visited_nodes(table.grid, level, table)
+    for number, (level, entry) in enumerate(zip(levels, book["levels"], strict=True)):
+        node = next(nodes) if number < n_complete else visited_nodes(table.grid, level, table)
         _require_level(
-            rows, number, said, level, node * np.uint64(stride_of(table.grid, level.digits))
+            rows, number, entry, level, node * np.uint64(stride_of(table.grid, level.digits))
         )
     require(
         pc.max(rows["level"]).as_py() < len(levels),
-        Rule("node-on-no-level", "A row is on no level."),
+        Rule("node-on-no-level", "A row belongs to no level of the codebook."),
     )
-    return f"{rows.num_rows:,} nodes on {len(levels)} levels, {whole} of them complete"
+    return f"{rows.num_rows:,} nodes on {len(levels)} levels, {n_complete} of them complete"
 
 
-def _level(grid: Grid, said: dict[str, Any]) -> NodeLevel:
-    digits, under = (grid.order.digits_above(said[name]) for name in ("keys", "keys_above"))
-    noise = said["law"], Fraction(said["parameter"])
-    return NodeLevel(digits, under, said["measures"], noise, said["variance"])
+def _level(grid: Grid, entry: dict[str, Any]) -> NodeLevel:
+    digits, under = (grid.order.digits_above(entry[name]) for name in ("keys", "keys_above"))
+    noise = entry["law"], Fraction(entry["parameter"])
+    return NodeLevel(digits, under, entry["measures"], noise, entry["variance"])
 
 
 def _require_level(
-    rows: Any, number: int, said: dict[str, Any], level: NodeLevel, key: NDArray[np.uint64]
+    rows: Any, number: int, entry: dict[str, Any], level: NodeLevel, key: NDArray[np.uint64]
 ) -> None:
-    """VerificationError where the rows of a level are not those of the nodes."""
-    own = rows.filter(pc.equal(rows["level"], number))
+    """Require the rows of a level to be those of its nodes, and to agree with the codebook."""
+    level_rows = rows.filter(pc.equal(rows["level"], number))
     about = f"level {number} of the measurements"
     require(
-        np.array_equal(own["key"].to_numpy(), key),
-        Rule("nodes-missing-or-odd", f"Nodes are missing or odd on {about}."),
+        np.array_equal(level_rows["key"].to_numpy(), key),
+        Rule("nodes-missing-or-odd", f"Nodes are missing or unexpected on {about}."),
     )
     for name in ("measures", "law"):
-        texts = {*own[name].cast("string").to_pylist()}
+        texts = {*level_rows[name].cast("string").to_pylist()}
         require(
-            texts <= {said[name]},
+            texts <= {entry[name]},
             Rule("codebook-level-differs", f"The codebook has another {name} for {about}."),
         )
     require(
-        {*own["complete"].to_pylist()} <= {said["complete"]},
-        Rule("node-flags-odd", f"Odd flags on {about}."),
+        {*level_rows["complete"].to_pylist()} <= {entry["complete"]},
+        Rule("node-flags-odd", f"The column complete differs from the codebook on {about}."),
     )
-    scale = own["scale"].to_numpy()
+    scale = level_rows["scale"].to_numpy()
     same = all(isclose(one, scale_of(level), rel_tol=1e-12) for one in np.unique(scale).tolist())
     require(same, Rule("codebook-scale-differs", f"The codebook has another scale for {about}."))

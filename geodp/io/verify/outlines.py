@@ -1,4 +1,4 @@
-"""The outlines of units, read back from a release's public folder."""
+"""Read the outlines of units back from a release's public folder."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from geodp.table.card import Card
 
 
 def with_outlines(folder: Path, card: Card, regions: Hierarchy) -> Hierarchy:
-    """Return a table of units with the outlines that the card states, if they are in the folder.
+    """Add to a table of units the outlines that the card declares, if they are in the folder.
 
-    Raises VerificationError where they are not the card's.
+    Raises VerificationError if their digest is not the card's.
     """
-    stated, path = card.domain.outlines, folder / outlines_file(card.name)
-    if stated is None or not path.is_file():
+    declared, path = card.domain.outlines, folder / outlines_file(card.name)
+    if declared is None or not path.is_file():
         return regions
     rows = open_parquet(path).read(columns=["code", "geometry"]).combine_chunks()
     codes = np.array(texts_of(rows["code"].combine_chunks()))
+    # A table of units has one row, in whose columns the units stand in the order of the file.
     units = np.empty(regions.cells, object)
     units[regions.cell[1]] = regions.codes[-1]
     require(
         codes.tolist() == units.tolist(),
         Rule("outlines-of-other-units", "The outlines are of other units than the table's."),
     )
-    found = Outlines.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False), stated.crs)
+    outlines = Outlines.from_wkb(rows["geometry"].to_numpy(zero_copy_only=False), declared.crs)
     require(
-        found.sha256 == stated.sha256,
+        outlines.sha256 == declared.sha256,
         Rule("outlines-not-stated", "The outlines are not the card's."),
     )
-    return replace(regions, outlines=found)
+    return replace(regions, outlines=outlines)

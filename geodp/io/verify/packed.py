@@ -1,4 +1,4 @@
-"""Releases that arrive packed: the folder in a zip archive is unpacked, and read as it is."""
+"""Unpack a release that comes as a zip archive, so that it is read as a folder."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from geodp.io.verify.withdrawn import NOTICE
 DAMAGED = Rule("archive-damaged", "{} is damaged: an entry cannot be unpacked; fetch it again.")
 
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What a damaged archive, a packing that is not known or a password raises."""
+"""Errors of a damaged archive, an unknown compression or a password."""
 
 _UNPACKED: dict[tuple[str, int, int], Path] = {}
-"""Folders of archives that were unpacked, by the archive's path, size and time of change."""
+"""Folders of unpacked archives, by the archive's path, size and time of change."""
 
 
 def unpack_release(path: str | Path) -> Path:
-    """Return the folder of a release in a zip archive, unpacked for as long as the program runs.
+    """Unpack the release in a zip archive; its folder lasts for as long as the program runs.
 
     Parameters
     ----------
     path : path
-        A zip archive with one release or series, in a folder or without; anything else is returned
-        as it is.
+        A zip archive with one release or series, in a folder or not. Any other path is returned
+        unchanged.
 
     Raises
     ------
@@ -42,18 +42,18 @@ def unpack_release(path: str | Path) -> Path:
     if not os.path.isfile(path) or not zipfile.is_zipfile(path):
         return Path(path)
     status = os.stat(path)
-    known = (os.path.realpath(path), status.st_size, status.st_mtime_ns)
-    if known not in _UNPACKED:
+    identity = (os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    if identity not in _UNPACKED:
         try:
             with zipfile.ZipFile(path) as archive:
-                _UNPACKED[known] = _unpack(archive, path)
+                _UNPACKED[identity] = _unpack(archive, path)
         except BROKEN as error:
             raise VerificationError(DAMAGED.format(path)) from error
-    return _UNPACKED[known]
+    return _UNPACKED[identity]
 
 
 def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
-    """Unpack the folder that holds a release, and what stands beside it of its own."""
+    """Unpack the folder of a release, and the files beside it that belong to the release."""
     folder = _find_folder([*map(PurePosixPath, archive.namelist())], path)
     home = folder.parent if folder.name == "public" else folder
     entries = [
@@ -63,11 +63,13 @@ def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
     ]
     place = Path(tempfile.mkdtemp(prefix="geodp-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
+    # Entries are listed with their sizes: a small archive that unpacks to terabytes is refused.
     if sum(entry.file_size for entry in entries) > shutil.disk_usage(place).free:
         raise VerificationError(
-            f"{path} holds more than the disk has room for (TMPDIR).", code="archive-exceeds-disk"
+            f"{path} holds more than fits on the disk (TMPDIR).", code="archive-exceeds-disk"
         )
     for entry in entries:
+        # The upper bits are the mode of Unix, of which 0xA is a symbolic link.
         if ".." in PurePosixPath(entry.filename).parts or entry.external_attr >> 28 == 0xA:
             raise VerificationError(
                 f"{path} holds a link, or a file outside of its folder.", code="archive-has-link"
@@ -77,10 +79,11 @@ def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
 
 
 def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
-    """Return the one folder of an archive with a card of any kind, and the sums."""
+    """Find the one folder of an archive that has a card of any kind and the checksums."""
     there, cards = {*names}, {CARD, *(kind.file for kind in list_kinds().values())}
-    found = {name.parent for name in names if name.name in cards and name.parent / SUMS in there}
-    outer = [one for one in found if found.isdisjoint(one.parents)]
+    folders = {name.parent for name in names if name.name in cards and name.parent / SUMS in there}
+    # A series has the releases of its dates within it, so that only the outermost folder counts.
+    outer = [one for one in folders if folders.isdisjoint(one.parents)]
     if len(outer) != 1:
         count = "several releases" if outer else "no release"
         raise VerificationError(
@@ -91,5 +94,5 @@ def _find_folder(names: list[PurePosixPath], path: str | Path) -> PurePosixPath:
 
 
 def _is_of(name: PurePosixPath, folder: PurePosixPath, home: PurePosixPath) -> bool:
-    """Whether a file is of a release, or a notice that it was withdrawn."""
+    """Return whether a file belongs to a release, or is a notice that it was withdrawn."""
     return name.is_relative_to(folder) or name == home / NOTICE

@@ -1,6 +1,8 @@
 """Read a written release back: its card, its grid with the mask, and its table.
 
-It may be a stranger's: nothing is opened but plain files inside its folder that the card lists.
+The release may come from a stranger: only plain files inside its folder that the card lists are
+opened. Rows are read in chunks (:mod:`geodp.io.verify.chunks`); the checks of a release are in
+:mod:`geodp.io.verify.verify`.
 """
 
 from __future__ import annotations
@@ -55,10 +57,10 @@ BROKEN = (
     RasterioError,
     pa.ArrowException,
 )
-"""What files that somebody else has changed may raise when they are read.
+"""Errors that files may raise that somebody else has changed.
 
-Arrow's errors hold one that says that memory is short, which is no fault of the files: MemoryError
-goes first.
+Among Arrow's errors is one for a lack of memory, which is no fault of the files: catch MemoryError
+before these.
 """
 
 
@@ -73,14 +75,14 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
     Returns
     -------
     table : ReleasedTable
-        A mask is that of the raster, and regions are those of their table beside it; without
-        that file the grid has none, as the card keeps their source and digest only.
+        Its grid has the mask of the raster and the regions of the table beside it. Without that
+        file it has no regions, as the card has only their source and digest.
     card : Card
 
     Raises
     ------
     VerificationError
-        There is no release, or its table, its raster's mask or its table of regions does not fit
+        There is no release, or its table, its raster's mask or its table of regions differs from
         its card.
     """
     folder = public_folder(path)
@@ -89,69 +91,71 @@ def read_release_table(path: str | Path) -> tuple[ReleasedTable, Card]:
 
 
 def read_table(folder: Path, card: Card, *, masked: bool) -> ReleasedTable:
-    """Read the released table; ``masked``: on the domain of the raster's mask, if there is one."""
+    """Read the released table; if ``masked``, on the domain of the raster's mask."""
     return read_rows(folder, card, masked=masked)[0]
 
 
 def read_rows(
-    folder: Path, card: Card, *, masked: bool, beside: Sequence[str] = ()
+    folder: Path, card: Card, *, masked: bool, extras: Sequence[str] = ()
 ) -> tuple[ReleasedTable, list[FloatArray]]:
-    """Read the released table as :func:`read_table`, and columns beside the count.
+    """Read the released table as :func:`read_table` does, and other columns.
 
-    Nothing is held for all rows but what is returned.
+    Only what is returned is held in memory for all rows.
 
     Returns
     -------
     ReleasedTable
     list of float64[n]
-        The columns that ``beside`` names, in key order.
+        The columns that ``extras`` names, in key order.
     """
-    with reading_back(folder):
-        grid, event = order_grid_of(folder, card), event_of(card)
+    with explain_errors(folder):
+        grid, event = read_ordered_grid(folder, card), event_of(card)
         if masked and (mask := read_mask_of(folder, card)) is not None:
             grid = grid.with_mask(mask)
-        gathered = Gathered(beside)
+        gathered = TableBuilder(extras)
         for chunk in read_chunks(folder, card, grid):
             gathered.add(chunk)
         key, count, *others = gathered.join()
-        if card.domain.lacks_table(grid):  # nothing tells their order
+        if card.domain.lacks_table(grid):
+            # Rows are in the order of regions, but without their table keys are those of the map.
             rank = np.argsort(key)
             key, count, others = key[rank], count[rank], [each[rank] for each in others]
     require_order(folder, key)
     return ReleasedTable(grid, key, count, event), others
 
 
-class Gathered:
-    """Keys, counts and other columns of chunks, put together.
+class TableBuilder:
+    """Collects keys, counts and other columns from chunks.
 
     Parameters
     ----------
-    beside : sequence of str
-        Names of these columns.
+    extras : sequence of str
+        Names of the other columns.
     """
 
-    def __init__(self, beside: Sequence[str] = ()) -> None:
-        self._beside = beside
-        self._parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(beside))]
+    def __init__(self, extras: Sequence[str] = ()) -> None:
+        self._extras = extras
+        self._parts: list[list[NDArray[Any]]] = [[] for _ in range(2 + len(extras))]
 
     def add(self, chunk: Chunk) -> None:
-        """Add a chunk; raises what its counts and codes raise."""
-        columns = [chunk.key, chunk.count, *(chunk.numbers(name) for name in self._beside)]
+        """Add a chunk; raises the errors of its counts and codes."""
+        columns = [chunk.key, chunk.count, *(chunk.numbers(name) for name in self._extras)]
         for parts, column in zip(self._parts, columns, strict=True):
+            # A view would keep the whole chunk in memory.
             parts.append(column if column.base is None else column.copy())
 
     def join(self) -> list[NDArray[Any]]:
-        """Return the columns, and hold them no longer."""
-        found = []
+        """Return the columns, and release the memory of the chunks."""
+        columns = []
         for parts in self._parts:
-            found.append(np.concatenate(parts))
+            columns.append(np.concatenate(parts))
             parts.clear()
-        return found
+        return columns
 
 
 @contextmanager
-def reading_back(folder: Path) -> Iterator[None]:
-    """Explain what a release that somebody else has changed may raise, as VerificationError."""
+def explain_errors(folder: Path) -> Iterator[None]:
+    """Turn the errors of a release that somebody has changed into VerificationError."""
     try:
         yield
     except MemoryError:
@@ -170,7 +174,7 @@ def reading_back(folder: Path) -> Iterator[None]:
 
 
 def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
-    """Raise VerificationError for rows that are not in key order, each once."""
+    """Require each key once, in increasing order, or raise VerificationError."""
     if not (key[1:] > key[:-1]).all():
         raise VerificationError(
             f"{folder} cannot be read back: its rows are not in key order.",
@@ -179,12 +183,9 @@ def require_order(folder: Path, key: NDArray[np.uint64]) -> None:
 
 
 def read_mask_of(folder: Path, card: Card) -> Mask | None:
-    """Return the mask that the raster's empty cells tell.
-
-    It is None without a mask or without a raster.
-    """
-    stated = card.domain.mask
-    if stated is None or not raster_file(folder, card).is_file():
+    """Read the mask from the empty cells of the raster; None without a mask or a raster."""
+    declared = card.domain.mask
+    if declared is None or not raster_file(folder, card).is_file():
         return None
     grid = grid_of(card.domain)
     place = grid.places[0]
@@ -196,21 +197,20 @@ def read_mask_of(folder: Path, card: Card) -> Mask | None:
         inside = np.empty(raster.shape, np.bool_)
         for window in pixels.windows(place):
             inside[window.toslices()] = ~np.isnan(raster.read(1, window=window))
+    # Rasters begin in the north, and rows of such a grid in the south.
     if place.northwards:
         inside = inside[::-1]
-    mask = mask_of_blocks(grid, _align(inside), stated.source)
+    mask = mask_of_blocks(grid, _align(inside), declared.source)
     require(
-        mask.sha256 == stated.sha256,
+        mask.sha256 == declared.sha256,
         Rule("raster-mask-differs", "The raster's mask is not the card's."),
     )
     return mask
 
 
 def _align(inside: NDArray[np.bool_]) -> IntArray:
-    """Return the true cells as squares, int64[4, n].
-
-    They are the largest that all of them can be made of.
-    """
+    """Return the true cells as squares of the largest common size: int64[4, n]."""
+    # Masks are often made of coarser cells, and fewer squares are fewer ranges of keys.
     side = 1
     while not any(size % 2 for size in inside.shape):
         quarters = [inside[row::2, col::2] for row in (0, 1) for col in (0, 1)]
@@ -221,13 +221,13 @@ def _align(inside: NDArray[np.bool_]) -> IntArray:
 
 
 def raster_file(folder: Path, card: Card) -> Path:
-    """Return the raster of a release, or what joins its tiles; perhaps there is none."""
+    """Return the path of the raster of a release, or of the VRT of its tiles; it may not exist."""
     return folder / f"{card.name}.{'vrt' if card.in_parts else 'tif'}"
 
 
 @contextmanager
 def open_map(folder: Path, card: Card) -> Iterator[Any]:
-    """Open the raster of a release for reading: a dataset of rasterio, or a `Tileset`."""
+    """Open the raster of a release for reading, as a dataset of rasterio or a `Tileset`."""
     path = raster_file(folder, card)
     if card.in_parts:
         yield read_tileset(path, card.listed)
@@ -236,36 +236,36 @@ def open_map(folder: Path, card: Card) -> Iterator[Any]:
         yield raster
 
 
-def order_grid_of(folder: Path, card: Card) -> Grid:
-    """Return the grid of a card with the regions of their table, if it is in the folder.
+def read_ordered_grid(folder: Path, card: Card) -> Grid:
+    """Make the grid of a card, with the regions of their table if it is in the folder.
 
-    Raises VerificationError where the table is not the card's.
+    Raises VerificationError if the table's digest is not the card's.
     """
     grid, order = grid_of(card.domain), card.domain.order
     path = folder / hierarchy_file(card.name)
     if not isinstance(order, StatedHierarchy) or not path.is_file():
         return grid
-    stated = order.regions
+    declared = order.regions
+    # Origins and destinations share one table, which is one of places.
     one = Grid(grid.places[:1])
-    found = read_hierarchy(
+    regions = read_hierarchy(
         path,
         one,
-        source=stated.source,
+        source=declared.source,
         delimiter=",",
         encoding="utf-8",
-        placed=bool(stated.placed),
+        placed=bool(declared.placed),
     )
     require(
-        found.sha256 == stated.sha256,
+        regions.sha256 == declared.sha256,
         Rule("regions-table-differs", "The table of regions is not the card's."),
     )
-    found = with_outlines(folder, card, found)
-    own = grid.maps.region_order(order.axes, order.radices, hierarchy=found)
-    return grid.with_order(own)
+    regions = with_outlines(folder, card, regions)
+    return grid.with_order(grid.maps.region_order(order.axes, order.radices, hierarchy=regions))
 
 
 def grid_of(domain: StatedDomain) -> Grid:
-    """Return the grid of a card, without its mask and, in the order of regions, without these."""
+    """Make the grid of a card, without its mask and without the regions of their table."""
     places = tuple(_lattice(place) for place in domain.places)
     attributes = tuple(Attribute(one.attribute, one.labels) for one in domain.attributes)
     sizes = list(domain.axes.values())
@@ -282,52 +282,55 @@ def _lattice(place: StatedPlace) -> Lattice:
     system = None if place.code is None else code_system(place.code, definition)
     crs = place.crs
     if system is None or crs != system.crs:
-        crs = normalise_crs(crs)  # GDAL would follow one that is an address or a path
+        # GDAL would follow a CRS that is an address or a path.
+        crs = normalise_crs(crs)
+    # Meshes may be in a datum of their own, such as that of Tokyo.
     if isinstance(system, JISMesh) and crs is not None and crs != system.crs:
         system = JISMesh(system.level, crs)
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
 def event_of(card: Card) -> Spent:
-    """Return what a card says was spent; VerificationError where it contradicts itself."""
-    said = card.guarantee
-    event = _reports(said) if said.model == "local" else _measurement(said)
-    stated = {**write_plain(said), "mechanism": card.mechanism.spec}
-    contradicts = said.assumptions and said.assumptions[0] != event.assumption
-    if contradicts or any(stated.get(name) != v for name, v in event.describe().items()):
+    """Make the privacy event of a card; VerificationError where the card contradicts itself."""
+    guarantee = card.guarantee
+    event = _reports(guarantee) if guarantee.model == "local" else _measurement(guarantee)
+    # The card has more figures than make the event: each has to be the one that follows from it.
+    declared = {**write_plain(guarantee), "mechanism": card.mechanism.spec}
+    contradicts = guarantee.assumptions and guarantee.assumptions[0] != event.assumption
+    if contradicts or any(declared.get(name) != v for name, v in event.describe().items()):
         raise VerificationError(
             "The card's guarantee contradicts itself.", code="card-guarantee-contradicts"
         )
     return event
 
 
-def _reports(said: StatedGuarantee) -> LocalReports:
+def _reports(guarantee: StatedGuarantee) -> LocalReports:
     require(
-        None not in (said.epsilon, said.period, said.reports),
+        None not in (guarantee.epsilon, guarantee.period, guarantee.reports),
         Rule("card-lacks-reports", "The card lacks its reports."),
     )
     return LocalReports(
-        said.mechanism,
-        Fraction(said.epsilon or 0),
-        said.unit,
-        said.period or "",
-        said.reports or 0,
+        guarantee.mechanism,
+        Fraction(guarantee.epsilon or 0),
+        guarantee.unit,
+        guarantee.period or "",
+        guarantee.reports or 0,
     )
 
 
-def _measurement(said: StatedGuarantee) -> Measurement:
+def _measurement(guarantee: StatedGuarantee) -> Measurement:
     return Measurement(
-        said.mechanism,
-        _exact(said.epsilon),
-        said.neighbours,
-        said.contribution,
-        said.enforced,
-        said.l1_sensitivity,
-        said.unit,
-        said.key_origin,
-        _exact(said.rho),
-        _exact(said.delta),
-        said.layout,
+        guarantee.mechanism,
+        _exact(guarantee.epsilon),
+        guarantee.neighbours,
+        guarantee.contribution,
+        guarantee.enforced,
+        guarantee.l1_sensitivity,
+        guarantee.unit,
+        guarantee.key_origin,
+        _exact(guarantee.rho),
+        _exact(guarantee.delta),
+        guarantee.layout,
     )
 
 

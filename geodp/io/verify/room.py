@@ -1,4 +1,4 @@
-"""Whether a limit of memory holds a written release, asked before its rows are read."""
+"""Check that a written release fits into a limit of memory, before its rows are read."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from geodp.io.verify.readback import BROKEN
 from geodp.table.card import Card
 
 VERIFYING, REPORTING, DRAWING = 80, 120, 60
-"""Bytes of a row that a command takes, beside what it holds at a time."""
+"""Bytes a row that a command holds for all rows; working memory comes on top."""
 
 MIB = 1 << 20
 
 
 @contextmanager
 def read_within(paths: Sequence[Path], memory: str | None, each: int) -> Iterator[None]:
-    """Read written releases within a limit, if there is one; what is held at a time follows it.
+    """Read written releases within a limit of memory, which sizes of chunks follow.
 
     Parameters
     ----------
     paths : sequence of path
-        Of the releases.
+        Folders of the releases.
     memory : str or None
-        Beside what the interpreter and the libraries take.
+        The limit, beside what the interpreter and the libraries take; None: no limit.
     each : int
-        Bytes of a row that are held for all rows.
+        Bytes a row that are held for all rows.
 
     Raises
     ------
     UsageError
-        No size of memory, or one that the rows go beyond.
+        ``memory`` is no size of memory, or the rows need more.
     """
     if memory is not None:
         allowed, rows = bytes_of(memory), sum(map(_count_rows, paths))
         need = WORK + each * rows
         if need > allowed:
+            # Rounded up, so that the size that is named suffices.
             size = f"{-(-need // MIB):,}MiB".replace(",", "")
             raise UsageError(
                 f"{rows:,} released rows take about {size} here, and --memory allows "
@@ -53,7 +54,7 @@ def read_within(paths: Sequence[Path], memory: str | None, each: int) -> Iterato
 
 
 def _count_rows(path: Path) -> int:
-    """Return the rows of a release of a table; 0 of one that cannot be read, which others tell."""
+    """Count the rows of a table's release; 0 if it cannot be read, which its checks report."""
     folder = public_folder(path)
     try:
         card = open_card(folder)

@@ -1,4 +1,4 @@
-"""Questions to the rows of a release, a chunk of them at a time: see :mod:`.sweep`."""
+"""Check the rows of a release, a chunk of them at a time: see :mod:`.sweep`."""
 
 from __future__ import annotations
 
@@ -9,66 +9,73 @@ from geodp.io.opening import open_parquet, parse_json
 from geodp.io.verify.card import require
 from geodp.io.verify.chunks import Chunk, columns_of, parquet_files, parquet_schema
 from geodp.io.verify.csv_rows import open_rows
-from geodp.io.verify.sweep import Asking, Written
+from geodp.io.verify.sweep import ReleaseFiles, RunningCheck
 from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry, same_geo_metadata
 from geodp.io.write.uncertainty import ERROR, HIGH, LOW
 from geodp.table.card import Card
 
 
-def ask_counts(card: Card) -> Asking[Chunk]:
-    """Ask for counts as the card's method can release them."""
+def check_counts(card: Card) -> RunningCheck[Chunk]:
+    """Require counts that the card's method can release."""
+    # Integers are summed as Python's, which do not overflow.
     cells, total = 0, 0.0 if not card.mechanism.whole else 0
     while (chunk := (yield)) is not None:
         total += chunk.count.sum().item()
         cells += chunk.size
     kind = "cells above 0" if card.mechanism.nonnegative else "cells that are not 0"
+    # Estimates from devices are made to add up to the number of their reports.
     reports = card.guarantee.reports
     require(
         reports is None or int(total) == reports,
         Rule("counts-differ-from-reports", "The counts do not add up to the number of reports."),
     )
-    whole = card.mechanism.whole
-    said = f"{int(total):,}" if whole else f"{float(total):,.1f}"
-    return f"{cells:,} {kind}, {said} in all, {'whole' if whole else 'real'} numbers"
+    numbers, total_text = "real", f"{float(total):,.1f}"
+    if card.mechanism.whole:
+        numbers, total_text = "whole", f"{int(total):,}"
+    return f"{cells:,} {kind}, {total_text} in all, {numbers} numbers"
 
 
-def ask_standard_error(written: Written) -> Asking[Chunk]:
-    """Ask for the card's standard error of a cell in every row."""
+def check_standard_error(written: ReleaseFiles) -> RunningCheck[Chunk]:
+    """Require the card's standard error of a cell in every row."""
     error = written.card.expected_error
-    stated, has_parts = error.largest, error.has_parts
-    if stated is None and not has_parts:
+    largest, has_parts = error.largest, error.has_parts
+    if largest is None and not has_parts:
         require(
             ERROR not in parquet_schema(written.folder, written.card).names,
             Rule("standard-errors-unstated", "There are standard errors; the card has none."),
         )
         return "none: the error depends on the data"
+    # Cells at the edge of a domain have other errors, up to the largest one that the card says.
     usual = None if error.blocks is None else float(error.blocks[0].standard_error)
     while (chunk := (yield)) is not None:
-        found = chunk.numbers(ERROR)
-        if stated is None:
+        errors = chunk.numbers(ERROR)
+        if largest is None:
             require(
-                bool((found >= 0).all()),
+                bool((errors >= 0).all()),
                 Rule("standard-error-negative", "A standard error is below 0."),
             )
             continue
         require(
-            bool((found > 0).all() and (found <= stated).all()),
-            Rule("errors-above-stated", f"Not all are up to {stated}."),
+            bool((errors > 0).all() and (errors <= largest).all()),
+            Rule(
+                "errors-above-stated",
+                f"Some standard errors are above {largest}, the largest of the card.",
+            ),
         )
         require(
-            usual != stated or bool((found == stated).all()),
-            Rule("standard-errors-differ", f"The column is not {stated} everywhere."),
+            usual != largest or bool((errors == largest).all()),
+            Rule("standard-errors-differ", f"The standard errors are not {largest} in every row."),
         )
-    if stated is None:
+    if largest is None:
         return "each part of a cell has its own"
-    if usual == stated:
-        return f"{stated} a cell, as in the card"
-    return f"up to {stated} a cell, as in the card"
+    if usual == largest:
+        return f"{largest} a cell, as in the card"
+    return f"up to {largest} a cell, as in the card"
 
 
-def ask_ends(card: Card) -> Asking[Chunk]:
-    """Ask for intervals that hold their counts."""
+def check_interval_ends(card: Card) -> RunningCheck[Chunk]:
+    """Require intervals that contain their counts."""
     if card.expected_error.blocks is None and not card.expected_error.has_parts:
         return ""
     while (chunk := (yield)) is not None:
@@ -77,11 +84,11 @@ def ask_ends(card: Card) -> Asking[Chunk]:
             bool(((low <= count) & (count <= high)).all()),
             Rule("count-outside-interval", "A count is outside its interval."),
         )
-    return "hold their counts"
+    return "contain their counts"
 
 
-def ask_csv(written: Written) -> Asking[Chunk]:
-    """Ask for a CSV file with the same rows."""
+def check_csv(written: ReleaseFiles) -> RunningCheck[Chunk]:
+    """Require a CSV file with the same rows."""
     card = written.card
     if card.in_parts:
         return "none: a release in parts has Parquet only"
@@ -94,8 +101,8 @@ def ask_csv(written: Written) -> Asking[Chunk]:
     return "equal to the Parquet file, row by row"
 
 
-def ask_coordinates(written: Written) -> Asking[Chunk]:
-    """Ask for coordinates of the cells' centres, where codes do not tell them."""
+def check_coordinates(written: ReleaseFiles) -> RunningCheck[Chunk]:
+    """Require the coordinates of the cells' centres, where codes do not tell them."""
     names = tables.centre_columns(written.grid)
     if not names:
         return "none: the codes say where the cells are, or nothing does"
@@ -109,8 +116,8 @@ def ask_coordinates(written: Written) -> Asking[Chunk]:
     return f"{', '.join(names)} are the cells' centres"
 
 
-def ask_geometry(written: Written) -> Asking[Chunk]:
-    """Ask for metadata of GeoParquet in every file, and for the cells' outlines."""
+def check_geometry(written: ReleaseFiles) -> RunningCheck[Chunk]:
+    """Require the metadata of GeoParquet in every file, and the cells' outlines."""
     if not has_geometry(written.located):
         return "none: the grid lies nowhere on the Earth"
     for path in parquet_files(written.folder, written.card):

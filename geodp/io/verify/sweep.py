@@ -1,4 +1,8 @@
-"""One pass over the rows of a release, of which many questions are asked on the way."""
+"""Run many checks in one pass over the rows of a release, or over the windows of its raster.
+
+A check is a generator (:data:`RunningCheck`), as those of :mod:`geodp.io.verify.rows` and
+:mod:`geodp.io.verify.raster`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,12 @@ from geodp.grid.grid import Grid
 from geodp.io.verify.chunks import Chunk, read_chunks
 from geodp.io.verify.readback import (
     BROKEN,
-    Gathered,
+    TableBuilder,
     event_of,
+    explain_errors,
     grid_of,
-    order_grid_of,
     read_mask_of,
-    reading_back,
+    read_ordered_grid,
     require_order,
 )
 from geodp.io.write import tables
@@ -25,27 +29,27 @@ from geodp.table.released import ReleasedTable
 
 Part = TypeVar("Part")
 
-Asking: TypeAlias = Generator[None, Part | None, str]
-"""A question that is sent parts, None after the last of them.
+RunningCheck: TypeAlias = Generator[None, Part | None, str]
+"""A check to which parts are sent, and None after the last of them.
 
-It returns what it found, or raises one of :data:`BROKEN` for what does not hold.
+It returns a sentence on what holds, or raises one of :data:`BROKEN`.
 """
 
 Outcome: TypeAlias = str | Exception
-"""What a question found, or what did not hold."""
+"""The sentence of a check that holds, or the error of one that does not."""
 
 
-def ask_along(
-    parts: Callable[[], Iterable[Part]], asked: Mapping[str, Callable[[], Asking[Part]]]
+def run_in_one_pass(
+    parts: Callable[[], Iterable[Part]], checks: Mapping[str, Callable[[], RunningCheck[Part]]]
 ) -> dict[str, Outcome]:
-    """Ask many questions of the same parts, which are read once.
+    """Run many checks on the same parts, which are read once.
 
     Parameters
     ----------
     parts : callable
-        Reads them one by one; what it raises is the outcome of every question that is left.
+        Yields the parts; an error that it raises is the outcome of every check still running.
     asked : mapping of str to callable
-        Starts each question, by name. One that needs no part returns before it takes one.
+        Functions that start the checks, by name. A check may end before it takes any part.
 
     Returns
     -------
@@ -54,22 +58,23 @@ def ask_along(
     Raises
     ------
     MemoryError
-        There is too little memory to ask.
+        There is too little memory to run the checks.
     """
-    found: dict[str, Outcome] = {}
-    left = {name: start() for name, start in asked.items()}
+    outcomes: dict[str, Outcome] = {}
+    left = {name: start() for name, start in checks.items()}
 
-    def go_on(step: Callable[[Asking[Part]], object]) -> None:
-        for name, asking in [*left.items()]:
+    # Every check takes a step before the next part is read, so that no part is kept.
+    def go_on(step: Callable[[RunningCheck[Part]], object]) -> None:
+        for name, check in [*left.items()]:
             try:
-                step(asking)
+                step(check)
                 continue
             except StopIteration as end:
-                found[name] = end.value
+                outcomes[name] = end.value
             except MemoryError:
                 raise
             except BROKEN as error:
-                found[name] = error
+                outcomes[name] = error
             del left[name]
 
     go_on(next)
@@ -77,59 +82,61 @@ def ask_along(
         for part in parts() if left else ():
             go_on(partial(_send, part))
             if not left:
-                return found
+                return outcomes
     except MemoryError:
         raise
     except BROKEN as error:
         go_on(partial(_throw, error))
     go_on(partial(_send, None))
-    return found
+    return outcomes
 
 
-def _send(part: Part | None, asking: Asking[Part]) -> None:
-    asking.send(part)
+def _send(part: Part | None, check: RunningCheck[Part]) -> None:
+    check.send(part)
 
 
-def _throw(error: Exception, asking: Asking[Any]) -> None:
-    asking.throw(error)
+def _throw(error: Exception, check: RunningCheck[Any]) -> None:
+    check.throw(error)
 
 
-class Passed(Generic[Part]):
-    """The questions of one pass, which is made when the first outcome is asked for.
+class CheckPass(Generic[Part]):
+    """The checks of one pass, which is made when the first outcome is needed.
 
     Parameters
     ----------
-    parts, asked
-        As for :func:`ask_along`.
+    parts, checks
+        See :func:`run_in_one_pass`.
     """
 
     def __init__(
-        self, parts: Callable[[], Iterable[Part]], asked: dict[str, Callable[[], Asking[Part]]]
+        self,
+        parts: Callable[[], Iterable[Part]],
+        checks: dict[str, Callable[[], RunningCheck[Part]]],
     ) -> None:
-        self._parts, self._asked = parts, asked
-        self._found: dict[str, Outcome] | None = None
+        self._parts, self._checks = parts, checks
+        self._outcomes: dict[str, Outcome] | None = None
 
-    def join(self, name: str, start: Callable[[], Asking[Part]]) -> None:
-        """Ask one more question on the way, before the pass is made."""
-        self._asked[name] = start
+    def join(self, name: str, start: Callable[[], RunningCheck[Part]]) -> None:
+        """Add a check, before the pass is made."""
+        self._checks[name] = start
 
     def outcome(self, name: str) -> str:
-        """Return what a question found, or raise what it raised."""
-        if self._found is None:
-            self._found = ask_along(self._parts, self._asked)
-        found = self._found[name]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        """Return the sentence of a check, or raise its error."""
+        if self._outcomes is None:
+            self._outcomes = run_in_one_pass(self._parts, self._checks)
+        outcome = self._outcomes[name]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
 
-class Written:
-    """A release whose files are asked; what several questions read of it is read once.
+class ReleaseFiles:
+    """The files of a release that is checked; what several checks need is read once.
 
     Attributes
     ----------
     folder : path
-        Of the public files.
+        The public folder.
     card : Card
     """
 
@@ -144,7 +151,7 @@ class Written:
 
     @cached_property
     def located(self) -> Grid:
-        """The grid as geometries need it: with the outlines of units, if the card has any."""
+        """The grid for geometries: with the outlines of units, if the card has any."""
         if self.card.domain.outlines is None:
             return self.grid
         if isinstance(self._ordered, Exception):
@@ -153,6 +160,7 @@ class Written:
 
     def chunks(self) -> Iterable[Chunk]:
         """Yield the rows of the tables, on the grid with the regions that are in the folder."""
+        # A damaged table of regions is reported by the checks that need it, not by those of rows.
         ordered = self._ordered
         return read_chunks(
             self.folder, self.card, self.grid if isinstance(ordered, Exception) else ordered
@@ -160,34 +168,36 @@ class Written:
 
     @cached_property
     def _ordered(self) -> Grid | Exception:
-        """Return the grid in the card's order, or what does not hold of its table of regions."""
+        """The grid in the card's order, or the error of its table of regions."""
         try:
-            return order_grid_of(self.folder, self.card)
+            return read_ordered_grid(self.folder, self.card)
         except MemoryError:
             raise
         except BROKEN as error:
             return error
 
-    def gather(self) -> Asking[Chunk]:
-        """Gather the released table from the chunks of a pass."""
+    def gather(self) -> RunningCheck[Chunk]:
+        """Collect the released table from the chunks of a pass."""
         try:
             self._tables[False] = yield from self._gather()
         except MemoryError:
             raise
         except BROKEN as error:
+            # Checks that need the table report the error, and not the pass that met it.
             self._tables[False] = error
         return ""
 
     def _gather(self) -> Generator[None, Chunk | None, ReleasedTable]:
-        with reading_back(self.folder):
+        with explain_errors(self.folder):
             grid = self._ordered
             if isinstance(grid, Exception):
                 raise grid
-            event, gathered = event_of(self.card), Gathered()
+            event, gathered = event_of(self.card), TableBuilder()
             while (chunk := (yield)) is not None:
                 gathered.add(chunk)
             key, count = gathered.join()
-            if self.card.domain.lacks_table(grid):  # nothing tells their order
+            if self.card.domain.lacks_table(grid):
+                # Without the table of regions, keys are those of the map, and rows in no order.
                 rank = key.argsort()
                 key, count = key[rank], count[rank]
         require_order(self.folder, key)
@@ -196,30 +206,31 @@ class Written:
     def table(self, *, masked: bool) -> ReleasedTable:
         """Return the released table, as :func:`geodp.io.verify.readback.read_table` does.
 
-        Raises what reading it raised.
+        Raises the errors of reading it.
         """
+        # Checks that need the table may come before the pass over its rows.
         if False not in self._tables:
-            ask_along(self.chunks, {"table": self.gather})
+            run_in_one_pass(self.chunks, {"table": self.gather})
         if masked and True not in self._tables:
             self._tables[True] = self._mask()
-        found = self._tables[masked]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        table = self._tables[masked]
+        if isinstance(table, Exception):
+            raise table
+        return table
 
     def _mask(self) -> ReleasedTable | Exception:
-        """Return the table on the domain of the raster's mask, or what does not hold."""
+        """Return the table on the domain of the raster's mask, or the error of reading it."""
         plain = self._tables[False]
         if isinstance(plain, Exception):
             return plain
         try:
-            with reading_back(self.folder):
+            with explain_errors(self.folder):
                 mask = read_mask_of(self.folder, self.card)
                 if mask is None:
                     return plain
                 grid = plain.grid.with_mask(mask)
                 for _, index, _ in tables.chunks(plain):
-                    grid.encode(index)  # refuses a cell outside the mask
+                    grid.encode(index)  # CodeError for a cell outside the mask
         except MemoryError:
             raise
         except BROKEN as error:

@@ -1,8 +1,8 @@
-"""The map of a release in parts, read without GDAL's virtual format.
+"""Read the map of a release in parts without GDAL's virtual format.
 
-GDAL would follow whatever a VRT names: other files, scripts, the network. What a release in parts
-holds is therefore read as XML and compared with the only form that is written, and the tiles that
-it names are opened by this package.
+GDAL would follow whatever a VRT names: other files, scripts, the network. The VRT of a release in
+parts is therefore read as XML and compared with the only form that geodp writes, and its tiles are
+opened one by one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from geodp.errors import Rule, VerificationError
 from geodp.io.opening import open_raster
 from geodp.io.write.tiles import GDAL_TYPES, MOST_TILES
 
-MOST_XML = 1 << 27
-"""Bytes of the file: 4096 tiles in 65 bands."""
+MAX_XML = 1 << 27
+"""Bytes of a VRT at most, which 4096 tiles in 65 bands have."""
 
 SOURCE = ["SourceFilename", "SourceBand", "SrcRect", "DstRect"]
 RECT = ("xOff", "yOff", "xSize", "ySize")
@@ -32,7 +32,7 @@ RECT = ("xOff", "yOff", "xSize", "ySize")
 
 @dataclass(frozen=True)
 class Tileset:
-    """Tiles that are one raster; outside of them it is NaN.
+    """A raster of tiles, NaN outside of them.
 
     Attributes
     ----------
@@ -42,10 +42,10 @@ class Tileset:
         Bands.
     dtype : {"float32", "float64"}
     srs : str or None
-        The CRS as text that nobody has looked at.
+        The CRS as text, unchecked.
     transform : Affine or None
     tiles : tuple of (Path, Window)
-        Files, and where their upper left corners lie and how much of them is shown.
+        Files, and the windows of the raster that they fill, each from its upper left corner.
     """
 
     shape: tuple[int, int]
@@ -56,21 +56,22 @@ class Tileset:
     tiles: tuple[tuple[Path, Window], ...]
 
     def read(self, band: int, window: Window) -> NDArray[Any]:
-        """Values of a band (counted from 1) in a window: float32 or float64[rows, cols].
+        """Read a band (counted from 1) in a window: float32 or float64[rows, cols].
 
         Raises VerificationError for a tile of another type or size.
         """
-        found = np.full((window.height, window.width), np.nan, self.dtype)
+        values = np.full((window.height, window.width), np.nan, self.dtype)
         for path, place in self.tiles:
+            # Tiles are opened only where they are needed: there may be thousands.
             if not meet(window, place):
                 continue
-            piece = window.intersection(place)
-            row, col = piece.row_off - window.row_off, piece.col_off - window.col_off
+            overlap = window.intersection(place)
+            row, col = overlap.row_off - window.row_off, overlap.col_off - window.col_off
             inner = Window(
-                piece.col_off - place.col_off,
-                piece.row_off - place.row_off,
-                piece.width,
-                piece.height,
+                overlap.col_off - place.col_off,
+                overlap.row_off - place.row_off,
+                overlap.width,
+                overlap.height,
             )
             with open_raster(path) as tile:
                 if (
@@ -80,42 +81,44 @@ class Tileset:
                     or tile.width < place.width
                 ):
                     raise VerificationError(
-                        f"{path.name} is no tile of the raster.", code="tile-unfit"
+                        f"{path.name} is not a tile of the raster: its bands, type or size differ.",
+                        code="tile-unfit",
                     )
-                values = tile.read(band, window=inner)
-            found[row : row + piece.height, col : col + piece.width] = values
-        return found
+                part = tile.read(band, window=inner)
+            values[row : row + overlap.height, col : col + overlap.width] = part
+        return values
 
 
 def read_tileset(path: Path, listed: Collection[str]) -> Tileset:
-    """Read what a VRT of :func:`geodp.io.write.tiles.write_vrt` says.
+    """Read a VRT of :func:`geodp.io.write.tiles.write_vrt`.
 
     Parameters
     ----------
     path : Path
     listed : collection of str
-        Files of the release, relative to the folder of ``path``: no other is opened.
+        Files of the release, relative to the folder of ``path``; no other is opened.
 
     Raises
     ------
     VerificationError
-        Anything that this package does not write: other elements, attributes, sources, or tiles
-        that overlap.
+        The VRT has anything that geodp does not write: other elements, attributes or sources, or
+        tiles that overlap.
     OSError
         The file cannot be read.
     """
     with path.open("rb") as file:
-        data = file.read(MOST_XML + 1)
+        data = file.read(MAX_XML + 1)
     try:
         text = data.decode("utf-8")
-        if len(data) > MOST_XML or "<!" in text or "<?" in text:
+        # Entities and processing instructions could make Python's parser expand or read on.
+        if len(data) > MAX_XML or "<!" in text or "<?" in text:
             raise VerificationError(NO_VRT)
         return _parse(Xml.fromstring(text), path.parent, listed)
     except (Xml.ParseError, ValueError, KeyError, TypeError) as error:
         raise VerificationError(NO_VRT) from error
 
 
-NO_VRT = Rule("vrt-unfit", "The raster is no VRT of tiles as releases have them.")
+NO_VRT = Rule("vrt-unfit", "The raster is not a VRT of tiles as geodp writes it.")
 
 
 def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:
@@ -123,9 +126,9 @@ def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:
     _require_plain(root, "VRTDataset", ("rasterXSize", "rasterYSize"))
     srs, transform, metadata = (root.find(tag) for tag in ("SRS", "GeoTransform", "Metadata"))
     bands = root.findall("VRTRasterBand")
-    known = [part for part in (srs, transform, metadata) if part is not None]
-    _require(len(root) == len(known) + len(bands) and bool(bands))
-    for part in known:
+    headers = [part for part in (srs, transform, metadata) if part is not None]
+    _require(len(root) == len(headers) + len(bands) and bool(bands))
+    for part in headers:
         _require_plain(part, part.tag, ())
         inner = list(part)
         _require(not inner or part is metadata)
@@ -135,7 +138,7 @@ def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:
     kind = bands[0].get("dataType")
     dtype = next(name for name, gdal in [*GDAL_TYPES.items(), ("", kind)] if gdal == kind)
     sources = [_sources(band, number, str(kind)) for number, band in enumerate(bands, 1)]
-    _require(bool(dtype) and all(found == sources[0] for found in sources))
+    _require(bool(dtype) and all(each == sources[0] for each in sources))
     _require(len(sources[0]) <= MOST_TILES and {name for name, _ in sources[0]} <= {*listed})
     _require_apart([rect for _, rect in sources[0]], shape)
     numbers = None
@@ -146,15 +149,15 @@ def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:
 
 
 def _sources(band: Xml.Element, number: int, kind: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Files and rectangles of a band."""
+    """List the files of a band and the rectangles that they fill."""
     _require_plain(band, "VRTRasterBand", ("dataType", "band"))
     _require((band.get("dataType"), band.get("band")) == (kind, str(number)))
-    said = {"Description": None, "NoDataValue": "nan", "UnitType": None}
-    found: list[tuple[str, tuple[int, ...]]] = []
+    texts = {"Description": None, "NoDataValue": "nan", "UnitType": None}
+    sources: list[tuple[str, tuple[int, ...]]] = []
     for part in band:
         _require_plain(part, part.tag, ())
-        if part.tag in said:
-            _require(not len(part) and said[part.tag] in (None, part.text))
+        if part.tag in texts:
+            _require(not len(part) and texts[part.tag] in (None, part.text))
             continue
         _require(part.tag == "SimpleSource" and [inner.tag for inner in part] == SOURCE)
         file, source_band, source, target = part
@@ -165,13 +168,14 @@ def _sources(band: Xml.Element, number: int, kind: str) -> list[tuple[str, tuple
             _require_plain(rect, rect.tag, RECT)
         _require(not any(len(inner) for inner in part))
         cut, placed = (tuple(_number(rect, name) for name in RECT) for rect in (source, target))
+        # Each tile is shown in full, from its corner on and without scaling.
         _require(cut == (0, 0, *placed[2:]))
-        found.append((str(file.text), placed))
-    return found
+        sources.append((str(file.text), placed))
+    return sources
 
 
 def _require_apart(rects: list[tuple[int, ...]], shape: tuple[int, int]) -> None:
-    """Tiles lie in the raster, and none on another."""
+    """Require tiles to lie in the raster, and none to overlap another."""
     at = np.array(rects, np.int64).reshape(-1, 4)
     low, high = at[:, :2], at[:, :2] + at[:, 2:]
     _require(bool((low >= 0).all() and (at[:, 2:] > 0).all() and (high <= shape[::-1]).all()))
@@ -182,6 +186,7 @@ def _require_apart(rects: list[tuple[int, ...]], shape: tuple[int, int]) -> None
 
 def _number(part: Xml.Element, name: str) -> int:
     text = part.get(name, "")
+    # ``int`` takes digits of other scripts, signs and underscores, too.
     _require(text.isascii() and text.isdigit() and len(text) < 10)
     return int(text)
 

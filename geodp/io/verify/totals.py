@@ -1,4 +1,4 @@
-"""Whether a release meets the public totals that it lists."""
+"""Check that a release adds up to the public totals that it lists."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.read.public.totals import read_totals
 from geodp.io.verify.card import require
-from geodp.io.verify.sweep import Written
+from geodp.io.verify.sweep import ReleaseFiles
 from geodp.io.write.totals import totals_file
 from geodp.table.card import Card
 from geodp.table.public_totals import PublicTotals
 
 
 def has_totals(card: Card) -> bool:
-    """Whether a release says that it meets public totals."""
+    """Return whether the card lists public totals."""
     return totals_file(card.name) in card.listed
 
 
 def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
-    """Return the public totals that a written release meets; None where it says of none."""
+    """Read the public totals of a written release; None where the card lists none."""
     if not has_totals(card):
         return None
     return read_totals(folder / totals_file(card.name), grid, source="the release")
 
 
-def ask_totals(written: Written) -> str:
-    """Ask whether the cells of each area add up to its total."""
+def check_totals(written: ReleaseFiles) -> str:
+    """Require the cells of each area to add up to its total."""
     folder, card, table = written.folder, written.card, written.table(masked=False)
+    # The areas of totals may be regions, which the card alone does not list.
     if card.domain.lacks_table(table.grid):
-        return "not asked: there is no table of the regions"
-    found = read_totals(folder / totals_file(card.name), table.grid, source="the release")
+        return "not checked: there is no table of the regions"
+    totals = read_totals(folder / totals_file(card.name), table.grid, source="the release")
     require(
-        np.array_equal(found.sums(table), found.total),
-        Rule("area-total-differs", "An area has another total."),
+        np.array_equal(totals.sums(table), totals.total),
+        Rule("area-total-differs", "The cells of an area do not add up to its public total."),
     )
-    return f"{found.total.size:,} areas have exactly their public totals"
+    return f"{totals.total.size:,} areas have exactly their public totals"

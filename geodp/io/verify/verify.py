@@ -1,4 +1,9 @@
-"""Check that a written release agrees with itself. Public data only."""
+"""Check that a written release agrees with itself; only public data are read.
+
+The checks of rows are in :mod:`geodp.io.verify.rows`, those of the raster in
+:mod:`geodp.io.verify.raster`; :mod:`geodp.io.verify.verify_release` is the file that needs Python
+alone.
+"""
 
 from __future__ import annotations
 
@@ -18,25 +23,25 @@ from geodp.io.folder.parts import parts_id
 from geodp.io.opening import open_parquet
 from geodp.io.verify.card import open_card, public_folder, require
 from geodp.io.verify.csv_rows import require_same_rows
-from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
-from geodp.io.verify.formats import OpenView, ask_formats, has_formats
-from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
-from geodp.io.verify.intervals import ErrorsOf, ask_intervals
-from geodp.io.verify.measurements import ask_measurements, has_measurements
-from geodp.io.verify.raster import ask_raster, read_pieces
+from geodp.io.verify.files import check_checksums, check_files, check_restricted
+from geodp.io.verify.formats import OpenView, check_formats, has_formats
+from geodp.io.verify.geopackage import check_geopackage, has_geopackage
+from geodp.io.verify.intervals import ErrorsOf, check_intervals
+from geodp.io.verify.measurements import check_measurements, has_measurements
+from geodp.io.verify.raster import check_raster, read_band_windows
 from geodp.io.verify.readback import (
     BROKEN,
 )
 from geodp.io.verify.rows import (
-    ask_coordinates,
-    ask_counts,
-    ask_csv,
-    ask_ends,
-    ask_geometry,
-    ask_standard_error,
+    check_coordinates,
+    check_counts,
+    check_csv,
+    check_geometry,
+    check_interval_ends,
+    check_standard_error,
 )
-from geodp.io.verify.sweep import Passed, Written
-from geodp.io.verify.totals import ask_totals, has_totals
+from geodp.io.verify.sweep import CheckPass, ReleaseFiles
+from geodp.io.verify.totals import check_totals, has_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.areas import file_names
 from geodp.io.write.view import View
@@ -49,34 +54,35 @@ AnyCard = TypeVar("AnyCard")
 def verify(
     path: str | Path, errors: ErrorsOf | None = None, open_view: OpenView | None = None
 ) -> list[Check]:
-    """Ask a written release whether its files agree with each other and with the card.
+    """Check that the files of a written release agree with each other and with the card.
 
-    A release is that of a table, or of any other kind (:mod:`geodp.io.folder.kinds`).
+    The release may be that of a table, or of any other kind (:mod:`geodp.io.folder.kinds`).
 
     Parameters
     ----------
     path : path
         The release's folder, or its ``public`` folder alone.
     errors : callable, optional
-        From a released table, how many releases its card says were simulated, and whether closed
-        forms stand, to the intervals of its cells and what the card says of errors, to work these
-        out again: :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are asked
-        only to hold their counts.
+        Computes the intervals of cells, and what the card says of errors, again. It takes the
+        released table, the number of releases that the card says were simulated, and whether the
+        card's intervals are those of the closed form; such as
+        :func:`geodp.release.simulated_cells.errors_of`. Without it intervals are only required to
+        contain their counts.
     open_view : callable, optional
-        From the folder to what is exported of it, to write the files of ``formats`` beside it
-        again: :func:`geodp.release.opening.open_view`. Without it checksums alone are asked.
+        Opens the folder, to write the files of ``formats`` beside it again; such as
+        :func:`geodp.release.opening.open_view`. Without it only their checksums are checked.
 
     Returns
     -------
     list of Check
-        In the order asked. After an unreadable card, the checks that need it are left out.
+        All checks in their order. If the card cannot be read, those that need it are left out.
 
     Raises
     ------
     VerificationError
         There is no release at ``path``.
     MemoryError
-        There is too little memory to ask, which says nothing of the release.
+        There is too little memory, which says nothing of the release.
     """
     folder = public_folder(path)
     try:
@@ -84,134 +90,143 @@ def verify(
     except VerificationError as error:
         return [Check("card", False, str(error))]
     if isinstance(card, Kind):
+        # Cards of tables warn when they are opened.
         warn_if_withdrawn(folder)
         return card.verify(folder, errors)
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
-    return [first, *ask_all(_list_questions(folder, card, errors, open_view), folder, card)]
+    return [first, *run_checks(_list_checks(folder, card, errors, open_view), folder, card)]
 
 
-def ask_all(
-    questions: Iterable[tuple[str, Callable[[Path, AnyCard], str]]], folder: Path, card: AnyCard
+def run_checks(
+    checks: Iterable[tuple[str, Callable[[Path, AnyCard], str]]], folder: Path, card: AnyCard
 ) -> list[Check]:
-    """Ask a public folder questions, in their order, by name.
+    """Run checks of a public folder by name, in their order.
 
-    Each returns what it found, or raises one of :data:`BROKEN` for what does not hold.
+    Each returns a sentence on what holds, or raises one of :data:`BROKEN`.
     """
-    checks = []
-    for name, ask in questions:
+    results = []
+    for name, check in checks:
         try:
-            checks.append(Check(name, True, ask(folder, card)))
+            results.append(Check(name, True, check(folder, card)))
         except MemoryError:
             raise
         except BROKEN as error:
-            checks.append(Check(name, False, str(error) or type(error).__name__))
-    return checks
+            results.append(Check(name, False, str(error) or type(error).__name__))
+    return results
 
 
-def _list_questions(
+def _list_checks(
     folder: Path, card: Card, errors: ErrorsOf | None, open_view: OpenView | None
 ) -> list[tuple[str, Callable[[Path, Card], str]]]:
-    """Return the questions to the release of a table; its rows and its raster are read once."""
-    written = Written(folder, card)
-    rows = Passed(
+    """List the checks of the release of a table, whose rows and raster are read once."""
+    written = ReleaseFiles(folder, card)
+    # Reading Parquet takes longest, so that all checks of rows share one pass.
+    rows = CheckPass(
         written.chunks,
         {
             "table": written.gather,
-            "counts": partial(ask_counts, card),
-            "standard error": partial(ask_standard_error, written),
-            "ends": partial(ask_ends, card),
-            "csv": partial(ask_csv, written),
-            "coordinates": partial(ask_coordinates, written),
-            "geometry": partial(ask_geometry, written),
+            "counts": partial(check_counts, card),
+            "standard error": partial(check_standard_error, written),
+            "ends": partial(check_interval_ends, card),
+            "csv": partial(check_csv, written),
+            "coordinates": partial(check_coordinates, written),
+            "geometry": partial(check_geometry, written),
         },
     )
-    maps = Passed(partial(read_pieces, written), {"raster": partial(ask_raster, written)})
+    maps = CheckPass(
+        partial(read_band_windows, written), {"raster": partial(check_raster, written)}
+    )
     if has_geopackage(card):
-        rows.join("geopackage", partial(ask_geopackage, written))
+        rows.join("geopackage", partial(check_geopackage, written))
 
-    def of(passed: Passed[Any], name: str) -> tuple[str, Callable[[Path, Card], str]]:
+    def of(passed: CheckPass[Any], name: str) -> tuple[str, Callable[[Path, Card], str]]:
         return name, lambda *_: passed.outcome(name)
 
-    def on(name: str, ask: Callable[[], str]) -> tuple[str, Callable[[Path, Card], str]]:
-        return name, lambda *_: ask()
+    def on(name: str, check: Callable[[], str]) -> tuple[str, Callable[[Path, Card], str]]:
+        return name, lambda *_: check()
 
     return [
-        ("checksums", ask_checksums),
-        ("files", ask_files),
-        ("release id", _ask_identity),
+        ("checksums", check_checksums),
+        ("files", check_files),
+        ("release id", _check_identity),
         of(rows, "counts"),
-        on("cells", partial(_ask_cells, written)),
+        on("cells", partial(_check_cells, written)),
         of(rows, "standard error"),
-        on("intervals", partial(ask_intervals, errors, written, rows, maps)),
+        on("intervals", partial(check_intervals, errors, written, rows, maps)),
         of(rows, "csv"),
-        on("areas", partial(_ask_areas, written)),
+        on("areas", partial(_check_areas, written)),
         of(maps, "raster"),
-        on("mask", partial(_ask_mask, written)),
+        on("mask", partial(_check_mask, written)),
         of(rows, "coordinates"),
         of(rows, "geometry"),
         *([of(rows, "geopackage")] if has_geopackage(card) else []),
-        *([on("measurements", partial(ask_measurements, written))] * has_measurements(card)),
-        *([on("public totals", partial(ask_totals, written))] * has_totals(card)),
-        *([("formats", partial(ask_formats, open_view))] * has_formats(folder)),
-        ("restricted", ask_restricted),
+        *([on("measurements", partial(check_measurements, written))] * has_measurements(card)),
+        *([on("public totals", partial(check_totals, written))] * has_totals(card)),
+        *([("formats", partial(check_formats, open_view))] * has_formats(folder)),
+        ("restricted", check_restricted),
     ]
 
 
-def _ask_identity(folder: Path, card: Card) -> str:
+def _check_identity(folder: Path, card: Card) -> str:
     if card.in_parts:
-        found = parts_id(card.listed.values(), card.to_json())
+        identity = parts_id(card.listed.values(), card.to_json())
         require(
-            found == card.release_id,
+            identity == card.release_id,
             Rule("release-id-differs", "The release id is not that of the parts and the card."),
         )
-        return f"{found}, of the parts and the card"
-    found = release_id(folder / f"{card.name}.csv", card.to_json())
+        return f"{identity}, of the parts and the card"
+    identity = release_id(folder / f"{card.name}.csv", card.to_json())
     require(
-        found == card.release_id,
+        identity == card.release_id,
         Rule("release-id-differs", "The release id is not that of the CSV and the card."),
     )
-    return f"{found}, of the CSV and the card"
+    return f"{identity}, of the CSV and the card"
 
 
-def _ask_cells(written: Written) -> str:
+def _check_cells(written: ReleaseFiles) -> str:
     card, table = written.card, written.table(masked=False)
-    again, stated = StatedDomain.of(table.grid), card.domain
-    unknown = stated.lacks_table(table.grid)
-    if unknown:
-        again = replace(again, cells=stated.cells, order=stated.order, key_bits=stated.key_bits)
-    elif stated.mask is not None:
-        again = replace(again, mask=stated.mask, cells=stated.cells)
+    expected, declared = StatedDomain.of(table.grid), card.domain
+    lacks_table = declared.lacks_table(table.grid)
+    # What follows from a table of regions or a mask that is not read here is the card's own word.
+    if lacks_table:
+        expected = replace(
+            expected, cells=declared.cells, order=declared.order, key_bits=declared.key_bits
+        )
+    elif declared.mask is not None:
+        expected = replace(expected, mask=declared.mask, cells=declared.cells)
     require(
-        again == stated, Rule("card-domain-no-grid", "The card's domain does not describe a grid.")
+        expected == declared,
+        Rule("card-domain-no-grid", "The card's domain does not describe a grid."),
     )
-    if unknown:
-        return "codes lie in the extent, each once; there is no table of the regions to ask"
+    if lacks_table:
+        return "codes lie in the extent, each once; there is no table of the regions to check"
     return "codes lie in the domain, each once, in key order"
 
 
-def _ask_areas(written: Written) -> str:
+def _check_areas(written: ReleaseFiles) -> str:
     folder, card, table = written.folder, written.card, written.table(masked=False)
     stems = {} if card.in_parts else file_names(table.grid, card.name)
     for areas in areas_of(table, None) if stems else ():
         stem = stems[areas.level]
         rows = open_parquet(folder / f"{stem}.parquet").read()
-        found = rows[card.name].to_numpy()
         require(
-            np.array_equal(found, areas.count),
-            Rule("area-sums-differ", f"{stem} has other sums than its cells."),
+            np.array_equal(rows[card.name].to_numpy(), areas.count),
+            Rule("area-sums-differ", f"The sums of {stem} are not those of its cells."),
         )
-        again = View(table, card).of(areas).all_rows.columns
+        expected = View(table, card).of(areas).all_rows.columns
         same = all(
-            rows[column].combine_chunks().equals(again[column].combine_chunks())
-            for column in again.schema.names
+            rows[column].combine_chunks().equals(expected[column].combine_chunks())
+            for column in expected.schema.names
         )
-        require(same, Rule("area-names-differ", f"{stem} names other areas than its cells."))
+        require(
+            same, Rule("area-names-differ", f"{stem} names other areas than those of its cells.")
+        )
         columns = [n for n in rows.schema.names if n not in ("geometry", "bbox")]
         require_same_rows(folder / f"{stem}.csv", folder / f"{stem}.parquet", columns)
     return f"{', '.join(stems)}: the sums of their cells" if stems else "none"
 
 
-def _ask_mask(written: Written) -> str:
+def _check_mask(written: ReleaseFiles) -> str:
     card = written.card
     if card.domain.mask is None:
         return "none"

@@ -1,11 +1,13 @@
-"""Check a release of geodp with nothing but Python: one file, to read and to keep.
+"""Check a release of geodp with Python's standard library alone: one file to read and to keep.
 
     python -I verify_release.py FOLDER
 
-FOLDER is the release's folder, or its ``public`` folder. Any Python from 3.8 on will do. Take this
-file from where you trust, not from the release, which it would speak for. The exit code is 0 where
-everything holds, 3 where something does not, 2 without a folder. Not read, as by ``geodp verify``,
-are GeoTIFF, GeoParquet, pictures and areas of a selection. A notice of withdrawal is told.
+FOLDER is the folder of a release, or its ``public`` folder. Python 3.8 or later is needed. Take
+this file from a source that you trust, and not from the release that it is to check. The exit code
+is 0 if everything holds, 3 if something does not, and 2 if there is no folder.
+
+GeoTIFF, GeoParquet, pictures and the areas of a selection are compared by their SHA-256 only;
+``geodp verify`` reads them. A notice of withdrawal is printed, and changes no exit code.
 """
 
 from __future__ import annotations
@@ -18,16 +20,33 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
 from fractions import Fraction
+from statistics import NormalDist
 from string import Formatter
 from typing import Any
 
 CARD, SUMS, NOTICE = "release.json", "SHA256SUMS", "WITHDRAWN.json"
+# Numbers of a card may be a stranger's: each pattern and limit bounds the work they can cause.
 EXACT = r"[0-9]{1,400}(/[0-9]{1,400})?"
-SCHEMAS = WHOLE, PARTS, CHOICE = "geodp-release-2", "geodp-release-parts-2", "geodp-selection-1"
-OWN, BESIDE = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
+SCHEMAS = ONE_TABLE, PARTS, SELECTION = (
+    "geodp-release-2",
+    "geodp-release-parts-2",
+    "geodp-selection-1",
+)
+# A release id is the digest of table and card without these, which are known only after it.
+UNHASHED, EXTRAS = ("name", "release_id", "files", "left_out"), ("standard_error", "low", "high")
 NORMAL, LAPLACE = 1.96, 2.118  # half a 95 % interval, in standard errors
+SKEWED = 2.33  # the same to the side to which the error of an isolated cell is skewed
+RISK = 0.1  # of taking one empty child on a path for an occupied one
+FEW = 3.0  # standard deviations of one child below which its siblings may be empty
+AROUND = 16  # the class of a cell follows from its smallest node of so many cells or more
+DROPPING = 3  # version of the intervals of methods that drop children below a threshold
+RARE, MORE = 3.69, 1.9  # at most RARE are expected where none is seen, and n + MORE n**0.5 where n
+# Splits of a mesh code by level (JIS X 0410), and of each split: how many digits it adds, what a
+# step north and a step east add to their number, and the least number.
 JIS = {"primary": (), "secondary": (8,), "5km": (8, 2), "2km": (8, 5), "basic": (8, 10)}
 JIS.update({"half": (8, 10, 2), "quarter": (8, 10, 2, 2), "eighth": (8, 10, 2, 2, 2)})
 SPLITS = {2: (1, 2, 1, 1), 5: (3, 200, 20, 5), 8: (2, 10, 1, 0), 10: (2, 10, 1, 0)}
@@ -47,58 +66,59 @@ LETTERS = {"EW": (1, "EW"), "NS": (0, "NS"), "ew": (1, "ew"), "ns": (0, "ns")}
 SPELLINGS: dict[Any, Any] = {}
 HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
-MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
+MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 
 
 def require(ok: object, sentence: str) -> None:
-    """Raise ValueError where something does not hold; the message says what."""
+    """Raise ValueError with a sentence if a condition does not hold."""
     if not ok:
         raise ValueError(sentence)
 
 
 def plain_files(folder: str) -> list[str]:
-    """Names of all files below a folder; ValueError where there is a link, a pipe or a device."""
-    found = []
+    """List all files below a folder; ValueError if there is a link, a pipe or a device."""
+    names = []
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
             path = os.path.join(parent, name)
             mode, where = os.lstat(path).st_mode, os.path.relpath(path, folder)
             require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{where} is a link or a device.")
-            found += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
-    return found
+            names += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
+    return names
 
 
 def read_card(folder: str) -> dict[str, Any]:
-    """Read the card, whose schema is known."""
+    """Read the card; ValueError for an unknown schema."""
     card = read_json(os.path.join(folder, CARD))
     require(isinstance(card, dict) and card.get("schema") in SCHEMAS, "Its schema is unknown.")
-    return {**card, "name": "selection", "files": []} if card["schema"] == CHOICE else card
+    return {**card, "name": "selection", "files": []} if card["schema"] == SELECTION else card
 
 
 def read_json(path: str) -> Any:
-    """Read strictly: JSON that readers take differently is refused."""
+    """Read JSON strictly, and refuse what readers understand differently."""
     with open(path, "rb") as file:
-        data = file.read(MOST_JSON + 1)
-    require(len(data) <= MOST_JSON, "The card is too large.")
+        data = file.read(MAX_JSON + 1)
+    require(len(data) <= MAX_JSON, "The card is too large.")
 
-    def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Of a name that occurs twice, some readers take the first value and some the last.
+    def require_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "An object of the card has a name twice.")
         return dict(pairs)
 
     numbers: Any = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), number)
-    return json.loads(data.decode("utf-8"), object_pairs_hook=named_once, **numbers)
+    return json.loads(data.decode("utf-8"), object_pairs_hook=require_unique_names, **numbers)
 
 
 def number(text: str) -> float:
     """Read a finite number of a sensible length."""
-    require(len(text) <= 40 and math.isfinite(float(text)), "A number of the card is none.")
+    require(len(text) <= 40 and math.isfinite(float(text)), "The card has an invalid number.")
     return int(text) if re.fullmatch("-?[0-9]+", text) else float(text)
 
 
-def ask_names(folder: str, card: dict[str, Any]) -> str:
-    """Names that the card lists lie in the folder, and are all that is there."""
+def check_names(folder: str, card: dict[str, Any]) -> str:
+    """Require the files that the card lists, all of them inside the folder, and no others."""
     name, there, listed = card["name"], plain_files(folder), [e["name"] for e in card["files"]]
-    require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is no file name.")
+    require(re.fullmatch(r"\w[\w-]*", name) is not None, "The card's name is not a file name.")
     for file in listed:
         parent, slash, last = file.rpartition("/")
         inside = card["schema"] == PARTS and parent in (name + ".parquet", name + ".tiles")
@@ -111,20 +131,20 @@ def ask_names(folder: str, card: dict[str, Any]) -> str:
     return f"{len(there)} files, all listed"
 
 
-def ask_checksums(folder: str, card: dict[str, Any]) -> str:
-    """Every file has the SHA-256 of the card and of SHA256SUMS."""
+def check_checksums(folder: str, card: dict[str, Any]) -> str:
+    """Require every file to have the SHA-256 of the card and of SHA256SUMS."""
     with open(os.path.join(folder, SUMS), encoding="utf-8") as file:
         sums = {line.rstrip("\n").split("  ", 1)[1]: line.split("  ", 1)[0] for line in file}
     listed = {entry["name"]: entry["sha256"] for entry in card["files"]}
     require(set(sums) == {*listed, CARD}, f"{SUMS} and the card list different files.")
     for name, digest in sums.items():
-        found = sha256(os.path.join(folder, name)).hexdigest()
-        require(found == digest == listed.get(name, digest), f"{name} was changed.")
+        actual = sha256(os.path.join(folder, name)).hexdigest()
+        require(actual == digest == listed.get(name, digest), f"{name} was changed.")
     return f"all {len(sums)} files have the listed SHA-256"
 
 
 def sha256(path: str) -> Any:
-    """SHA-256 of a file, open for more."""
+    """Compute the SHA-256 of a file; more bytes can be added to it."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
@@ -132,103 +152,129 @@ def sha256(path: str) -> Any:
     return digest
 
 
-def ask_identity(folder: str, card: dict[str, Any]) -> str:
-    """Require that the release id is the digest of table and card."""
-    given = json.dumps({key: card[key] for key in card if key not in OWN}, sort_keys=True)
-    if card["schema"] == WHOLE:
+def check_identity(folder: str, card: dict[str, Any]) -> str:
+    """Require the release id to be the digest of table and card."""
+    text = json.dumps({key: card[key] for key in card if key not in UNHASHED}, sort_keys=True)
+    if card["schema"] == ONE_TABLE:
         digest = sha256(os.path.join(folder, card["name"] + ".csv"))
     else:
+        # A release in parts has no one table, so that the digests of its files stand for it.
         digest = hashlib.sha256("".join(e["sha256"] + "\n" for e in card["files"]).encode())
-    digest.update(given.encode())
-    require(digest.hexdigest()[:16] == card["release_id"], "It is another than that of the files.")
+    digest.update(text.encode())
+    require(digest.hexdigest()[:16] == card["release_id"], "It is not the digest of the files.")
     return str(card["release_id"])
 
 
-def ask_card(folder: str, card: dict[str, Any]) -> str:
-    """Require that what the card says of privacy and domain does not contradict itself."""
-    said, domain, chosen = card["guarantee"], card["domain"], card["schema"] == CHOICE
-    for name in ("epsilon",) if chosen else ("epsilon", "rho", "delta"):
-        text, decimal = said[name], said[name + "_decimal"]
-        require((text is None) == (decimal is None), f"{name} is there once only.")
-        require(text is None or math.isclose(exact(text), decimal), f"{name} is another.")
-    require(said["epsilon"] is not None or said.get("rho") is not None, "It names no budget.")
-    words = said["in_words"] + said["noise_key"]
-    require(card["private"] is ("NOT PRIVATE" not in words), "It contradicts itself on privacy.")
+def check_card(folder: str, card: dict[str, Any]) -> str:
+    """Require the card not to contradict itself on privacy and domain."""
+    guarantee, domain = card["guarantee"], card["domain"]
+    is_selection = card["schema"] == SELECTION
+    for name in ("epsilon",) if is_selection else ("epsilon", "rho", "delta"):
+        text, decimal = guarantee[name], guarantee[name + "_decimal"]
+        same = (text is None) == (decimal is None)
+        same = same and (text is None or math.isclose(exact(text), decimal))
+        require(same, f"{name} and its decimal number differ.")
+    has_budget = guarantee["epsilon"] is not None or guarantee.get("rho") is not None
+    require(has_budget, "It states no budget.")
+    text = guarantee["in_words"] + guarantee["noise_key"]
+    require(card["private"] is ("NOT PRIVATE" not in text), "It contradicts itself on privacy.")
     sizes = list(domain["axes"].values())
     require(all(type(n) is int and n > 0 for n in sizes), "Sizes of axes are whole numbers.")
     cells = math.prod(sizes)
-    least = 1 if domain["mask"] is not None or isinstance(domain["order"], dict) else cells
-    require(least <= domain["cells"] <= cells, "The domain has other cells than its axes.")
+    # How many cells a mask or a table of regions leaves is not known from the card alone.
+    fewest = 1 if domain["mask"] is not None or isinstance(domain["order"], dict) else cells
+    require(fewest <= domain["cells"] <= cells, "The domain has other cells than its axes.")
     labels = [len(each["labels"]) for each in domain["attributes"]]
     require(sizes[len(sizes) - len(labels) :] == labels, "Attributes and axes differ.")
-    if chosen:
-        each = exact(said["epsilon"]) / said["rounds"] / exact(said["sensitivity"])
-        require(exact(said["rate"]) == each / (2 - said["monotone"]), "The rate is another.")
-    return str(said["in_words"])
+    if is_selection:
+        each = exact(guarantee["epsilon"]) / guarantee["rounds"] / exact(guarantee["sensitivity"])
+        rate = each / (2 - guarantee["monotone"])
+        require(exact(guarantee["rate"]) == rate, "The rate does not follow from the budget.")
+    return str(guarantee["in_words"])
 
 
 def exact(text: str) -> Fraction:
     """Read an exact number above 0."""
-    require(re.fullmatch(EXACT, text) and Fraction(text) > 0, "A number is not exact.")
+    require(re.fullmatch(EXACT, text) and Fraction(text) > 0, "A number of the card is not exact.")
     return Fraction(text)
 
 
 def coordinate(text: str) -> Fraction:
-    """Read an exact number of a description, whole, decimal or a fraction."""
+    """Read an exact number of a description: an integer, a decimal or a fraction."""
     pattern = r"-?[0-9]{1,15}(/[0-9]{1,15}|\.[0-9]{1,15})?"
-    require(re.fullmatch(pattern, text) is not None, "A number of the card is none.")
+    require(re.fullmatch(pattern, text) is not None, "The card has an invalid number.")
     return Fraction(text)
 
 
-def ask_counts(folder: str, card: dict[str, Any]) -> str:
-    """Require counts as the card says, of cells inside the extent, once, in key order."""
+def check_counts(folder: str, card: dict[str, Any]) -> str:
+    """Require valid counts and intervals, of cells inside the extent, each once, in key order."""
     if card["schema"] == PARTS:
         return "not read: the tables of a release in parts are Parquet"
     name, domain, last, total, rows = card["name"], card["domain"], -1, Fraction(0), 0
-    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
-    encode, stated, seen = encoder(domain), card["expected_error"], set()
-    most = math.inf if stated["blocks"] is None else stated["blocks"][0]["largest"]
+    integer, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    key_order, errors, seen = KeyOrder.of(folder, card), card["expected_error"], set()
+    listed: tuple[array[int], list[Any], array[float], array[float]]
+    listed = array("Q"), [], array("d"), array("d")
+    # Which cells a mask leaves out stands in the raster, which is not read here.
+    tree = (errors.get("cells") or {}).get("tree") if domain["mask"] is None else None
+    largest = math.inf if errors["blocks"] is None else errors["blocks"][0]["largest"]
     for rows, row in enumerate(cells_of(folder, card), 1):
         require(rows <= domain["cells"], "There are more rows than cells.")
-        total += count(row[name], whole, nonnegative)
-        if stated["blocks"] is None and "parts" not in (stated.get("cells") or {}):
-            require(not {*BESIDE} & set(row), "There are errors, and the card has none.")
+        value = count(row[name], integer, nonnegative)
+        total += value
+        if errors["blocks"] is None and "parts" not in (errors.get("cells") or {}):
+            require(not {*EXTRAS} & set(row), "There are standard errors, and the card has none.")
         else:
-            require(0 < float(row["standard_error"]) <= most, f"Row {rows}: another error.")
-            near = interval(card, *(float(row[column]) for column in (name, *BESIDE)))
-            require(near, f"Row {rows}: another interval.")
+            in_range = 0 < float(row["standard_error"]) <= largest
+            require(in_range, f"Row {rows}: the standard error is above that of the card.")
+            fits = fits_interval(card, *(float(row[column]) for column in (name, *EXTRAS)))
+            require(fits, f"Row {rows}: the interval does not fit the count.")
         index = decode(domain, row)
-        require(index not in seen, f"Row {rows} is a cell that was there before.")
+        require(index not in seen, f"Row {rows} repeats a cell of an earlier row.")
         seen.add(index)
-        before, last = last, rows if encode is None else encode(index)
+        before, last = last, rows if key_order is None else key_order.encode(index)
         require(last > before, f"Row {rows} is not in key order.")
-    return f"{rows} cells, {total if whole else float(total)} in all"
+        if tree is not None and key_order is not None:
+            listed[0].append(last)
+            listed[1].append(int(value) if integer else float(value))
+            listed[2].append(float(row["low"]))
+            listed[3].append(float(row["high"]))
+    detail = f"{rows} cells, {total if integer else float(total)} in all"
+    if listed[0]:
+        assert key_order is not None
+        require_ends(Climb(Tree(card, key_order), key_order, *listed[:2]), *listed[2:])
+        detail += "; their intervals follow from the counts"
+    return detail
 
 
-def interval(card: dict[str, Any], value: float, error: float, low: float, high: float) -> bool:
-    """Whether a row has the interval that follows from its count and its standard error.
+def fits_interval(
+    card: dict[str, Any], value: float, error: float, low: float, high: float
+) -> bool:
+    """Return whether an interval follows from the count and the standard error of its row.
 
-    Where a method clamps, it follows from the whole tree of the release: it is asked to lie within
-    what the card says that a cell can have lost, and is worked out by ``geodp verify``.
+    Where a method clamps, it follows from all counts, see :class:`Climb`. Here it has to lie within
+    what the card says that a cell can have lost; that does not bound what a threshold has moved.
     """
-    stated, cells = card["expected_error"], card["expected_error"].get("cells")
+    errors, cells = card["expected_error"], card["expected_error"].get("cells")
     if not -math.inf < low <= value <= high < math.inf:
         return False
-    if cells is None or stated["blocks"] is None or "parts" in cells:
+    if cells is None or errors["blocks"] is None or "parts" in cells:
         return True
     normal = card["guarantee"]["rho"] is not None or card["guarantee"].get("model") == "local"
-    digits = 0.002 + 1e-15 * abs(value)  # three decimals are written, and wide counts have fewer
+    # Three decimals are written; floats of large counts have fewer.
+    digits = 0.002 + 1e-15 * abs(value)
     if not card["mechanism"]["nonnegative"]:
         margin = (NORMAL if normal else LAPLACE) * error
-        room = digits + 1e-5 * margin  # six digits of the error are written
-        return all(abs(side - margin) <= room for side in (value - low, high - value))
-    most = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
-    return low >= 0 and max(value - low, high - value) <= most
+        near = digits + 1e-5 * margin  # six digits of the error are written
+        return all(abs(side - margin) <= near for side in (value - low, high - value))
+    reach = max(cells["beside"], cells["alone"]) * LAPLACE / NORMAL + digits
+    drops = cells["version"] >= DROPPING
+    return low >= 0 and high - value <= reach and (drops or value - low <= reach)
 
 
 def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str]]:
-    """Rows of a CSV as dicts."""
-    csv.field_size_limit(MOST_FIELD)
+    """Yield the rows of a CSV file as dicts."""
+    csv.field_size_limit(MAX_FIELD)
     with open(os.path.join(folder, file), encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, strict=True)
         header = next(rows, [])
@@ -239,8 +285,9 @@ def table(folder: str, file: str, columns: Any = None) -> Iterator[dict[str, str
 
 
 def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Rows of the cells with what their regions are; a unit, which is a cell, by its place."""
+    """Yield the rows of cells with the codes of their regions; a unit has the code of its cell."""
     name, files = card["name"], {entry["name"]: entry for entry in card["files"]}
+    # The table of cells has codes of cells or, where these are units, of units.
     places, regions = card["domain"]["places"], {}
     if name + ".regions.csv" in files:
         finest = [*card["domain"]["order"]["regions"]["levels"].values()][-1]
@@ -248,15 +295,17 @@ def cells_of(folder: str, card: dict[str, Any]) -> Iterator[dict[str, str]]:
         regions = {[*r.values()][units]: r for r in table(folder, name + ".regions.csv")}
     for row in table(folder, name + ".csv", files[name + ".csv"]["columns"]):
         for column in ENDS.keys() & row.keys() if regions else ():
-            own = {ENDS[column] + level: code for level, code in regions[row[column]].items()}
-            row.update({**own, column: next(iter(own.values()))})
+            codes = {ENDS[column] + level: code for level, code in regions[row[column]].items()}
+            row.update({**codes, column: next(iter(codes.values()))})
         yield row
 
 
-def count(text: str, whole: bool, nonnegative: bool) -> Fraction:
-    """Return a count as the card says counts are; a Fraction, so that sums are exact."""
-    pattern = r"-?[0-9]{1,20}" if whole else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
-    require(re.fullmatch(pattern, text) is not None, "A count is no number of the card's kind.")
+def count(text: str, integer: bool, nonnegative: bool) -> Fraction:
+    """Read a count as a Fraction, so that sums are exact; ValueError if the card excludes it."""
+    pattern = (
+        r"-?[0-9]{1,20}" if integer else r"-?[0-9]{1,20}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?"
+    )
+    require(re.fullmatch(pattern, text) is not None, "A count is not a number of the card's kind.")
     value = Fraction(text)
     require(value != 0 and (value > 0 or not nonnegative), "A count is 0 or negative.")
     return value
@@ -266,8 +315,8 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
     """Return the indices of a row's cell, which lies in the extent."""
     places, axes, index = domain["places"], list(domain["axes"]), []
     for column, place in zip(["origin", "destination"] if len(places) == 2 else ["code"], places):
-        found = position(row[column], place)
-        index += [i - first for i, first in zip(found, place["first"])]
+        at = position(row[column], place)
+        index += [i - first for i, first in zip(at, place["first"])]
     attributes = domain["attributes"]
     index += [int(row[axis]) for axis in axes[len(index) : len(axes) - len(attributes)]]
     index += [each["labels"].index(row[each["attribute"]]) for each in attributes]
@@ -277,52 +326,54 @@ def decode(domain: dict[str, Any], row: dict[str, Any]) -> tuple[int, ...]:
 
 
 def position(code: str, place: dict[str, Any]) -> tuple[int, int]:
-    """Row and column of a cell's code."""
+    """Read row and column from the code of a cell."""
     family, _, size = (place["code"] or "").partition(":")
     if family == "jis":
         return jis_position(code, JIS[size])
     if family == "quadkey":
-        require(re.fullmatch(f"[0-3]{{{int(size)}}}", code), "A code is none of its system.")
+        require(re.fullmatch(f"[0-3]{{{int(size)}}}", code), "A code is not one of its system.")
         south, col = (int("".join(str(int(d) >> i & 1) for d in code), 2) for i in (1, 0))
         return (1 << int(size)) - 1 - south, col
     if family == "geohash":
-        require(re.fullmatch(f"[{HASH}]{{{int(size)}}}", code), "A code is none of its system.")
+        require(re.fullmatch(f"[{HASH}]{{{int(size)}}}", code), "A code is not one of its system.")
         bits = "".join(f"{HASH.index(letter):05b}" for letter in code)
         return int(bits[1::2] or "0", 2), int(bits[::2], 2)
     if family:
         return Spelling.of(place, place["code"]).read(code)
     match = re.fullmatch("(0|[1-9][0-9]{0,9})_(0|[1-9][0-9]{0,9})", code)
-    require(match is not None, "A code is none of its system.")
+    require(match is not None, "A code is not one of its system.")
     return tuple(map(int, match.groups()))  # type: ignore[union-attr, return-value]
 
 
 class Spelling:
-    """The codes of one size of a grid that its card describes: the first of their spellings."""
+    """Codes of one size of cells of a grid that a card describes, in their first spelling."""
 
     @staticmethod
     def of(place: dict[str, Any], name: str) -> Spelling:
-        """Return that of a name; a definition is the card's own."""
+        """Return the spelling of the code system of a place."""
         definition = place.get("definition") or INSPIRE
-        kind = id(definition), name  # of an object that is kept, so that no other has its id
+        # The definition is kept with its spelling, so that no other object can get its id.
+        kind = id(definition), name
         if kind not in SPELLINGS:
             label = next(n for n in definition["sizes"] if n.lower() == name.rpartition(":")[2])
             SPELLINGS[kind] = definition, Spelling(definition, label)
-        found: Spelling = SPELLINGS[kind][1]
-        return found
+        spelling: Spelling = SPELLINGS[kind][1]
+        return spelling
 
     def __init__(self, definition: dict[str, Any], label: str) -> None:
         sizes = {name: coordinate(size) for name, size in definition["sizes"].items()}
         require(len(sizes) <= 64, "The card has too many sizes of cells.")
         self.size, low = sizes[label], [coordinate(one) for one in definition["extent"][1::-1]]
-        require(min(sizes.values()) > 0, "A size of the card is none.")
-        lcm, gcd = 1, 0  # of numerators and denominators: what all sizes divide
+        require(min(sizes.values()) > 0, "A size of the card is not above 0.")
+        # Codes count from a corner that is one of cells of all sizes, at the edge of the extent.
+        lcm, gcd = 1, 0
         for size in sizes.values():
             lcm *= size.numerator // math.gcd(lcm, size.numerator)
             gcd = math.gcd(gcd, size.denominator)
         self.corner = [coordinate(one) for one in definition["origin"][::-1]]
-        turns = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
-        self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, turns)]
-        words = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
+        steps = [max(0, math.ceil((a - b) * gcd / lcm)) for a, b in zip(self.corner, low)]
+        self.first = [a - n * Fraction(lcm, gcd) for a, n in zip(self.corner, steps)]
+        constants = {"size": str(self.size), "label": label, "epsg": definition["crs"][5:]}
         codes = definition["codes"]
         codes = codes[label] if isinstance(codes, dict) else codes
         squares = definition.get("letters") or {}
@@ -332,23 +383,26 @@ class Spelling:
             if name in squares:
                 self.parts.append(self.square(squares[name]))
             elif name is not None:
-                self.parts.append(words.get(name) or LETTERS.get(name) or self.number(name, width))
-        told = [axis for part in self.parts for axis in self.told(part)]
-        self.shared = {at for at in (0, 1) if told.count(at) > 1 or self.lettered(at)}
+                self.parts.append(
+                    constants.get(name) or LETTERS.get(name) or self.number(name, width)
+                )
+        # Of an axis that several parts name, each part counts what those before it leave.
+        named = [axis for part in self.parts for axis in self.axes_of(part)]
+        self.shared = {at for at in (0, 1) if named.count(at) > 1 or self.lettered(at)}
 
     @staticmethod
-    def told(part: Any) -> tuple[int, ...]:
-        """Axes that a part tells something of."""
+    def axes_of(part: Any) -> tuple[int, ...]:
+        """Return the axes whose index a part of a code depends on."""
         if isinstance(part, Square):
             return tuple(at for at in (0, 1) if part.shape[at] > 1)
         return (part[0],) if isinstance(part, tuple) and len(part) == 4 else ()
 
     def lettered(self, at: int) -> bool:
-        """Whether letters of squares tell something of an axis."""
+        """Return whether letters of squares depend on the index of an axis."""
         return any(isinstance(part, Square) and part.shape[at] > 1 for part in self.parts)
 
     def square(self, table: dict[str, Any]) -> Square:
-        """Return a table of letters, whose side is one of whole cells."""
+        """Return a table of letters of squares; ValueError if their side is no number of cells."""
         rows, cells = table["rows"], coordinate(table["side"]) / self.size
         require(cells >= 1 == cells.denominator, "The letters of the card are of no squares.")
         widths = {len(row) for row in rows}
@@ -357,9 +411,9 @@ class Spelling:
 
     def number(self, name: str, width: Any) -> tuple[int, Fraction, Fraction, int]:
         """Return axis, a, b and width of a field, which is ``a + b * index``."""
-        found = re.fullmatch(NUMBER, name)
-        require(found is not None, "The codes of the card are of no known form.")
-        whole, axis, sign, offset, unit = found.groups()  # type: ignore[union-attr]
+        match = re.fullmatch(NUMBER, name)
+        require(match is not None, "The codes of the card are of no known form.")
+        minuend, axis, sign, offset, unit = match.groups()  # type: ignore[union-attr]
         at, cells = int(axis in ("east", "col")), axis in ("row", "col")
         zeros = 1
         while unit == "zeros" and self.size % (10 * zeros) == 0:
@@ -367,12 +421,12 @@ class Spelling:
         start, step = self.first[at], self.size
         if cells:
             start, step = (start - self.corner[at]) / self.size, Fraction(1)
-        factor, more = (-1, int(whole)) if whole else (1, int((sign or "") + (offset or "0")))
+        factor, more = (-1, int(minuend)) if minuend else (1, int((sign or "") + (offset or "0")))
         by = Fraction(zeros if unit == "zeros" else unit or 1)
         return at, (factor * start + more) / by, factor * step / by, int(width or 0)
 
     def read(self, code: str) -> tuple[int, int]:
-        """Return row and column of a code."""
+        """Read row and column of a code; ValueError if it is not spelt as the card says."""
         lettered = {part[0] for part in self.parts if isinstance(part, tuple) and len(part) == 2}
         pattern = ""
         parts: list[Any] = []
@@ -388,21 +442,21 @@ class Spelling:
                 minus = "-?" if len(part) == 4 and not part[3] and part[0] not in lettered else ""
                 pattern += f"({minus}{digits})"
         match = re.fullmatch(pattern, code)
-        require(match is not None, "A code is none of its system.")
+        require(match is not None, "A code is not one of its system.")
         texts = [*zip(parts, match.groups())]  # type: ignore[union-attr]
-        below = {part[0] for part, text in texts if self.told(part) == () and text == part[1][1]}
+        below = {part[0] for part, text in texts if self.axes_of(part) == () and text == part[1][1]}
         index = {at: self.start(at) for at in self.shared}
         for part, text in texts:
             if isinstance(part, Square):
-                for at in self.told(part):
+                for at in self.axes_of(part):
                     index[at] += part.place(text)[at] * part.cells
-            elif self.told(part) and part[0] in self.shared:
+            elif self.axes_of(part) and part[0] in self.shared:
                 index[part[0]] += int(text) * self.digits(part)[0] // self.digits(part)[1]
-            elif self.told(part):
+            elif self.axes_of(part):
                 value = (-int(text) if part[0] in below else int(text)) - part[1]
-                require(value % part[2] == 0, "A code is none of its system.")
+                require(value % part[2] == 0, "A code is not one of its system.")
                 index[part[0]] = int(value / part[2])
-        require(self.write(index[0], index[1]) == code, "A code is none of its system.")
+        require(self.write(index[0], index[1]) == code, "A code is not one of its system.")
         return index[0], index[1]
 
     def start(self, at: int) -> int:
@@ -428,7 +482,7 @@ class Spelling:
             if isinstance(part, str):
                 text += part
             elif isinstance(part, Square):
-                text += part.letter(left, self.told(part))
+                text += part.letter(left, self.axes_of(part))
             elif len(part) == 2:
                 text += part[1][values[part[0]] < 0]
             elif part[0] in self.shared:
@@ -442,7 +496,7 @@ class Spelling:
 
 
 class Square:
-    """Letters of squares of so many cells, rows from the north."""
+    """A table of letters, one for each square of cells; its rows begin in the north."""
 
     def __init__(self, rows: list[str], cells: int) -> None:
         self.rows, self.cells, self.shape = rows, cells, (len(rows), len(rows[0]))
@@ -453,17 +507,17 @@ class Square:
         return self.shape[0] - 1 - at // self.shape[1], at % self.shape[1]
 
     def letter(self, left: list[int], axes: tuple[int, ...]) -> str:
-        """Return the letter of a cell by what is left to tell of its indices, and take it away."""
+        """Return the letter of a cell, and leave its indices within the square."""
         place = [left[at] // self.cells if at in axes else 0 for at in (0, 1)]
         for at in axes:
             left[at] %= self.cells
-        require(0 <= place[0] < self.shape[0], "A code is none of its system.")
-        require(0 <= place[1] < self.shape[1], "A code is none of its system.")
+        require(0 <= place[0] < self.shape[0], "A code is not one of its system.")
+        require(0 <= place[1] < self.shape[1], "A code is not one of its system.")
         return self.rows[self.shape[0] - 1 - place[0]][place[1]]
 
 
 def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
-    """Row and column of a mesh code (JIS X 0410)."""
+    """Read row and column of a mesh code (JIS X 0410)."""
     length = 4 + sum(SPLITS[factor][0] for factor in factors)
     require(re.fullmatch(f"[0-9]{{{length}}}", code) is not None, "A code has another length.")
     row, col, at = int(code[:2]), int(code[2:4]), 4
@@ -477,60 +531,405 @@ def jis_position(code: str, factors: tuple[int, ...]) -> tuple[int, int]:
     return row, col
 
 
-def encoder(domain: dict[str, Any]) -> Callable[[tuple[int, ...]], int] | None:
-    """Return a function from indices to the cell's key; None in the order of regions."""
-    order, sizes = domain["order"], list(domain["axes"].values())
-    if isinstance(order, dict):
-        return None
-    offset = [0] * len(sizes)
-    if order == "Morton":
-        bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
-        turns = range(max(bits[:space], default=0) - 1, -1, -1)
-        digits = [(axis, 2) for at in turns for axis in range(space) if bits[axis] > at]
-        digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
-    else:
-        digits, offset = list(zip(order[0], order[1])), order[2] or offset
+class KeyOrder:
+    """The order of cells: which digits their keys have, and which keys are cells of the domain.
 
-    def encode(index: tuple[int, ...]) -> int:
-        key, scale, left = 0, 1, [1] * len(sizes)
-        for axis, radix in reversed(digits):
-            key += (index[axis] + offset[axis]) // left[axis] % radix * scale
-            left[axis], scale = left[axis] * radix, scale * radix
+    A digit is an axis and a radix, the most significant first. A place in a table of regions has
+    one number instead of row and column, whose digits name the first of its two axes.
+    """
+
+    @staticmethod
+    def of(folder: str, card: dict[str, Any]) -> KeyOrder | None:
+        """Return the order of a release; None where its table of regions is not here."""
+        domain, order = card["domain"], card["domain"]["order"]
+        sizes = list(domain["axes"].values())
+        first = [0] * len(sizes)
+        if isinstance(order, dict):
+            file = card["name"] + ".regions.csv"
+            if file not in [entry["name"] for entry in card["files"]]:
+                return None
+            digits = list(zip(order["axes"], order["radices"]))
+            numbers = region_numbers(folder, file, domain)
+            return KeyOrder(digits, first, sizes, numbers, 2 * len(domain["places"]))
+        if order != "Morton":
+            return KeyOrder([*zip(order[0], order[1])], order[2] or first, sizes, {})
+        # Morton order: from the highest bit on, one of every axis of the map that has so many.
+        bits, space = [(n - 1).bit_length() for n in sizes], len(sizes) - len(domain["attributes"])
+        places = range(max(bits[:space], default=0) - 1, -1, -1)
+        digits = [(axis, 2) for at in places for axis in range(space) if bits[axis] > at]
+        # Attributes stand below all axes of the map, each in its own bits.
+        digits += [(axis, 2) for axis in range(space, len(sizes)) for _ in range(bits[axis])]
+        return KeyOrder(digits, first, sizes, {})
+
+    def __init__(
+        self,
+        digits: list[tuple[int, int]],
+        first: list[int],
+        sizes: list[int],
+        numbers: dict[tuple[int, ...], int],
+        numbered: int = 0,
+    ) -> None:
+        self.digits, self.first, self.numbers = digits, first, numbers
+        self.numbered = range(0, numbered, 2)
+        self.last = [a + n - 1 for a, n in zip(first, sizes)]
+        self.existing = sorted(numbers.values())
+
+    def encode(self, index: tuple[int, ...]) -> int:
+        """Return the key of a cell."""
+        at = [i + a for i, a in zip(index, self.first)]
+        for axis in self.numbered:
+            place = index[axis : axis + 2]
+            require(place in self.numbers, "A cell is not in the table of regions.")
+            at[axis] = self.numbers[place]
+        key, scale = 0, 1
+        for axis, radix in reversed(self.digits):
+            key += at[axis] % radix * scale
+            at[axis], scale = at[axis] // radix, scale * radix
         return key
 
-    return encode
+    def widths(self, digits: int) -> dict[int, int]:
+        """Return the indices of each axis that a node spans whose keys share so many digits."""
+        widths = {axis: 1 for axis, _ in self.digits}
+        for axis, radix in self.digits[digits:]:
+            widths[axis] *= radix
+        return widths
+
+    def start(self, prefix: int, digits: int) -> dict[int, int]:
+        """Return the first index of each axis of a node whose keys share their first digits."""
+        index, scale = {axis: 0 for axis, _ in self.digits}, self.widths(digits)
+        for axis, radix in reversed(self.digits[:digits]):
+            index[axis] += prefix % radix * scale[axis]
+            prefix, scale[axis] = prefix // radix, scale[axis] * radix
+        return index
+
+    def children(self, prefix: int, digits: int, below: int) -> int:
+        """Return how many nodes of ``below`` digits within a node hold a cell of the domain."""
+        children, span, width = 1, self.widths(digits), self.widths(below)
+        for axis, first in self.start(prefix, digits).items():
+            end, wide = first + span[axis], width[axis]
+            if axis in self.numbered:
+                # Regions differ in size: not every number within a node is that of a place.
+                low, high = (bisect_left(self.existing, one) for one in (first, end))
+                children *= len({number // wide for number in self.existing[low:high]})
+            else:
+                # The extent is a box, so that a node has the children of a box, axis by axis.
+                low, high = max(first, self.first[axis]), min(end - 1, self.last[axis])
+                children *= max(0, high // wide - low // wide + 1)
+        return children
 
 
-def ask_areas(folder: str, card: dict[str, Any]) -> str:
-    """Tables of areas hold the sums of the cells."""
+def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple[int, ...], int]:
+    """Return the numbers of places by row and column, from the release's table of regions.
+
+    A number has digits for the region within the one above it, level by level, and then for the
+    place within its region; all of them count from 0 in the order of the table.
+    """
+    place, order, chains = domain["places"][0], domain["order"], []
+    for row in table(folder, file):
+        codes = tuple(row.values())  # the place's own and those of its regions, the finest first
+        chains.append([codes[start:] for start in range(len(codes))][::-1])
+    # A region is named by its path of codes, as two counties may have towns of one code.
+    ranks: list[dict[Any, int]] = [{} for _ in max(chains, key=len, default=[])]
+    parts: list[dict[Any, int]] = [{} for _ in ranks]
+    for chain in chains:
+        for rank, count_of, path in zip(ranks, parts, chain):
+            if path not in rank:
+                rank[path] = count_of.get(path[1:], 0)
+                count_of[path[1:]] = rank[path] + 1
+    # A level has the fewest digits that number its largest region, and none if that has one part.
+    radices = [radix for axis, radix in zip(order["axes"], order["radices"]) if axis == 0]
+    sizes = []
+    for count_of in parts:
+        size = 1
+        while size < max(count_of.values()):
+            size *= radices.pop(0)
+        sizes.append(size)
+    numbers = {}
+    for chain in chains:
+        number = 0
+        for rank, size, path in zip(ranks, sizes, chain):
+            number = number * size + rank[path]
+        at = [i - first for i, first in zip(position(chain[-1][0], place), place["first"])]
+        numbers[tuple(at)] = number
+    return numbers
+
+
+class Level:
+    """Nodes of one level of a tree in key order, the cells being the lowest.
+
+    Of each: its key, its count, and how many cells below it are listed (``listed``) and hold
+    somebody beyond doubt (``sure``).
+    """
+
+    def __init__(self, key: Any, held: Any, listed: Any, sure: Any) -> None:
+        self.key, self.held, self.listed, self.sure = key, held, listed, sure
+
+    def above(self, fanout: int, threshold: float) -> tuple[Level, array[int], list[Any]]:
+        """Return the parents, the parent of each node, and a summary of each parent's children.
+
+        The summary: how many children are listed, how many hold less than ``threshold``, and
+        how many people these hold together.
+        """
+        # Keys are increasing, so that children of one parent follow each other.
+        above, parent = Level(array("Q"), [], array("Q"), array("Q")), array("Q")
+        summary: list[Any] = []
+        for key, held, listed, sure in zip(self.key, self.held, self.listed, self.sure):
+            if not above.key or above.key[-1] != key // fanout:
+                above.key.append(key // fanout)
+                above.held.append(0)
+                above.listed.append(0)
+                above.sure.append(0)
+                summary.append([0, 0, 0])
+            parent.append(len(above.key) - 1)
+            above.held[-1] += held
+            above.listed[-1] += listed
+            above.sure[-1] += sure
+            summary[-1][0] += 1
+            summary[-1][1] += held < threshold
+            summary[-1][2] += held * (held < threshold)
+        return above, parent, summary
+
+
+class Tree:
+    """The card's tree, from the cells up: fan-outs, and what is known of the errors of levels."""
+
+    def __init__(self, card: dict[str, Any], order: KeyOrder) -> None:
+        tree, guarantee = card["expected_error"]["cells"]["tree"], card["guarantee"]
+        self.card, self.isolated = tree, card["expected_error"]["isolated_cell"]
+        self.fanouts, self.variances = tree["fanouts"][::-1], tree["variances"][::-1]
+        self.fourths = tree["fourth_cumulants"][::-1] or [0.0] * len(self.variances)
+        self.losses, self.dropped = (tree["losses"] or [])[::-1], tree["dropped"][::-1]
+        self.lost = [math.inf if one is None else one for one in tree["alone"]]
+        cells = math.prod(radix for _, radix in order.digits)
+        require(math.prod(self.fanouts) == cells, "The card's tree is not one of its cells.")
+        # Below ``strong`` standard deviations a node may be empty and have got its people by noise.
+        chance = RISK / (1 + sum(self.fanouts))
+        if guarantee["rho"] is not None or guarantee.get("model") == "local":
+            self.strong = NormalDist().inv_cdf(1 - chance)
+        else:
+            self.strong = math.log(0.5 / chance) / math.sqrt(2)
+        self.company = FEW * math.sqrt(self.variances[0])
+
+    def losses_at(self, levels: int) -> tuple[float, float]:
+        """Return mean and standard deviation of what the clamp takes at levels, which are bits."""
+        taken = [pair for i, pair in enumerate(self.losses) if levels >> i & 1]
+        return sum(pair[0] for pair in taken), math.sqrt(sum(pair[1] ** 2 for pair in taken))
+
+    def reach(self, plain: float, levels: int) -> float:
+        """Return how far a cell's true count can be above the released one, clamped at levels."""
+        reach = math.inf
+        if self.isolated is not None:
+            bias, rmse = self.isolated["bias"], self.isolated["rmse"]
+            reach = max(plain, SKEWED * math.sqrt(max(rmse**2 - bias**2, 0.0))) - bias
+        if self.losses:
+            mean, spread = self.losses_at(levels)
+            reach = min(reach, mean + math.hypot(plain, spread * SKEWED))
+        return reach
+
+    def factors(
+        self, is_sure: bool, cells: int, children: int, listed: int, sure: int
+    ) -> tuple[float, float]:
+        """Return how many standard errors a cell is off below and above at most, by its class.
+
+        Of the ``cells`` around it, itself among them, some are listed and some hold somebody beyond
+        doubt; its parent has ``children``. Infinite where a cell stands alone.
+        """
+        others, zeros = cells - 1, cells - listed
+        if sure <= is_sure or zeros >= others:
+            return math.inf, math.inf
+        row = sum(bound < children for bound in self.card["children"])
+        column = sum(bound < zeros / max(others, 1) for bound in self.card["shares"])
+        sides = [self.card[side][row][column] for side in ("below", "above")]
+        return tuple(math.inf if one is None else one for one in sides)  # type: ignore[return-value]
+
+
+class Climb:
+    """Listed cells on their way from their own nodes up to the root, a level at a time.
+
+    A cell of a method that clamps lost people to empty cells around it. The cell together with all
+    around it that may be empty lost nothing; ``outer`` is what was released of these. Bits of
+    ``clamped`` are the levels at which a sibling was released as 0.
+    """
+
+    def __init__(self, tree: Tree, order: KeyOrder, key: array[int], value: list[Any]) -> None:
+        n, sure = len(key), array("Q", [one >= tree.company for one in value])
+        self.tree, self.order, self.value = tree, order, value
+        self.level = Level(key, value, array("Q", [1]) * n, sure)
+        self.node, self.state, self.outer = array("Q", range(n)), array("Q", [0]) * n, list(value)
+        self.states: list[tuple[float, ...]] = [(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0)]
+        self.moved, self.clamped = array("d", [0]) * n, array("Q", [0]) * n
+        self.depth, self.alone = array("Q", [0]) * n, array("B", [1]) * n
+        self.children = array("Q", [1]) * n
+        self.around = [(1, 1, one) for one in sure]
+        digits, stride = len(order.digits), 1
+        for i, fanout in enumerate(tree.fanouts):
+            below, size = digits, 1
+            while size < fanout:
+                digits -= 1
+                size *= order.digits[digits][1]
+            require(size == fanout, "A level of the card's tree splits a digit of its keys.")
+            # The class follows from the lowest nodes of 16 keys or more, or else from the root.
+            is_around = stride < AROUND and (
+                stride * fanout >= AROUND or i + 1 == len(tree.fanouts)
+            )
+            stride *= fanout
+            self.step(i, digits, below, is_around)
+
+    def step(self, i: int, digits: int, below: int, is_around: bool) -> None:
+        """Take all cells to the parents of their nodes, which share so many digits of their keys.
+
+        ``is_around``: these parents are the nodes whose cells tell a cell's class.
+        """
+        tree, level, variance = self.tree, self.level, self.tree.variances[i]
+        threshold = tree.strong * math.sqrt(variance)
+        above, parent, summary = level.above(tree.fanouts[i], threshold)
+        possible = [self.order.children(node, digits, below) for node in above.key]
+        numbers: dict[Any, int] = {}
+        after: list[tuple[float, ...]] = []
+        for c, node in enumerate(self.node):
+            up, here = parent[node], level.held[node]
+            (listed, weak, people), is_weak = summary[up], here < threshold
+            zeros, is_all = possible[up] - listed, bool(self.states[self.state[c]][6])
+            if tree.dropped and (possible[up] > 1 or not is_all):
+                self.moved[c] += moved_into(here, possible[up], zeros, is_all, tree.dropped[i])
+            # ``people`` are those of all children that may be empty, the node's own among them.
+            self.outer[c] = people if is_weak else self.outer[c] + people
+            # Most cells share their history with many others: few states are computed for all.
+            key = self.state[c], possible[up], zeros + weak - is_weak, is_weak
+            if key not in numbers:
+                numbers[key] = len(after)
+                before = self.states[key[0]]
+                after.append(share_out(before, *key[1:], variance, tree.fourths[i]))
+            self.state[c] = numbers[key]
+            if after[self.state[c]][6]:
+                self.outer[c] = above.held[up]
+            # Children that were released as 0 took what the occupied ones lost.
+            elif zeros:
+                self.clamped[c] |= 1 << i
+            # Bounds of isolated cells go by the levels on which next to nobody else was released.
+            self.alone[c] &= above.held[up] - here < FEW * math.sqrt(variance)
+            self.depth[c] += self.alone[c]
+            self.node[c] = up
+        if i == 0:
+            self.children = array("Q", [possible[up] for up in self.node])
+        if is_around:
+            total = len(self.order.digits)
+            cells = [self.order.children(node, digits, total) for node in above.key]
+            self.around = [(cells[up], above.listed[up], above.sure[up]) for up in self.node]
+        self.level, self.states = above, after
+
+    def intervals(self) -> Iterator[tuple[float, float]]:
+        """Return the low and the high end of each cell, after the last level."""
+        tree, root = self.tree, (self.tree.variances[-1], self.tree.fourths[-1])
+        error = [math.sqrt(max(one[1] + root[0] * one[0] ** 2, 0.0)) for one in self.states]
+        plain, outer = ([margin(one[i : i + 3], root) for one in self.states] for i in (0, 3))
+        for c, (value, state) in enumerate(zip(self.value, self.state)):
+            # Where nothing was clamped on the way, noise alone makes the interval.
+            low, high = value - plain[state] - self.moved[c], value + plain[state]
+            if self.clamped[c]:
+                reach = tree.reach(plain[state], self.clamped[c])
+                high = min(self.outer[c] + outer[state], value + reach)
+            cells, listed, sure = self.around[c]
+            is_sure = value >= tree.company
+            down, up = tree.factors(is_sure, cells, self.children[c], listed, sure)
+            low, high = (
+                max(low, 0.0, value - down * error[state]),
+                min(high, value + up * error[state]),
+            )
+            if tree.lost and up == math.inf:
+                high = min(high, value + tree.lost[min(self.depth[c], len(tree.lost) - 1)])
+            yield low, high
+
+
+def share_out(
+    state: tuple[float, ...], possible: int, weak: int, is_weak: bool, variance: float, tail: float
+) -> tuple[float, ...]:
+    """Return the state of a cell in its node's parent, of which it has a share of the error.
+
+    A state is the share of the node's own error, the variance and the fourth cumulant of what is
+    added to it, of the cell alone and then of the cell with all around it that may be empty; and
+    whether the cell is all of the node. ``weak`` of the node's ``possible`` siblings, itself
+    counted, may be empty, and so may the node where ``is_weak``.
+    """
+    cut, after = possible > 1 or not state[6], []
+    for row, added in ((0, 0), (3, weak)):
+        share, sum_of_variances, sum_of_tails = state[row : row + 3]
+        share = 1.0 if row and is_weak else share
+        mean = 1.0
+        if cut:  # a node gives each child that it can have the same part of its own error
+            mean = (share + added) / possible
+            sum_of_variances += variance * (share**2 + added - mean**2 * possible)
+            rest = added * (1 - mean) ** 4 + (possible - 1 - added) * mean**4
+            sum_of_tails += tail * ((share - mean) ** 4 + rest)
+        after += [mean, sum_of_variances, sum_of_tails]
+    return (*after, float(not cut))
+
+
+def margin(sums: tuple[float, ...], root: tuple[float, float]) -> float:
+    """Return half a 95 % interval; the longer the tails, the nearer to that of Laplace noise."""
+    share, variance, fourth = sums
+    # A sum that is known exactly has no variance to divide the tails by.
+    variance = max(variance + root[0] * share**2, 1e-12)
+    excess = (fourth + root[1] * share**4) / variance**2 / 3
+    return (NORMAL + (LAPLACE - NORMAL) * min(max(excess, 0.0), 1.0)) * math.sqrt(variance)
+
+
+def require_ends(climb: Climb, low: array[float], high: array[float]) -> None:
+    """Require the intervals in the rows to be those that follow from all counts."""
+    for row, (begin, end) in enumerate(climb.intervals(), 1):
+        # Ends are written outwards with three decimals, and numbers of the card with nine digits.
+        near = 1e-6 + 1e-8 * (end - begin) + 1e-15 * end
+        outside = begin - low[row - 1], high[row - 1] - end
+        ok = all(-near <= one <= 0.001 + near for one in outside)
+        require(ok, f"Row {row}: the interval is not {begin:.3f} to {end:.3f}.")
+
+
+def moved_into(
+    here: float, possible: int, zeros: int, is_all: bool, drop: tuple[float, float]
+) -> float:
+    """Return how many people a threshold can have moved into a listed node from its siblings.
+
+    Each of the ``zeros`` dropped children holds so many at most that noise would have lifted no
+    more of them above the threshold than were kept. ``is_all``: the cell is all of its node.
+    """
+    # With few of many children kept, equal counts in all dropped ones hide the most people.
+    retained = possible - zeros - is_all
+    chance = (retained + RARE + MORE * math.sqrt(retained)) / max(zeros + retained, 1)
+    largest = max(drop[0] - drop[1] * math.log(0.5 / min(chance, 0.5)), 0.0)
+    return min(zeros / max(possible - zeros, 1) * largest, here)
+
+
+def check_areas(folder: str, card: dict[str, Any]) -> str:
+    """Require the tables of areas to have the sums of their cells."""
     if card["schema"] == PARTS:
         return "none"
-    name, said = card["name"], []
-    whole, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
+    name, levels = card["name"], []
+    integer, nonnegative = card["mechanism"]["whole"], card["mechanism"]["nonnegative"]
     cells = list(cells_of(folder, card))
     for entry in (e for e in card["files"] if e["name"].endswith(".csv") and "level" in e):
         file = entry["name"]
-        found: dict[Any, Fraction] = {}
+        sums: dict[Any, Fraction] = {}
         expected: dict[Any, Fraction] = {}
         columns = [c for c in entry["columns"] if c not in (name, "standard_error")]
         for row in table(folder, file, entry["columns"]):
             key = tuple(row[column] for column in columns)
-            require(key not in found, f"{file} has an area twice.")
-            found[key] = count(row[name], whole, nonnegative)
+            require(key not in sums, f"{file} has an area twice.")
+            sums[key] = count(row[name], integer, nonnegative)
         for row in cells:
             key = tuple(area_of(row, c, entry["level"], card["domain"]["places"]) for c in columns)
-            expected[key] = expected.get(key, 0) + count(row[name], whole, nonnegative)
+            expected[key] = expected.get(key, 0) + count(row[name], integer, nonnegative)
         expected = {key: value for key, value in expected.items() if value != 0}
-        near = 0 if whole else 1e-9  # real numbers are sums of rounded ones
-        same = set(found) == set(expected)
-        same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in found.items())
-        require(same, f"{file} has other sums than its cells.")
-        said.append(entry["level"])
-    return f"{', '.join(said)}: the sums of their cells" if said else "none"
+        # Sums of real numbers depend on the order in which they are added up.
+        near = 0 if integer else 1e-9
+        same = set(sums) == set(expected)
+        same = same and all(abs(v - expected[key]) <= near * abs(v) for key, v in sums.items())
+        require(same, f"The sums of {file} are not those of its cells.")
+        levels.append(entry["level"])
+    return f"{', '.join(levels)}: the sums of their cells" if levels else "none"
 
 
 def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str, Any]]) -> str:
-    """Return what an area's table says of a cell in one of its columns."""
+    """Return the value that a column of an area's table has for a cell."""
     if column != "code":
         return row[column]
     family, _, size = level.partition(":")
@@ -546,71 +945,77 @@ def area_of(row: dict[str, str], column: str, level: str, places: list[dict[str,
     return area.write(*(index // cells for index in fine.read(row["code"])))
 
 
-def ask_answers(folder: str, card: dict[str, Any]) -> str:
-    """Require as many answers as were asked for, each once; codes of cells lie in the extent."""
-    asked, chosen, domain = card["question"], card["chosen"], card["domain"]
-    require(len(chosen) == asked["chosen"] <= asked["candidates"], "Other answers than asked for.")
+def check_answers(folder: str, card: dict[str, Any]) -> str:
+    """Require the requested number of answers, each once; codes of cells lie in the extent."""
+    question, chosen, domain = card["question"], card["chosen"], card["domain"]
+    right = len(chosen) == question["chosen"] <= question["candidates"]
+    require(right, "There are other answers than were requested.")
     each = {json.dumps(one, sort_keys=True) for one in chosen}
     require(len(each) == len(chosen), "An answer is there twice.")
-    said = f"{len(chosen)} of {asked['candidates']} candidates, each once"
-    if asked["name"] != "top" or "level" in asked:
-        return said
-    require(asked["candidates"] == domain["cells"], "The candidates are others than the cells.")
+    detail = f"{len(chosen)} of {question['candidates']} candidates, each once"
+    if question["name"] != "top" or "level" in question:
+        return detail
+    require(question["candidates"] == domain["cells"], "The candidates are not the cells.")
     require(len({decode(domain, one) for one in chosen}) == len(chosen), "A cell is there twice.")
-    return said + "; codes lie in the extent"
+    return detail + "; codes lie in the extent"
 
 
-def tell_notice(folder: str) -> str:
-    """Return what a notice beside a public folder says, which no digest holds; "" without one."""
+def describe_notice(folder: str) -> str:
+    """Return the text of a notice of withdrawal beside a public folder; "" without one."""
     parent, name = os.path.split(os.path.abspath(folder))
     path = os.path.join(parent, NOTICE)
+    # The card may have been taken out of its folder: then nothing beside it belongs to it.
     if name != "public" or not os.path.lexists(path):
         return ""
     try:
         require(stat.S_ISREG(os.lstat(path).st_mode), "It is a link or a device.")
-        said, own = read_json(path), sha256(os.path.join(folder, CARD)).hexdigest()
-        require(said["card_sha256"] == own, "It is of another release.")
-        use = f" Use the release {said['use']} instead." if said["use"] else ""
-        return f"THIS RELEASE WAS WITHDRAWN on {said['date']}: {said['reason']}{use}"
+        # No digest covers the notice, so that it has to name the card that it is about.
+        notice, digest = read_json(path), sha256(os.path.join(folder, CARD)).hexdigest()
+        require(notice["card_sha256"] == digest, "It is of another release.")
+        use = f" Use the release {notice['use']} instead." if notice["use"] else ""
+        return f"THIS RELEASE WAS WITHDRAWN on {notice['date']}: {notice['reason']}{use}"
     except BROKEN:
         return f"{NOTICE} stands beside it and cannot be read, or is of another release."
 
 
-ALWAYS = {"files": ask_names, "checksums": ask_checksums, "release id": ask_identity}
-QUESTIONS = {**ALWAYS, "card": ask_card, "counts": ask_counts, "areas": ask_areas}
-OF_CHOICE = {**ALWAYS, "card": ask_card, "answers": ask_answers}
+ALWAYS = {"files": check_names, "checksums": check_checksums, "release id": check_identity}
+CHECKS = {**ALWAYS, "card": check_card, "counts": check_counts, "areas": check_areas}
+SELECTION_CHECKS = {**ALWAYS, "card": check_card, "answers": check_answers}
 READING = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, csv.Error)
 BROKEN = (*READING, RecursionError, StopIteration)
 
 
 def verify(folder: str) -> Iterator[tuple[str, bool, str]]:
-    """(question, whether it holds, what was found) of a release, one by one."""
+    """Yield (name, whether it holds, detail) of each check of a release."""
     folder = [*filter(os.path.isdir, [os.path.join(folder, "public")]), folder][0]
     try:
         plain_files(folder)
-        if notice := tell_notice(folder):
+        if notice := describe_notice(folder):
             yield WITHDRAWN, True, notice
         card = read_card(folder)
     except BROKEN as error:
         yield "card", False, str(error) or type(error).__name__
         return
-    for name, ask in (OF_CHOICE if card["schema"] == CHOICE else QUESTIONS).items():
+    checks = SELECTION_CHECKS if card["schema"] == SELECTION else CHECKS
+    for name, check in checks.items():
         try:
-            yield name, True, ask(folder, card)
+            yield name, True, check(folder, card)
         except BROKEN as error:
             yield name, False, str(error) or type(error).__name__
+            # Other checks would open a link, or a file outside of the folder.
             if name == "files":
                 return
 
 
 def main(arguments: list[str]) -> int:
-    """Tell what was found; return the exit code."""
+    """Print the result of every check; return the exit code."""
     if len(arguments) != 1 or not os.path.isdir(arguments[0]):
         print("Usage: python -I verify_release.py FOLDER", file=sys.stderr)
         return 2
     bad = False
     for name, ok, detail in verify(arguments[0]):
-        text = "".join(mark if mark.isprintable() else "?" for mark in detail[:500])
+        # Texts of a card are a stranger's, and must not steer the terminal.
+        text = "".join(letter if letter.isprintable() else "?" for letter in detail[:500])
         print("NOTE  " if name == WITHDRAWN else "ok    " if ok else "FAILED", f" {name}: {text}")
         bad = bad or not ok
     return 3 if bad else 0

@@ -1,4 +1,7 @@
-"""The notice that a release was withdrawn: beside its sealed public folder, whose digests hold."""
+"""Read and write the notice that a release was withdrawn.
+
+It lies beside the public folder, as digests of files in that folder would no longer hold.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +23,19 @@ SCHEMA = "geodp-withdrawal/1"
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What a notice says.
+    """The contents of a notice.
 
     Attributes
     ----------
     schema : str
     release_id, card_sha256 : str
-        Of the release that is withdrawn, and of its card's bytes; of a series the beginning of its
-        index's SHA-256, and the whole.
+        The id of the withdrawn release, and the SHA-256 of its card; of a series the beginning of
+        the SHA-256 of its index, and all of it.
     date : str
-        YYYY-MM-DD, as the operator gives it.
+        The operator's date, YYYY-MM-DD.
     reason : str
     use : str or None
-        The release id of what is to be used instead.
+        The id of the release to be used instead.
     """
 
     schema: str
@@ -53,58 +56,59 @@ class Withdrawal:
             ) from None
         if not self.reason.strip() or not self.reason.isprintable():
             raise UsageError(
-                "The reason of a withdrawal must be a text in words, on one line.",
+                "The reason of a withdrawal must be a text on one line.",
                 code="withdrawal-reason",
             )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the notice as plain values for JSON."""
         return asdict(self)
 
 
 def notice_of(folder: Path) -> Path | None:
-    """Return where the notice of public files stands; None where their folder has another name.
+    """Return the path of the notice of a public folder; None if the folder is not ``public``.
 
-    It is beside the folder ``public``, for a snapshot beside that of its series.
+    The notice lies beside ``public``; that of a snapshot lies beside the folder of its series.
     """
     home = _home(folder)
     return home.parent / NOTICE if home.name == "public" else None
 
 
 def seal_of(folder: Path) -> Path:
-    """Return the file whose digest a notice has: the card, of a series its index."""
+    """Return the file whose digest a notice has: the card, or the index of a series."""
     home = _home(folder)
     return find_card(home) or home / CARD
 
 
 def _home(folder: Path) -> Path:
-    """Return the public folder of a release, or of that which a snapshot is a part of."""
+    """Return the public folder of a release, or of the series that a snapshot is part of."""
     here = folder.absolute()
     above = here.parent
     return above if above.name == "public" and find_card(above) is not None else here
 
 
 def warn_if_withdrawn(folder: Path) -> None:
-    """Warn of a release whose public folder has a notice beside it, be it damaged.
+    """Warn of a release whose public folder has a notice beside it, even a damaged one.
 
     The notice is in no digest: whoever can write beside the release can add or remove it.
     """
     path = notice_of(folder)
+    # A dangling link does not exist, and is a notice that cannot be read.
     if path is None or (not path.is_symlink() and not path.exists()):
         return
     try:
         if path.is_symlink() or not path.is_file():
             raise VerificationError("a link or a device", code="notice-is-link")
-        found = read_plain(Withdrawal, read_json(path), NOTICE)
-        if found.card_sha256 != sha256(seal_of(folder)):
+        notice = read_plain(Withdrawal, read_json(path), NOTICE)
+        if notice.card_sha256 != sha256(seal_of(folder)):
             raise VerificationError("of another release", code="notice-of-other-release")
     except (OSError, ValueError, VerificationError):
         _warn(f"{NOTICE} stands beside this release and cannot be read, or is of another one.")
         return
-    use = "" if found.use is None else f" Use the release {printable(found.use)} instead."
+    use = "" if notice.use is None else f" Use the release {printable(notice.use)} instead."
     _warn(
-        f"THIS RELEASE WAS WITHDRAWN on {found.date} ({printable(found.release_id)}): "
-        f"{printable(found.reason)}{use}"
+        f"THIS RELEASE WAS WITHDRAWN on {notice.date} ({printable(notice.release_id)}): "
+        f"{printable(notice.reason)}{use}"
     )
 
 

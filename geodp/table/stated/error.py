@@ -112,6 +112,52 @@ class StatedLabels:
     labels: tuple[StatedLabel, ...]
 
 
+Factors = tuple[tuple[Amount | None, ...], ...]
+"""Standard errors by group of children and group of shares of zeros; None: unbounded."""
+
+
+@dataclass(frozen=True)
+class StatedTree:
+    """What the intervals of a method that clamps follow from, beside the counts.
+
+    Numbers have nine significant digits, with which an end is within a millionth of its width.
+
+    Attributes
+    ----------
+    fanouts : tuple of int
+        Children of a node of each level but the last, the root's first.
+    variances, fourth_cumulants : tuple of float
+        Of the estimate of a node of each level, the root's first; without fourth cumulants they
+        are 0.
+    losses : tuple of (float, float) or None
+        Mean and standard deviation of what the clamp takes at a node of each level but the last.
+    dropped : tuple of (float, float)
+        The count below which a child is dropped on each level but the root's, and the scale of its
+        Laplace noise (0: noise of another law); empty: none is dropped.
+    children, shares : tuple of int, of float
+        Upper bounds of the groups by which the class of a cell is told: children of its parent,
+        and the part of the other cells of the smallest node of 16 cells or more that is 0.
+    below, above : tuple of tuple of float or None
+        Standard errors of a cell of each class that its interval reaches below and above the count
+        at most: a row for each group of children (the last one is beyond the bounds), a column for
+        each group of shares.
+    alone : tuple of float
+        Counts that a cell of no class can have lost, by the levels over which it stands alone;
+        None: unbounded; empty: no such bounds.
+    """
+
+    fanouts: tuple[Size, ...]
+    variances: tuple[Amount, ...]
+    fourth_cumulants: tuple[Amount, ...]
+    losses: tuple[tuple[float, Amount], ...] | None
+    dropped: tuple[tuple[Amount, Amount], ...]
+    children: tuple[Size, ...]
+    shares: tuple[Amount, ...]
+    below: Factors
+    above: Factors
+    alone: tuple[Amount | None, ...]
+
+
 @dataclass(frozen=True)
 class StatedCells:
     """Intervals of single cells: how they were made, and those of cells that are not listed.
@@ -132,6 +178,8 @@ class StatedCells:
         Releases of each stand-in, where the intervals are simulated.
     parts : int or None
         Version of what is known of parts of cells, where the table has them.
+    tree : StatedTree or None
+        What the intervals follow from, where the method clamps; None in cards of earlier versions.
     """
 
     meaning: str
@@ -142,6 +190,7 @@ class StatedCells:
     closed_form: bool
     simulated: Size | None = None
     parts: Size | None = None
+    tree: StatedTree | None = None
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,8 @@ def test_a_notice_that_is_damaged_or_of_another_release_is_said_too(folders, tex
 def test_what_is_no_withdrawal_is_refused_and_nothing_is_written(folders):
     old = folders / "old"
     for more, said in (
-        (("--reason", " "), "in words"),
-        (("--reason", "a\nb"), "in words"),
+        (("--reason", " "), "on one line"),
+        (("--reason", "a\nb"), "on one line"),
         (("--reason", "a", "--date", "31.1.2026"), "YYYY-MM-DD"),
         (("--reason", "a", "--use", old), "that is withdrawn"),
         (("--reason", "a", "--use", folders), "no release"),

@@ -80,7 +80,7 @@ def test_whole_domains_are_named_once_each_cell(form, tmp_path):
     found.write(tmp_path / "out")
     assert all(check.ok for check in verify(tmp_path / "out"))
     alone = list(verify_release.verify(str(tmp_path / "out")))
-    assert [name for name, _, _ in alone] == [*verify_release.OF_CHOICE]
+    assert [name for name, _, _ in alone] == [*verify_release.SELECTION_CHECKS]
     assert all(ok for _, ok, _ in alone)
 
 

@@ -189,9 +189,9 @@ def test_the_same_twice_and_nothing_of_the_true_table():
 
 def test_a_prior_of_another_place_is_laid_over_the_domain():
     release = geodp.publish(villages(1), epsilon=2, key=KEY, contribution=1)
-    board = estimate.board_of(release, CLASSES)
+    model = estimate.model_of(release, CLASSES)
     small = geodp.CountTable.from_dense(np.arange(15).reshape(3, 5), geodp.Grid.regular((3, 5)))
-    laid = board.spread(estimate.lay_prior(board, small))
+    laid = model.spread(estimate.lay_prior(model, small))
     row, col = np.indices((64, 64))
     assert np.array_equal(laid, row % 3 * 5 + col % 5)
 

@@ -9,7 +9,7 @@ import pytest
 from geodp.errors import VerificationError
 from geodp.io.folder.manifest import SUMS, sha256, sums_text
 from geodp.io.verify import files
-from geodp.io.verify.files import ask_restricted
+from geodp.io.verify.files import check_restricted
 from geodp.privacy.access import has_owners
 from tests.command import geodp
 from tests.refusals import refuses
@@ -89,7 +89,7 @@ def test_every_change_of_a_restricted_file_is_seen(releases, tmp_path, name):
                 "file-changed-since-written|file-unlisted-in-sums|listed-file-missing|sums-changed"
                 "|sums-missing: restricted/",
             ):
-                ask_restricted(copy / "public", None)
+                check_restricted(copy / "public", None)
             seen += 1
     assert (seen, tried) == (30, 30)
 
@@ -109,19 +109,19 @@ def test_the_command_ends_with_3_after_a_change(releases, tmp_path, name):
 def test_a_restricted_folder_that_others_may_enter_is_seen(releases, tmp_path, name, bits):
     shutil.copytree(releases["table"], tmp_path / "out")
     path = tmp_path / "out" / "restricted" / name
-    assert ask_restricted(tmp_path / "out" / "public", None) == (
+    assert check_restricted(tmp_path / "out" / "public", None) == (
         "readable by its owner only, and as it was written"
     )
     path.chmod(path.stat().st_mode | bits)
     with refuses(VerificationError, "restricted-open-to-others"):
-        ask_restricted(tmp_path / "out" / "public", None)
+        check_restricted(tmp_path / "out" / "public", None)
 
 
 def test_what_is_said_where_it_cannot_be_asked(releases, tmp_path, monkeypatch):
     shutil.copytree(releases["table"], tmp_path / "out")
     public, hidden = tmp_path / "out" / "public", tmp_path / "out" / "restricted"
     monkeypatch.setattr(files, "has_owners", lambda: False)
-    assert ask_restricted(public, None) == (
+    assert check_restricted(public, None) == (
         "as it was written; who may read it is not checked, as this system has no permission bits"
     )
     monkeypatch.setattr(files, "has_owners", lambda: True)
@@ -129,15 +129,15 @@ def test_what_is_said_where_it_cannot_be_asked(releases, tmp_path, monkeypatch):
     monkeypatch.setattr(files.os, "access", lambda _path, mode: modes.append(mode))
     for path in (hidden, *hidden.iterdir()):
         path.chmod(0o700)
-    assert ask_restricted(public, None) == (
+    assert check_restricted(public, None) == (
         "readable by its owner only, who is somebody else: its files are not checked"
     )
     assert modes == [os.R_OK | os.X_OK]
     (hidden / "run.json").unlink()
     shutil.copytree(public, tmp_path / "out" / "copy")
-    assert ask_restricted(tmp_path / "out" / "copy", None) == "not here"
+    assert check_restricted(tmp_path / "out" / "copy", None) == "not here"
     shutil.rmtree(hidden)
-    assert ask_restricted(public, None) == "not here"
+    assert check_restricted(public, None) == "not here"
 
 
 def test_no_digest_of_a_restricted_file_is_public(releases):

@@ -62,15 +62,15 @@ def test_what_is_no_base_is_found(written, tmp_path):
 
 def test_rows_are_compared_a_piece_at_a_time(written, monkeypatch):
     monkeypatch.setattr(geopackage, "AT_ONCE", 3)
-    asked, compare = [], geopackage._require_rows
+    pieces, compare = [], geopackage._require_rows
 
-    def count(found, number, shapes, columns):
-        asked.append((len(found), number, len(shapes), *map(len, columns)))
-        compare(found, number, shapes, columns)
+    def count(found, expected):
+        pieces.append((len(found), len(expected), expected[0][0]))
+        compare(found, expected)
 
     monkeypatch.setattr(geopackage, "_require_rows", count)
     assert all(check.ok for check in verify(written))
     rows = pq.read_metadata(written / "population.parquet").num_rows
-    assert sum(one[0] for one in asked) == rows > 6
-    assert {each for one, _, *others in asked[:-1] for each in (one, *others)} == {3}
-    assert [one[1] for one in asked] == [*range(0, rows, 3)]
+    assert sum(found for found, _, _ in pieces) == rows > 6
+    assert {size for *sizes, _ in pieces[:-1] for size in sizes} == {3}
+    assert [first for _, _, first in pieces] == [*range(1, rows + 1, 3)]

@@ -76,6 +76,10 @@ def errors_again():
         (lambda said: said["settlements"]["settlements"].pop(), "other biases of settlements"),
         (lambda said: said["settlements"]["settlements"][3].update(own=0.0), "other biases"),
         (lambda said: said["settlements"]["settlements"][3].update(below=7), "other biases"),
+        (lambda said: said["cells"]["tree"]["above"][1].insert(0, 2.5), "tree of intervals"),
+        (lambda said: said["cells"]["tree"]["below"][1].__setitem__(2, None), "tree of intervals"),
+        (lambda said: said["cells"]["tree"].update(alone=[1.0]), "tree of intervals"),
+        (lambda said: said["cells"]["tree"].update(losses=None), "tree of intervals"),
     ],
 )
 def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
@@ -88,7 +92,7 @@ def test_a_card_that_says_something_else_of_them_is_found_or_not_followed(
     path.write_text(json.dumps(card), encoding="utf-8")
     (check,) = (one for one in verify(tmp_path / "out", errors_again) if one.name == "intervals")
     assert words in check.detail
-    assert check.ok == ("worked out again, as" in check.detail)
+    assert check.ok == ("computed again, as" in check.detail)
 
 
 def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatch):
@@ -105,7 +109,7 @@ def test_memory_is_that_of_a_chunk_of_rows_and_of_few_blocks(written, monkeypatc
         return found
 
     (check,) = (one for one in verify(public, count) if one.name == "intervals")
-    assert check.detail == "those of the released counts, worked out again, in tables and raster"
+    assert check.detail == "those of the released counts, computed again, in tables and raster"
     rows = pq.read_metadata(public / "population.parquet").num_rows
     assert asked[: -(-rows // 50)] == [50] * (rows // 50) + [rows % 50] * (rows % 50 > 0)
     with open_map(public, card):

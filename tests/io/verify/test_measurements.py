@@ -11,7 +11,7 @@ import geodp
 from geodp.errors import VerificationError
 from geodp.io.verify import measurements
 from geodp.io.verify.card import read_card
-from geodp.io.verify.sweep import Written
+from geodp.io.verify.sweep import ReleaseFiles
 from geodp.io.verify.verify import verify
 from tests.refusals import refuses
 
@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 
 def ask(folder):
-    return measurements.ask_measurements(Written(folder, read_card(folder)))
+    return measurements.check_measurements(ReleaseFiles(folder, read_card(folder)))
 
 
 def with_scale(rows, scale):

@@ -6,7 +6,7 @@ import pytest
 from geodp.errors import VerificationError
 from geodp.io.verify import chunks
 from geodp.io.verify.card import read_table_card
-from geodp.io.verify.sweep import Passed, Written, ask_along
+from geodp.io.verify.sweep import CheckPass, ReleaseFiles, run_in_one_pass
 from geodp.io.verify.verify import verify
 from geodp.io.write import tables
 from geodp.release.simulated_cells import errors_of
@@ -44,7 +44,7 @@ def closing(seen):
 
 def test_each_question_has_its_own_outcome():
     asked = {"sum": total, "none": nothing, "small": lambda: until(9), "tiny": lambda: until(1)}
-    found = ask_along(lambda: [1, 2, 3], asked)
+    found = run_in_one_pass(lambda: [1, 2, 3], asked)
     assert str(found.pop("tiny")) == "2 is too large."
     assert found == {"sum": "6", "none": "none", "small": "all small"}
 
@@ -57,14 +57,14 @@ def test_parts_are_read_once_and_only_as_far_as_somebody_asks():
             read.append(part)
             yield part
 
-    passed = Passed(parts, {"tiny": lambda: until(4), "none": nothing})
+    passed = CheckPass(parts, {"tiny": lambda: until(4), "none": nothing})
     passed.join("none either", nothing)
     for _ in range(2):
         assert passed.outcome("none") == passed.outcome("none either") == "none"
         with refuses(VerificationError, "release-not-read-back: 5 is too large"):
             passed.outcome("tiny")
     assert read == [0, 1, 2, 3, 4, 5]
-    ask_along(parts, {"none": nothing})
+    run_in_one_pass(parts, {"none": nothing})
     assert len(read) == 6
 
 
@@ -74,7 +74,8 @@ def test_what_reading_raises_is_the_outcome_of_who_is_left():
         raise OSError("no such file")
 
     seen = []
-    found = ask_along(parts, {"sum": total, "none": nothing, "closing": lambda: closing(seen)})
+    checks = {"sum": total, "none": nothing, "closing": lambda: closing(seen)}
+    found = run_in_one_pass(parts, checks)
     assert found["none"] == "none"
     assert [str(found[name]) for name in ("sum", "closing")] == ["no such file"] * 2
     assert seen == ["closed"]
@@ -86,7 +87,7 @@ def test_want_of_memory_is_no_outcome():
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        ask_along(parts, {"sum": total})
+        run_in_one_pass(parts, {"sum": total})
 
 
 @pytest.mark.parametrize("name", ["mesh", "masked", "south"])
@@ -113,7 +114,7 @@ def test_chunks_are_the_rows_in_their_order_whatever_the_row_groups(tmp_path, wr
     public = tmp_path / "out" / "public"
     rows = pq.read_table(public / "population.parquet")
     pq.write_table(rows, public / "population.parquet", row_group_size=7)
-    written = Written(public, read_table_card(public))
+    written = ReleaseFiles(public, read_table_card(public))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "ROW_GROUP", 3)
         found = [*written.chunks()]
@@ -131,7 +132,7 @@ def test_a_release_without_rows_is_one_chunk(tmp_path, write_copy):
     public = tmp_path / "out" / "public"
     rows = pq.read_table(public / "population.parquet")
     pq.write_table(rows.slice(0, 0), public / "population.parquet")
-    (chunk,) = Written(public, read_table_card(public)).chunks()
+    (chunk,) = ReleaseFiles(public, read_table_card(public)).chunks()
     assert chunk.size == 0
     assert chunk.index.shape == (2, 0)
     assert str(chunk.count.dtype) == "int64"

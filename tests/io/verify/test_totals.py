@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from geodp.io.verify.card import read_card
-from geodp.io.verify.files import ask_files
+from geodp.io.verify.files import check_files
 from geodp.io.verify.totals import has_totals
 
 RELEASES = Path(__file__).parents[2] / "golden" / "releases"
@@ -13,4 +13,4 @@ def test_releases_without_totals_have_none():
     folder = next(RELEASES.rglob("population.csv")).parent
     card = read_card(folder)
     assert not has_totals(card)
-    assert "nothing that is not listed" in ask_files(folder, card)
+    assert "nothing that is not listed" in check_files(folder, card)

@@ -98,10 +98,11 @@ def test_it_needs_the_standard_library_only():
 def test_every_release_is_verified(tmp_path, write_copy, name):
     write_copy({**GRIDS, **MORE}[name], tmp_path / "out", name="人口")
     found = list(verify_release.verify(str(tmp_path / "out")))
-    assert [question for question, _, _ in found] == list(verify_release.QUESTIONS)
+    assert [question for question, _, _ in found] == list(verify_release.CHECKS)
     assert all(ok for _, ok, _ in found), found
     table, card = read_release_table(tmp_path / "out")
-    assert found[4][2] == f"{table.key.size} cells, {table.total} in all"
+    assert found[4][2].startswith(f"{table.key.size} cells, {table.total} in all")
+    assert ("intervals follow from the counts" in found[4][2]) is (card.domain.mask is None)
     levels = {file.said["level"] for file in card.files if "level" in file.said}
     assert all(level in found[5][2] for level in levels)
 
@@ -148,6 +149,102 @@ def test_an_interval_beyond_what_a_cell_can_have_lost_is_found(tmp_path, column,
     assert failed(tmp_path / "out") == ["counts"]
 
 
+def few_people(grid, seed=4):
+    """Counts of a few cells with long tails: alone, in company and at edges of the domain."""
+    random = np.random.default_rng(seed)
+    counts = (random.pareto(1.2, grid.shape) * 40).astype(int) * (random.random(grid.shape) < 0.1)
+    counts.flat[0] = 900
+    index = np.array(np.nonzero(counts))
+    return geodp.CountTable.from_index(grid, index, counts[tuple(index)])
+
+
+def regions_of(folder):
+    """A grid in the order of regions that differ in size, some cells being in none."""
+    row, col = (axis.ravel() for axis in np.indices((23, 31)))
+    with (folder / "regions.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["cell", "town", "county"])
+        rows.writerows(
+            [f"{r}_{c}", f"town {(r * r + c) // 5 % 13}", f"c{r // 7}"]
+            for r, c in zip(row, col, strict=True)
+            if (r + c) % 7
+        )
+    grid = geodp.Grid.regular((23, 31))
+    grid = grid.with_hierarchy(read_hierarchy(folder / "regions.csv", grid, source="a test"))
+    return grid.with_attribute("sex", ["female", "male"])
+
+
+PLAIN = geodp.Grid.regular((30, 41))
+CLAMPED = {
+    "plain": (PLAIN, "pyramid", {"epsilon": 1}),
+    "Gaussian": (PLAIN, "pyramid", {"rho": 0.1}),
+    "one pass": (PLAIN, "pyramid:passes=1", {"epsilon": 1}),
+    "dropped": (PLAIN, "pyramid:passes=1,prune=2", {"epsilon": 1}),
+    "dropped, Gaussian": (PLAIN, "pyramid:prune=2", {"rho": 0.1}),
+    "halves": (PLAIN, "topdown", {"epsilon": 1}),
+    "simulated": (PLAIN, "pyramid", {"epsilon": 1, "simulate": 20}),
+    "all keys": (geodp.Grid.regular((32, 64)), "pyramid", {"epsilon": 1}),
+    "mixed radices": (MORE["official"], "pyramid", {"epsilon": 1}),
+    "one cell": (geodp.Grid.regular((1, 1)), "pyramid", {"epsilon": 1}),
+}
+
+
+def require_worked_out(folder):
+    """Every end is worked out again: one that differs by its last digit is found."""
+    (ok, detail), card = answer_of(folder), card_of(folder)
+    assert ok, detail
+    assert detail.endswith("their intervals follow from the counts")
+    file = folder / "population.csv"
+    lines = file.read_text().splitlines()
+    for number in {1, 2, len(lines) // 2, len(lines) - 1} - {len(lines)}:
+        for at in (-2, -1):
+            for by in (-0.001, 0.001):
+                cells = lines[number].split(",")
+                cells[at] = f"{float(cells[at]) + by:.3f}"
+                changed = [*lines[:number], ",".join(cells), *lines[number + 1 :]]
+                file.write_text("\n".join(changed) + "\n")
+                with pytest.raises(ValueError, match=f"Row {number}: the interval"):
+                    verify_release.check_counts(str(folder), card)
+
+
+def answer_of(folder):
+    """Whether the question about counts holds, and what was found."""
+    return next(one[1:] for one in verify_release.verify(str(folder)) if one[0] == "counts")
+
+
+@pytest.mark.parametrize("name", CLAMPED)
+def test_an_interval_of_a_method_that_clamps_is_worked_out_to_its_last_digit(tmp_path, name):
+    grid, method, more = CLAMPED[name]
+    key = geodp.NoiseKey(bytes(32))
+    release = geodp.publish(few_people(grid), method=method, key=key, contribution=1, **more)
+    release.write(tmp_path / "out")
+    require_worked_out(tmp_path / "out" / "public")
+
+
+@pytest.mark.parametrize("name", ["regions", "units with attributes", "pairs of units"])
+def test_an_interval_of_a_cell_of_regions_is_worked_out_to_its_last_digit(tmp_path, name):
+    grid = regions_of(tmp_path) if name == "regions" else MORE[name]
+    released(grid).write(tmp_path / "out")
+    require_worked_out(tmp_path / "out" / "public")
+
+
+def test_a_tree_that_is_none_of_the_cells_is_refused(tmp_path):
+    released(PLAIN).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    resealed(public, lambda card: card["expected_error"]["cells"]["tree"].update(fanouts=[7]))
+    assert failed(public) == ["counts"]
+    resealed(public, lambda card: card["expected_error"]["cells"]["tree"].update(fanouts=[4096]))
+    assert failed(public) == ["counts"]
+
+
+def test_intervals_of_a_card_without_a_tree_are_bounded(tmp_path):
+    released(PLAIN).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    resealed(public, lambda card: card["expected_error"]["cells"].pop("tree"))
+    assert failed(public) == []
+    assert "follow" not in answer_of(public)[1]
+
+
 def change(folder, row, column, move):
     """Change a number of the CSV, and list the file as it is then."""
     header, *rows = (folder / "population.csv").read_text().splitlines()
@@ -174,7 +271,7 @@ def test_regions_are_verified(tmp_path):
     found = {
         name: detail for name, ok, detail in verify_release.verify(str(tmp_path / "out")) if ok
     }
-    assert set(found) == set(verify_release.QUESTIONS)
+    assert set(found) == set(verify_release.CHECKS)
     assert "town" in found["areas"]
     assert "county" in found["areas"]
 
@@ -183,7 +280,7 @@ def test_regions_are_verified(tmp_path):
 def test_earlier_releases_are_verified(folder):
     done = run(folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("ok      ") == len(verify_release.QUESTIONS)
+    assert done.stdout.count("ok      ") == len(verify_release.CHECKS)
 
 
 def test_how_it_is_called(tmp_path):

@@ -1,4 +1,4 @@
-"""``geodp compare``: whether sums of regions differ by more than their noise."""
+"""``geodp compare``: test whether sums of regions differ by more than their noise."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
 COMMON = ("0.5", "1", "2", "4", None)
-"""Epsilons whose sample sizes and powers are told beside the one that is asked for."""
+"""Epsilons whose sample sizes and powers are shown beside those of the requested one."""
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
-MOST_PAIRS = 10_000
+MAX_PAIRS = 10_000
 
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
@@ -35,13 +35,15 @@ MOST_PAIRS = 10_000
 @POLYGONS
 @POLYGON_NAME
 @AREA
-@click.option("--cells", is_flag=True, help="Every cell of two releases instead of regions.")
+@click.option(
+    "--cells", is_flag=True, help="Compare every cell of two releases, instead of regions."
+)
 @click.option(
     "--alternative",
     type=click.Choice(ALTERNATIVES),
     default=ALTERNATIVES[0],
     show_default=True,
-    help="What is to be found: a first that differs, is greater, or is less.",
+    help="Alternative: the first differs from the second, is greater, or is less.",
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of an error.")
 @click.option(
@@ -49,19 +51,21 @@ MOST_PAIRS = 10_000
     type=click.Choice(CORRECTIONS),
     default=CORRECTIONS[0],
     show_default=True,
-    help="For many tests: hold the chance of any false finding, or their share.",
+    help="For many tests: bound the chance of any false finding, or their share.",
 )
 @click.option(
     "--conservative",
     is_flag=True,
-    help="Where a clamp at 0 may have moved people, go by the regions' 95 % intervals.",
+    help="If a clamp at 0 may have moved people, use the regions' 95 % intervals.",
 )
 @click.option(
     "--ratio",
     is_flag=True,
     help="Estimate ratios, first to second, with intervals, instead of testing differences.",
 )
-@click.option("--plan", is_flag=True, help="No release: how many devices show a difference.")
+@click.option(
+    "--plan", is_flag=True, help="Compute how many devices show a difference; takes no release."
+)
 @click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
 @click.option("--difference", type=float, help="With --plan: of the two groups' means.")
 @click.option("--epsilon", help="With --plan: of a device's bit. Default: without noise.")
@@ -82,7 +86,7 @@ MOST_PAIRS = 10_000
     "--bits",
     multiple=True,
     metavar="ONES:ALL",
-    help="No release: the bits of a group of devices, for two groups; with --maximum, --epsilon.",
+    help="Compare the bits of two groups of devices, given twice; with --maximum, --epsilon.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def compare(**options: Any) -> None:
@@ -127,14 +131,15 @@ COMMAND = compare
 
 
 def _require_fitting(context: click.Context) -> None:
-    """Raise UsageError for options that do not go together."""
+    """Require options that go together, or raise UsageError."""
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
-    given = {
+    # Options left at their defaults are not in the way; only those that were given are.
+    explicit_names = {
         n for n in names if context.get_parameter_source(str(n)) is ParameterSource.COMMANDLINE
     }
     if options["bits"]:
-        if options["releases"] or given & {*TESTED, *PLANNED, "plan", "plot"} - {
+        if options["releases"] or explicit_names & {*TESTED, *PLANNED, "plan", "plot"} - {
             "maximum",
             "epsilon",
         }:
@@ -144,32 +149,34 @@ def _require_fitting(context: click.Context) -> None:
             )
         if len(options["bits"]) != 2 or options["maximum"] is None:
             raise UsageError(
-                "--bits is given for each of two groups, with --maximum.", code="bits-of-two-groups"
+                "--bits is given for each of two groups, with --maximum.",
+                code="bits-of-two-groups",
             )
         return
     if options["plan"]:
-        if options["releases"] or given & {*TESTED}:
+        if options["releases"] or explicit_names & {*TESTED}:
             raise UsageError(
-                "--plan looks at no release; leave out releases and regions.",
+                "--plan reads no release; leave out releases and regions.",
                 code="plan-has-no-release",
             )
         if options["maximum"] is None or options["difference"] is None:
             raise UsageError("--plan needs --maximum and --difference.", code="plan-incomplete")
-        if options["devices"] is not None and "power" in given:
+        if options["devices"] is not None and "power" in explicit_names:
             raise UsageError("Give --power or --devices, not both.", code="power-or-devices")
         return
     for name in (*PLANNED, "plot", "overwrite"):
-        if name in given:
+        if name in explicit_names:
             raise UsageError(
                 f"{names[name]} goes with --plan or --bits only.", code="option-needs-plan-or-bits"
             )
     count = len(options["releases"])
     if count not in (1, 2):
-        raise UsageError("Name one release or two, or ask for --plan.", code="releases-one-or-two")
+        raise UsageError("Give one release or two, or --plan.", code="releases-one-or-two")
     has_regions = options["polygons"] is not None or bool(options["area"])
-    if options["ratio"] and (options["cells"] or given & {*RATED}):
+    # An interval of a ratio tests nothing: options of tests would be ignored.
+    if options["ratio"] and (options["cells"] or explicit_names & {*RATED}):
         raise UsageError(
-            "--ratio is of regions, and estimates: leave out cells and tests.",
+            "--ratio estimates ratios of regions: leave out --cells and options of tests.",
             code="ratio-of-regions",
         )
     if options["cells"] == has_regions:
@@ -192,44 +199,46 @@ def _plan(options: dict[str, Any]) -> dict[str, Any]:
 
     sides = 2 if options["alternative"] == "two-sided" else 1
     names = ("difference", "maximum", "epsilon", "share", "alpha")
-    asked = {"sides": sides, **{name: options[name] for name in names}}
+    arguments = {"sides": sides, **{name: options[name] for name in names}}
     document = {"sides": sides, **{name: options[name] for name in ("alpha", *PLANNED)}}
     if options["devices"] is None:
-        document["devices"] = sample_size(power=options["power"], **asked)
+        document["devices"] = sample_size(power=options["power"], **arguments)
     else:
-        document["power"] = power(options["devices"], **asked)
-    common = {name: one for name, one in asked.items() if name not in ("epsilon", "share")}
+        document["power"] = power(options["devices"], **arguments)
+    common = {name: one for name, one in arguments.items() if name not in ("epsilon", "share")}
     document["sizes"] = [
         {
             "epsilon": epsilon,
             "worst_case": sample_size(power=document["power"], epsilon=epsilon, **common),
             "of_share": None
-            if asked["share"] is None
+            if arguments["share"] is None
             else sample_size(
-                power=document["power"], epsilon=epsilon, share=asked["share"], **common
+                power=document["power"], epsilon=epsilon, share=arguments["share"], **common
             ),
         }
-        for epsilon in _epsilons(options["epsilon"])
+        for epsilon in _list_epsilons(options["epsilon"])
     ]
     return document
 
 
-def _epsilons(asked: str | None) -> list[str | None]:
-    """Return the common epsilons and the one that is asked for, in order, the absent one last."""
+def _list_epsilons(requested: str | None) -> list[str | None]:
+    """List the common epsilons and the requested one in order; None, without noise, is the last."""
     from geodp.privacy.budget import rational
 
-    if asked is None or any(one is not None and rational(one) == rational(asked) for one in COMMON):
+    if requested is None:
         return [*COMMON]
-    return [*sorted([asked, *COMMON[:-1]], key=rational), None]
+    if any(one is not None and rational(one) == rational(requested) for one in COMMON):
+        return [*COMMON]
+    return [*sorted([requested, *COMMON[:-1]], key=rational), None]
 
 
 def _draw_power(options: dict[str, Any]) -> None:
     from geodp.features.compare.figure import plot_power
 
-    asked = (options["difference"], options["maximum"], _epsilons(options["epsilon"]))
+    arguments = (options["difference"], options["maximum"], _list_epsilons(options["epsilon"]))
     sides = 2 if options["alternative"] == "two-sided" else 1
     more = {"share": options["share"], "alpha": options["alpha"], "sides": sides}
-    draw = partial(plot_power, *asked, **more)
+    draw = partial(plot_power, *arguments, **more)
     write_picture(options["plot"], draw, True, options["overwrite"])
 
 
@@ -249,7 +258,7 @@ def _plan_text(document: dict[str, Any]) -> str:
 
 
 def _sizes_text(document: dict[str, Any]) -> str:
-    """Return the devices of each group for that power, a line for each epsilon."""
+    """Format the devices of each group for that power, a line for each epsilon."""
     lines = ["Devices of each group for that power:", "epsilon     worst case"]
     if document["share"] is not None:
         lines[-1] += f"  mean of {document['share']:g}".rjust(17)
@@ -268,13 +277,13 @@ def _bits(options: dict[str, Any]) -> dict[str, Any]:
     groups = [one.split(":") for one in options["bits"]]
     if any(len(group) != 2 or not all(part.isdecimal() for part in group) for group in groups):
         raise UsageError(
-            "--bits is written ONES:ALL, how many are 1 and how many there are.", code="bits-form"
+            "--bits takes ONES:ALL: how many bits are 1, and how many there are.", code="bits-form"
         )
     first, second = ((int(ones), int(every)) for ones, every in groups)
-    asked = {name: options[name] for name in ("alternative", "alpha")}
-    said = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
-    found = means(first, second, said["maximum"], said["epsilon"], **asked)
-    return {**said, **found.to_dict(), "found": found.p_value <= options["alpha"]}
+    arguments = {name: options[name] for name in ("alternative", "alpha")}
+    design = {name: options[name] for name in ("maximum", "epsilon", "alpha")}
+    test = means(first, second, design["maximum"], design["epsilon"], **arguments)
+    return {**design, **test.to_dict(), "found": test.p_value <= options["alpha"]}
 
 
 def _bits_text(document: dict[str, Any]) -> str:
@@ -291,7 +300,7 @@ def _bits_text(document: dict[str, Any]) -> str:
 
 
 def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, Any, Any]]:
-    """Return what is compared, with its name: pairs of regions of one release, or each of two."""
+    """Yield names and pairs of regions: all pairs of one release, or each region of two."""
     from geodp.release.opening import open_release
 
     releases = [open_release(path) for path in options["releases"]]
@@ -303,9 +312,10 @@ def _pairs(options: dict[str, Any], between: str = "-") -> Iterator[tuple[str, A
     count = len(shapes[0])
     if count < 2:
         raise UsageError("Give at least two regions of one release.", code="regions-fewer-than-two")
-    if count * (count - 1) // 2 > MOST_PAIRS:
+    # Each pair is a test with sums of its own, and a row of the output.
+    if count * (count - 1) // 2 > MAX_PAIRS:
         raise UsageError(
-            f"{count} regions have more than {MOST_PAIRS} pairs; give fewer.", code="pairs-too-many"
+            f"{count} regions have more than {MAX_PAIRS} pairs; give fewer.", code="pairs-too-many"
         )
     for (one, shape), (two, other) in combinations(shapes[0].items(), 2):
         yield f"{one} {between} {two}", (releases[0], shape), (releases[0], other)
@@ -315,18 +325,19 @@ def _regions(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import adjust, compare_regions
 
     names = ("alternative", "alpha", "conservative")
-    asked = {name: options[name] for name in names}
+    arguments = {name: options[name] for name in names}
     rows: list[dict[str, Any]] = []
     for name, first, second in _pairs(options):
         try:
-            found = compare_regions(first, second, **asked)
+            test = compare_regions(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **found.to_dict()})
+        rows.append({"name": name, **test.to_dict()})
+    # One correction for all rows, as anybody who reads the table picks the smallest p-value.
     adjusted = adjust([row["p_value"] for row in rows], options["correction"]).tolist()
     for row, p_value in zip(rows, adjusted, strict=True):
         row |= {"adjusted": p_value, "found": p_value <= options["alpha"]}
-    return {**asked, "correction": options["correction"], "differences": rows}
+    return {**arguments, "correction": options["correction"], "differences": rows}
 
 
 def _regions_text(document: dict[str, Any]) -> str:
@@ -344,11 +355,11 @@ def _regions_text(document: dict[str, Any]) -> str:
             f"{row['name']:<{width}}  {difference:>14}  {error:>14}  {f'{low} to {high}':>27}  "
             f"{row['p_value']:>9.2g}  {row['adjusted']:>9.2g}{'  *' if row['found'] else ''}"
         )
-    found = sum(row["found"] for row in rows)
+    significant = sum(row["found"] for row in rows)
     kinds = ", ".join(sorted({row["basis"] for row in rows}))
     lines.append(
-        f"\n{found} of {len(rows)} found (*) at {document['alpha']:g}, {document['alternative']}, "
-        f"corrected by {document['correction']}; errors: {kinds}."
+        f"\n{significant} of {len(rows)} found (*) at {document['alpha']:g}, "
+        f"{document['alternative']}, corrected by {document['correction']}; errors: {kinds}."
     )
     return "\n".join(lines)
 
@@ -356,15 +367,15 @@ def _regions_text(document: dict[str, Any]) -> str:
 def _ratios(options: dict[str, Any]) -> dict[str, Any]:
     from geodp.features.compare.api import estimate_ratio
 
-    asked = {name: options[name] for name in ("alpha", "conservative")}
+    arguments = {name: options[name] for name in ("alpha", "conservative")}
     rows: list[dict[str, Any]] = []
     for name, first, second in _pairs(options, "/"):
         try:
-            found = estimate_ratio(first, second, **asked)
+            ratio = estimate_ratio(first, second, **arguments)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
-        rows.append({"name": name, **found.to_dict()})
-    return {**asked, "ratios": rows}
+        rows.append({"name": name, **ratio.to_dict()})
+    return {**arguments, "ratios": rows}
 
 
 def _ratios_text(document: dict[str, Any]) -> str:
@@ -388,18 +399,18 @@ def _cells(options: dict[str, Any]) -> dict[str, Any]:
 
     first, second = (open_release(path) for path in options["releases"])
     names = ("alternative", "correction")
-    asked = {name: options[name] for name in names}
-    found = compare_cells(first, second, **asked)
-    chosen = found.adjusted <= options["alpha"]
-    key = found.key[chosen]
+    arguments = {name: options[name] for name in names}
+    tests = compare_cells(first, second, **arguments)
+    chosen = tests.adjusted <= options["alpha"]
+    key = tests.key[chosen]
     codes = [[int(part) for part in index] for index in first.grid.decode(key).T]
-    differences, adjusted = found.difference[chosen].tolist(), found.adjusted[chosen].tolist()
+    differences, adjusted = tests.difference[chosen].tolist(), tests.adjusted[chosen].tolist()
     rows = [
         {"cell": cell, "difference": difference, "adjusted": chance}
         for cell, difference, chance in zip(codes, differences, adjusted, strict=True)
     ]
-    counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": found.basis}
-    return {**asked, **counts, "found": rows}
+    counts = {"alpha": options["alpha"], "tested": first.grid.size, "basis": tests.basis}
+    return {**arguments, **counts, "found": rows}
 
 
 def _cells_text(document: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""``geodp diff``: what changed between two releases of one grid, with errors."""
+"""``geodp diff``: estimate what changed between two releases of one grid, with errors."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
-MOST_ROWS = 40
-"""Cells that the screen shows."""
+MAX_ROWS = 40
+"""Cells that are shown on the screen at most."""
 
 FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 
@@ -42,8 +42,8 @@ def diff(**options: Any) -> None:
     geodp diff release-2025 release-2025-corrected --area 5339
     geodp diff release-2020 release-2025 --output changes.csv
 
-    Cells that either release lists, on the screen those that changed most; or the regions of
-    --area and --polygons.
+    Shows the cells that either release lists, on the screen only those that changed most; or the
+    regions of --area and --polygons.
     Changes are new less old. Intervals are of each row by itself; geodp compare tests many rows
     together.
     """
@@ -56,6 +56,7 @@ def diff(**options: Any) -> None:
     from geodp.release.opening import open_release
 
     old, new = (open_release(options[name]) for name in ("old", "new"))
+    # Releases of different grids are refused before places are looked up in either.
     require_two(old, new)
     rows = _regions(old, new, options) if has_regions else _cells(old, new)
     if options["as_json"]:
@@ -65,14 +66,14 @@ def diff(**options: Any) -> None:
         write_file(options["output"], text, public=True, overwrite=options["overwrite"])
         click.echo(str(options["output"]))
     else:
-        shown = rows if has_regions else _most_changed(rows)
+        shown = rows if has_regions else _select_largest(rows)
         click.echo(_text(shown, old.card().display_below, new.card().display_below))
         if len(shown) < len(rows):
-            told = (
+            message = (
                 f"Of {len(rows):,} cells, the {len(shown)} that changed most; all: --output "
                 "FILE.csv"
             )
-            click.echo(translate_message(told))
+            click.echo(translate_message(message))
 
 
 COMMAND = diff
@@ -84,13 +85,13 @@ def _regions(old: Release, new: Release, options: dict[str, Any]) -> list[dict[s
     rows: list[dict[str, Any]] = []
     for name, shape in read_shapes(options, new).items():
         try:
-            found = compare_regions((new, shape), (old, shape), conservative=True)
+            change = compare_regions((new, shape), (old, shape), conservative=True)
         except UsageError as error:
             raise UsageError(f"{name}: {error}", code=error.code) from None
         counts = (one.estimate(shape).count for one in (old, new))
-        figures = (*counts, found.difference, found.standard_error, found.low, found.high)
+        figures = (*counts, change.difference, change.standard_error, change.low, change.high)
         row = dict(zip(FIGURES, figures, strict=True))
-        rows.append({"name": name, **row, "basis": found.basis})
+        rows.append({"name": name, **row, "basis": change.basis})
     return rows
 
 
@@ -98,25 +99,26 @@ def _cells(old: Release, new: Release) -> list[dict[str, Any]]:
     from geodp.features.compare.api import estimate_cell_changes
     from geodp.grid.units import name_cells
 
-    found = estimate_cell_changes(old, new)
-    names = name_cells(new.grid, found.key)
-    columns = (getattr(found, name).tolist() for name in FIGURES)
+    changes = estimate_cell_changes(old, new)
+    names = name_cells(new.grid, changes.key)
+    columns = (getattr(changes, name).tolist() for name in FIGURES)
     return [
-        {"name": name, **dict(zip(FIGURES, figures, strict=True)), "basis": found.basis}
+        {"name": name, **dict(zip(FIGURES, figures, strict=True)), "basis": changes.basis}
         for name, *figures in zip(names, *columns, strict=True)
     ]
 
 
-def _most_changed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of the largest changes, in the order of all."""
-    if len(rows) <= MOST_ROWS:
+def _select_largest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Select the rows of the largest changes, in the order of all rows."""
+    if len(rows) <= MAX_ROWS:
         return rows
-    least = sorted((abs(row["difference"]) for row in rows), reverse=True)[MOST_ROWS - 1]
-    return [row for row in rows if abs(row["difference"]) >= least][:MOST_ROWS]
+    # Rows stay in key order, so that neighbours on the map stay close on the screen.
+    limit = sorted((abs(row["difference"]) for row in rows), reverse=True)[MAX_ROWS - 1]
+    return [row for row in rows if abs(row["difference"]) >= limit][:MAX_ROWS]
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
-    """Return rows as a sheet, figures with as many digits as they have."""
+    """Format rows as CSV, with all digits of the numbers."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ("name", *FIGURES, "basis"), lineterminator="\n")
     writer.writeheader()
@@ -125,7 +127,7 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 
 
 def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
-    """Return rows as text; ``limits``: of display, of the old and of the new release."""
+    """Format rows as a table; ``limits``: limits of display of the old and the new release."""
     from geodp.table.display import is_below, show_count
 
     width = max(len("region"), *(len(row["name"]) for row in rows)) if rows else len("region")
@@ -137,6 +139,7 @@ def _text(rows: list[dict[str, Any]], *limits: int | None) -> str:
         change, error, low, high = (f"{row[name]:,.1f}" for name in FIGURES[2:])
         interval, pairs = f"{low} to {high}", [*zip((row["old"], row["new"]), limits, strict=True)]
         old, new = (show_count(count, limit, ",.1f") for count, limit in pairs)
+        # A change would reveal the count that the limit of display hides.
         if any(is_below(*pair) for pair in pairs):
             change = interval = "\N{EN DASH}"
         lines.append(

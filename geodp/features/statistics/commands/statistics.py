@@ -1,4 +1,4 @@
-"""``geodp statistics``: what people compute of a released map, with its bias."""
+"""``geodp statistics``: compute statistics of a released map, and estimate their biases."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ DASH = "\N{EN DASH}"
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--statistic", "names", multiple=True, help="One of them; repeatable. Default: all.")
+@click.option(
+    "--statistic", "names", multiple=True, help="Name of a statistic; repeatable. Default: all."
+)
 @click.option(
     "--prior",
     type=click.Path(path_type=Path),
-    help="Folder of a public release with cells of about this size: of another date, or of another "
-    "place. [default: a map made up of towns]",
+    help="Folder of a public release with cells of about this size, of another date or of another "
+    "place. [default: a synthetic map of towns]",
 )
 @click.option(
     "--classes",
     default="1,20,100,500,2000",
     show_default=True,
-    help="Least people of a cell of each size class, with commas between.",
+    help="Smallest counts of the size classes of cells, separated by commas.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def statistics(**options: Any) -> None:
@@ -42,10 +44,10 @@ def statistics(**options: Any) -> None:
     geodp statistics release-2025 --prior release-2020
     geodp statistics release-2025 --statistic inhabited --statistic cells:1-19
 
-    Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
-    centres and clusters. Biases are found from the release and public maps alone, in several ways;
-    where these do not agree, a bias is not estimable. A release with --measurements-complete-to
-    cell tells most at larger budgets.
+    Computes inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells,
+    urban centres and clusters. Biases are estimated from the release and public maps alone, in
+    several ways; if these do not agree, a bias is not estimable. At larger budgets most biases are
+    known of a release with --measurements-complete-to cell.
     """
     from geodp.features.statistics.api import estimate_statistics
     from geodp.io.verify.readback import read_release_table
@@ -55,57 +57,60 @@ def statistics(**options: Any) -> None:
     release = open_release(options["release"])
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with tell_steps():
-        found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
+        results = estimate_statistics(
+            release, options["names"] or None, prior=prior, classes=classes
+        )
     limit = release.card().display_below
     if options["as_json"]:
-        rows = {"statistics": [_row(one, limit) for one in found]}
+        rows = {"statistics": [_row(one, limit) for one in results]}
         click.echo(json.dumps(rows, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(_lines(found, limit)))
+    click.echo("\n".join(_lines(results, limit)))
 
 
 COMMAND = statistics
 
 
 def _classes(text: str) -> tuple[int, ...]:
-    """Read least people of size classes."""
+    """Read the smallest counts of size classes."""
     parts = text.split(",")
     if not all(part.strip().isdecimal() for part in parts):
         raise UsageError(
-            "--classes is written as whole numbers with commas between: 1,20,100.",
+            "--classes takes whole numbers separated by commas, such as 1,20,100.",
             code="classes-form",
         )
     return tuple(int(part) for part in parts)
 
 
 def _row(one: Statistic, limit: int | None) -> dict[str, Any]:
-    """Return a statistic for programs: its numbers and, with a limit of display, how it shows."""
+    """Return the row of a statistic in JSON; with a limit of display, whether it is below that."""
     row = one.to_dict()
     return row if limit is None else {**row, "below": _is_few(one, limit)}
 
 
 def _is_few(one: Statistic, limit: int | None) -> bool:
-    """Whether a statistic is people, and so few that a count of them is shown as below a limit."""
+    """Return whether a statistic counts people, and is shown as below a limit."""
     from geodp.features.statistics.figures import counts_people
     from geodp.table.display import is_below
 
     return counts_people(one.name) and bool(is_below(one.value, limit))
 
 
-def _lines(found: list[Statistic], limit: int | None = None) -> list[str]:
-    """Return rows as text; ``limit``: of display, for those that are people."""
+def _lines(results: list[Statistic], limit: int | None = None) -> list[str]:
+    """Format statistics as a table; ``limit``: limit of display of those that count people."""
     from geodp.table.display import show_limit
 
-    width = max(len("statistic"), *(len(one.name) for one in found))
+    width = max(len("statistic"), *(len(one.name) for one in results))
     lines = [
         f"{'statistic':<{width}}  {'released':>14}  {'bias':>12}  {'corrected':>14}  "
         f"{'95 % interval':>29}  found by"
     ]
-    for one in found:
+    for one in results:
         figures = (one.value, one.bias, one.corrected, one.low, one.high)
         value, bias, corrected, low, high = (_text(figure) for figure in figures)
         interval = "" if one.low is None else f"{low} to {high}"
         if limit is not None and _is_few(one, limit):
+            # A bias or an interval would reveal the number that the limit of display hides.
             value, bias, corrected, interval = show_limit(limit), DASH, DASH, DASH
         lines.append(
             f"{one.name:<{width}}  {value:>14}  {bias:>12}  {corrected:>14}  {interval:>29}  "
@@ -115,7 +120,7 @@ def _lines(found: list[Statistic], limit: int | None = None) -> list[str]:
 
 
 def _text(value: float | None) -> str:
-    """Return four digits of a number below 100, and whole numbers above."""
+    """Format a number with four digits below 100, and as an integer above."""
     if value is None:
         return ""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.4g}"

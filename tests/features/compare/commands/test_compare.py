@@ -188,8 +188,8 @@ BITS = ("--bits", "1:3", "--bits", "2:3")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["a", "--plan"], "looks at no release"),
-        (["--plan", "--area", "5339"], "looks at no release"),
+        (["a", "--plan"], "reads no release"),
+        (["--plan", "--area", "5339"], "reads no release"),
         (["--plan", "--maximum", 1], "needs --maximum and --difference"),
         ([*PLAN, "--devices", 10, "--power", 0.9], "not both"),
         ([*PLAN, "--alpha", 2], "alpha"),
@@ -202,9 +202,9 @@ BITS = ("--bits", "1:3", "--bits", "2:3")
         ([*BITS, "--maximum", 1, "--plan"], "goes with --maximum"),
         ([*BITS, "--maximum", 1, "--area", "1"], "goes with --maximum"),
         (["a", *BITS, "--maximum", 1], "goes with --maximum"),
-        ([*BITS[:2], "--bits", "13", "--maximum", 1], "written ONES:ALL"),
-        ([*BITS[:2], "--bits", "-1:3", "--maximum", 1], "written ONES:ALL"),
-        ([*BITS[:2], "--bits", "4:3", "--maximum", 1], "as many ones at most"),
+        ([*BITS[:2], "--bits", "13", "--maximum", 1], "takes ONES:ALL"),
+        ([*BITS[:2], "--bits", "-1:3", "--maximum", 1], "takes ONES:ALL"),
+        ([*BITS[:2], "--bits", "4:3", "--maximum", 1], "of which 0 to all"),
         ([*BITS, "--maximum", 0], "above 0"),
         ([*BITS, "--maximum", 1, "--epsilon", 0], "epsilon"),
         (["--area", "1"], "one release or two"),
@@ -270,7 +270,7 @@ def test_ratios_of_one_release_and_of_two_dates(folders):
     text = run(folders / "one", *shapes).output
     assert "west / east" in text
     assert "not corrected for many" in text
-    assert "--ratio is of regions" in error_of(*folders.glob("flat-*"), "--cells", "--ratio")
+    assert "--ratio estimates ratios" in error_of(*folders.glob("flat-*"), "--cells", "--ratio")
 
 
 def test_public_totals_of_a_written_release_are_exact(tmp_path):

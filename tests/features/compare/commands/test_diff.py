@@ -7,7 +7,7 @@ import pytest
 
 import geodp
 from geodp import compare
-from geodp.features.compare.commands.diff import MOST_ROWS, diff
+from geodp.features.compare.commands.diff import MAX_ROWS, diff
 from tests.command import Runner
 from tests.features.compare.releases import released
 
@@ -65,9 +65,9 @@ def test_the_screen_shows_the_cells_that_changed_most(folders):
     old, new = pair(folders, "hay")
     rows = document_of(old, new)["changes"]
     text = run(old, new).output
-    assert f"Of {len(rows):,} cells, the {MOST_ROWS} that changed most" in text
-    shown = [line.split()[0] for line in text.splitlines()[1 : MOST_ROWS + 1]]
-    most = sorted(rows, key=lambda row: -abs(row["difference"]))[:MOST_ROWS]
+    assert f"Of {len(rows):,} cells, the {MAX_ROWS} that changed most" in text
+    shown = [line.split()[0] for line in text.splitlines()[1 : MAX_ROWS + 1]]
+    most = sorted(rows, key=lambda row: -abs(row["difference"]))[:MAX_ROWS]
     assert {*shown} == {row["name"] for row in most}
 
 
