@@ -17,7 +17,7 @@ from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 
-MOST_PAIRS = 1 << 16
+MAX_PAIRS = 1 << 16
 """Most pairs of regions whose errors the median is of."""
 
 CHUNK = 1 << 18
@@ -163,7 +163,7 @@ def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
     """
     if len(grid.places) == 1:
         return grid.domain.keys_of_ranks(np.arange(0, grid.size, prod(grid.shape[2:])))
-    step = -(-grid.size // MOST_PAIRS) | 1
+    step = -(-grid.size // MAX_PAIRS) | 1
     return np.sort(grid.domain.keys_of_ranks(np.arange(0, grid.size, step)))
 
 

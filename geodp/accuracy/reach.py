@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import WHOLE, find_moved
 from geodp.accuracy.interval import NodeSums, Reach
-from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
+from geodp.accuracy.variance import MAX_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.cell_paths import INNER, OUTER
@@ -230,7 +230,7 @@ def _around(
     """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
     (fanout, stride), n = size, above.size
     found = _Untouched(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
-    step = max(1, MOST_CHILDREN // fanout)
+    step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))
         first = above[some, None] * np.uint64(fanout)

@@ -28,7 +28,7 @@ from geodp.accuracy.dropped import Drop
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
 
-MOST_CHILDREN = 1 << 20
+MAX_CHILDREN = 1 << 20
 """Children whose overlap with a domain is looked at together."""
 
 
@@ -220,7 +220,7 @@ def possible_children(
     if grid.domain.is_box:  # few nodes lie at its edges
         whole = stride * fanout
         some = np.flatnonzero(cells_of_box(grid, above, whole) < whole)
-    step = max(1, MOST_CHILDREN // fanout)
+    step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, some.size, step):
         chosen = some[start : start + step]
         number = np.arange(fanout, dtype=np.uint64)

@@ -37,7 +37,7 @@ from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
-MOST_ROOTS = 1 << 14
+MAX_ROOTS = 1 << 14
 """Most nodes of a cut."""
 
 
@@ -110,7 +110,7 @@ class TreePartition(ABC):
 
 @dataclass(frozen=True)
 class PyramidPartition(TreePartition):
-    """Of the pyramid: at its finest level with at most ``MOST_ROOTS`` nodes."""
+    """Of the pyramid: at its finest level with at most ``MAX_ROOTS`` nodes."""
 
     method: Pyramid
 
@@ -118,7 +118,7 @@ class PyramidPartition(TreePartition):
     def level(self) -> int:
         """The cut's level in the chain: what is around a cell lies with it, or roots are cells."""
         strides = self.descent.strides
-        few = [i for i, s in enumerate(strides) if strides[0] // s <= MOST_ROOTS]
+        few = [i for i, s in enumerate(strides) if strides[0] // s <= MAX_ROOTS]
         return max(i for i in few if strides[i] == 1 or strides[i] >= AROUND)
 
     @property
@@ -291,12 +291,12 @@ def _stage_of(found: Subtrees) -> Stage:
 
 @dataclass(frozen=True)
 class TopDownPartition(TreePartition):
-    """Of the paper's method: at its lowest level with at most ``MOST_ROOTS`` nodes."""
+    """Of the paper's method: at its lowest level with at most ``MAX_ROOTS`` nodes."""
 
     @property
     def level(self) -> int:
         """A multiple of four above the cells, or the root: there blocks of noise start."""
-        too_many = max(self.grid.bits - MOST_ROOTS.bit_length() + 1, 0)
+        too_many = max(self.grid.bits - MAX_ROOTS.bit_length() + 1, 0)
         return max(self.grid.bits + -too_many // LEVELS * LEVELS, 0)
 
     @property

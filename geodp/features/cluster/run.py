@@ -36,7 +36,7 @@ from geodp.table.totals import Relation, Remainder
 AT_ONCE = 1 << 23
 """Occupied cells that the driver holds at a time, unless one range has more."""
 
-MOST_PIECES = 1 << 10
+MAX_CHUNKS = 1 << 10
 """Pieces that groups of files are divided into, each a task of the scheduler's."""
 
 FEWEST_GROUPS = 4
@@ -117,7 +117,7 @@ class Run:
         self._bounds = [0, *first, every]
         self._pieces = len(self.partitions.paths)
         if self.partitions.by_person:
-            self._pieces = min(max(MOST_PIECES // self._pieces, FEWEST_GROUPS), PERSONS)
+            self._pieces = min(max(MAX_CHUNKS // self._pieces, FEWEST_GROUPS), PERSONS)
         rounds = len(self.cut.learns) + (3 if self.cut.two_passes else 2)
         read = len(self.partitions.paths) if self.partitions.by_person else 0
         self._all = self._pieces + read + self.parts * rounds
@@ -215,7 +215,7 @@ class Run:
         totals = tasks.join(sums)
         stride = np.uint64(self.cut.stride)
         starts = np.array(self._bounds[1:-1], np.uint64) * stride
-        few = min(max(MOST_PIECES // self.parts, FEWEST_GROUPS), len(files))
+        few = min(max(MAX_CHUNKS // self.parts, FEWEST_GROUPS), len(files))
         at = [len(files) * i // few for i in range(few + 1)]
         groups = [
             files[a] if b == a + 1 else self._submit(tasks.merge, f"of-{a}", self._job, *files[a:b])

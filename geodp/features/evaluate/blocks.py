@@ -32,7 +32,7 @@ HOT_COUNTS = (10, 100, 1000)
 CHUNK = 64
 """Values of which only the largest counts where the largest of many are sought."""
 
-MOST_KEYS = 1 << 26
+MAX_KEYS = 1 << 26
 """Most keys of a grid whose vectors of all keys are made."""
 
 
@@ -130,7 +130,7 @@ class Truth:
             Where the true table's keys are.
         """
         n = 1 << self.table.grid.bits
-        if n <= MOST_KEYS and n <= max(1 << 14, 4 * (self.table.key.size + released.key.size)):
+        if n <= MAX_KEYS and n <= max(1 << 14, 4 * (self.table.key.size + released.key.size)):
             if self._vector is None:
                 self._vector = self.table.to_vector()
             return None, self._vector, released.to_vector(), self.table.key.astype(np.int64)

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.features.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
+from geodp.features.evaluate.blocks import MAX_KEYS, Keys, sum_blocks
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
 from geodp.kernels import rectangles as kernels
 
-MOST_AXES = 4
+MAX_AXES = 4
 """Axes of the grids on which rectangles are drawn."""
 
 NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
@@ -43,9 +43,9 @@ class Rectangles:
         Public: they depend on the grid and the seed alone. Raises UsageError for a grid of more
         than four axes.
         """
-        if len(grid.shape) > MOST_AXES:
+        if len(grid.shape) > MAX_AXES:
             raise UsageError(
-                f"Rectangles take a grid of at most {MOST_AXES} axes.",
+                f"Rectangles take a grid of at most {MAX_AXES} axes.",
                 code="rectangles-of-many-axes",
             )
         size = np.array(grid.shape, np.int64)[:, None, None]
@@ -66,7 +66,7 @@ class Rectangles:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]
         index = grid.decode(key)
-        if prod(grid.shape) <= MOST_KEYS:
+        if prod(grid.shape) <= MAX_KEYS:
             return self._by_prefix_sums(grid.shape, index, value)
         order = np.argsort(index[0], kind="stable")
         out = np.empty(self.low.shape[1], value.dtype)
@@ -159,7 +159,7 @@ class Polygons:
                 )
         lying = shapes_on(place, [*shapes.values()])
         boxes = boxes_of_polygons(place, lying)
-        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
+        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MAX_KEYS:
             raise UsageError(
                 "The polygons' boxes hold more than 2**26 cells; give smaller.",
                 code="polygons-too-large",

@@ -22,8 +22,8 @@ from geodp.errors import Rule, UsageError, require_library
 from geodp.features.plan.areas import nodes_of
 from geodp.features.plan.islands import draw_islands
 from geodp.features.plan.regions import (
-    MOST_DENSE,
-    MOST_MAP,
+    MAX_DENSE,
+    MAX_MAP,
     Blocks,
     Boxes,
     CellSets,
@@ -39,7 +39,7 @@ from geodp.table.proxy import Proxy
 REGIONS = 200
 """Regions of a random family."""
 
-MOST_CELLS = 1 << 23
+MAX_CELLS = 1 << 23
 """Cells of all regions of a family."""
 
 POLYGONS = ((1, 64), (64, 512), (512, 4096))
@@ -298,7 +298,7 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
         for middle, size in zip(centre.T, sizes, strict=True):
             regions.append(_star(grid, middle, float(size), random))
             total += regions[-1].size
-            if total > MOST_CELLS:
+            if total > MAX_CELLS:
                 break
         span = f"{low:,.4g}" if low == high else f"{low:,} to {high:,}"
         groups.append(CellSets.of(f"polygons of {span} cells", regions))
@@ -308,7 +308,7 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
 
 def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
     _require_map(grid, one)
-    if grid.shape[0] * grid.shape[1] > MOST_MAP:
+    if grid.shape[0] * grid.shape[1] > MAX_MAP:
         raise UsageError(
             "rectangles are drawn on maps of at most 2**25 cells.", code="rectangles-map-too-large"
         )
@@ -340,7 +340,7 @@ def _require_map(grid: Grid, one: Objective) -> None:
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
     """Keys of the domain, of a large one those in blocks of about 16 with people on the proxy."""
-    if grid.domain.cells <= MOST_DENSE:
+    if grid.domain.cells <= MAX_DENSE:
         return np.sort(grid.domain.keys_of_ranks(np.arange(grid.domain.cells)))
     stride = np.uint64(_cells_of(grid, max(0, len(grid.order.radices) - 4)))
     first = np.asarray(np.unique(proxy.table.key // stride) * stride, np.uint64)

@@ -17,7 +17,7 @@ from geodp.table.counts import CountTable
 FEW = 500
 """People of the smallest settlements that plans are made for: less is lost by whatever plan."""
 
-ENOUGH, MOST_MAPS = 160, 8
+ENOUGH, MAX_MAPS = 160, 8
 """Settlements from which on one map is enough, and most maps of a domain with room for fewer."""
 
 Parts = list[tuple[CountTable, CellSets]]
@@ -62,7 +62,7 @@ def _settle(others: CountTable, random: np.random.Generator) -> tuple[dict[int, 
     """Return maps and surroundings of settlements by size class, and how many settlements."""
     every: dict[int, Parts] = {}
     number = maps = 0
-    while number < ENOUGH and maps < MOST_MAPS:
+    while number < ENOUGH and maps < MAX_MAPS:
         settled = settle_alone(others, FEW, random)
         number, maps = number + len(settled.kinds), maps + 1
         sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in settled.kinds])

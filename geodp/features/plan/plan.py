@@ -35,7 +35,7 @@ PLACES = 16
 FEW_KEYS = 1 << 16
 """Cells at all these places together, unless one place has more."""
 
-MOST_KEYS = 1 << 20
+MAX_KEYS = 1 << 20
 """Cells of an official area that is tried at all."""
 
 WIDE = 256
@@ -123,7 +123,7 @@ class Plan:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
             if name in nodes:
                 found.append(replace(self.blocks[-1 - nodes[name]], name=name))
-            elif cells > MOST_KEYS:
+            elif cells > MAX_KEYS:
                 found.append(Planned(name, cells, None))
             elif errors := self._at_places(side, max(1, min(PLACES, FEW_KEYS // cells))):
                 found.append(Planned(name, cells, max(errors)))

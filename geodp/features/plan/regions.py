@@ -17,10 +17,10 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
-MOST_DENSE = 1 << 22
+MAX_DENSE = 1 << 22
 """Most keys of a grid whose errors are held as a vector of all keys."""
 
-MOST_MAP = 1 << 25
+MAX_MAP = 1 << 25
 """Most cells of a map whose errors are held as an array of the map."""
 
 Sums = tuple[FloatArray, FloatArray]
@@ -49,7 +49,7 @@ class MapDifference:
     def of(cls, truth: CountTable, released: ReleasedTable) -> Self:
         """Take the one from the other."""
         n = prod(truth.grid.order.radices)
-        if n <= MOST_DENSE:
+        if n <= MAX_DENSE:
             key, size = None, n
             at = truth.key.astype(np.int64), released.key.astype(np.int64)
         else:

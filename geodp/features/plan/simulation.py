@@ -22,10 +22,10 @@ from geodp.typing import FloatArray
 FRESH = 1000
 """Number of the first release whose errors are told: none of those that a search has seen."""
 
-LEAST_ERROR = 1e-9
+MIN_ERROR = 1e-9
 """Errors of less count as so much: a perfect release has no logarithm."""
 
-LEAST_LOSS = 0.01
+MIN_LOSS = 0.01
 """Part of settlements' people that counts as lost anyway: less is not told from chance."""
 
 
@@ -63,8 +63,8 @@ class Simulated:
         """Return the weighted geometric mean over the families; of settlements, of their loss."""
         means = (self.relative if relative else self.absolute).mean(axis=0)
         lone = [isinstance(group, Settlements) for one in families for group in one.groups]
-        means = np.where(lone, LEAST_LOSS + np.abs(self.gained.mean(axis=0)), means)
-        logs = np.log(np.maximum(means, LEAST_ERROR))
+        means = np.where(lone, MIN_LOSS + np.abs(self.gained.mean(axis=0)), means)
+        logs = np.log(np.maximum(means, MIN_ERROR))
         return float(np.exp(weights_of(families) @ logs))
 
 
@@ -185,14 +185,14 @@ class ErrorRatio:
         )
         found = zip(ours.names, absolute.T.tolist(), square.T.tolist(), strict=True)
         return tuple(
-            cls(name, mae, error, rmse**0.5, off / 2 / max(rmse**0.5, LEAST_ERROR))
+            cls(name, mae, error, rmse**0.5, off / 2 / max(rmse**0.5, MIN_ERROR))
             for name, (mae, error), (rmse, off) in found
         )
 
 
 def _ratio(ours: FloatArray, theirs: FloatArray) -> FloatArray:
     """Ratios of means and their standard errors: float64[2, groups]."""
-    means = [np.maximum(one.mean(axis=0), LEAST_ERROR) for one in (ours, theirs)]
+    means = [np.maximum(one.mean(axis=0), MIN_ERROR) for one in (ours, theirs)]
     parts = [
         one.std(axis=0, ddof=1) / len(one) ** 0.5 / mean if len(one) > 1 else np.zeros(mean.size)
         for one, mean in zip((ours, theirs), means, strict=True)

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.features.plan.api import Objective, Objectives, read_plan, serve
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import Planner, plan
-from geodp.features.plan.regions import MOST_DENSE, Blocks, CellSets, MapDifference
+from geodp.features.plan.regions import MAX_DENSE, Blocks, CellSets, MapDifference
 from geodp.features.plan.search import Candidate, improve
 from geodp.features.plan.shares import least_product
 from geodp.features.plan.simulation import PlanSimulation, public_key
@@ -83,8 +83,8 @@ def test_sums_are_those_of_the_regions_cells(grid, monkeypatch):
     truth = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
     given = dict(zip(released.key.tolist(), released.count.tolist(), strict=True))
     groups = groups_of(grid)
-    for most in (MOST_DENSE, 0):
-        monkeypatch.setattr("geodp.features.plan.regions.MOST_DENSE", most)
+    for most in (MAX_DENSE, 0):
+        monkeypatch.setattr("geodp.features.plan.regions.MAX_DENSE", most)
         difference = MapDifference.of(table, released)
         for group in groups:
             people, error = group.sums(difference)

@@ -17,7 +17,7 @@ from geodp.io.write.map.page import (
     EDGE,
     GAP,
     LARGE,
-    LEAST_WIDTH,
+    MIN_WIDTH,
     MEDIUM,
     SMALL,
     Page,
@@ -39,7 +39,7 @@ MOST = 60
 WIDE = 1200
 """Pixels of a row of maps, if these are small."""
 
-MOST_WIDE = 2400
+MAX_WIDE = 2400
 """The most of them: a map has a pixel for every block."""
 
 BLOCKS = 256
@@ -68,8 +68,8 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     side = WIDE // columns - GAP
     panels = [Panel.of(one, 0, None, side, BLOCKS) for _, one in drawn]
     width, height = panels[0].frame.size
-    columns = min(columns, max(1, MOST_WIDE // (width + GAP)))
-    page = Page(Look(), max(LEAST_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
+    columns = min(columns, max(1, MAX_WIDE // (width + GAP)))
+    page = Page(Look(), max(MIN_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
     _write_title(page, periods, card, step)
     top, ink = page.y + 14, page.look.theme.ink
     for number, ((time, _), panel) in enumerate(zip(drawn, panels, strict=True)):

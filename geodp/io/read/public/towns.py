@@ -54,8 +54,8 @@ def find_towns(lattice: Lattice) -> list[Town]:
     if not CRS.from_user_input(lattice.crs).is_geographic:
         move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
         x, y = move.transform(x, y)
-    elif lattice.turn is not None:
-        x = lattice.turned(x)
+    elif lattice.period is not None:
+        x = lattice.wrap(x)
     west, south, east, north = lattice.bounds
     inside = (x > west) & (x < east) & (y > south) & (y < north)
     return [

@@ -265,7 +265,7 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
         found = []
-        x, y = lattice.turned(fields.coordinates(xs)), fields.coordinates(ys)
+        x, y = lattice.wrap(fields.coordinates(xs)), fields.coordinates(ys)
         for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
             exact = (values - first) / step - shift
             index = np.rint(exact)

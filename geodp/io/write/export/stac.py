@@ -87,7 +87,7 @@ def _degrees(view: View) -> tuple[float, float, float, float]:
     place = view.table.grid.places[0]
     across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
     found = across.transform_bounds(*place.bounds, densify_pts=EDGE)
-    if place.turn is not None:
+    if place.period is not None:
         found = (_degrees_east(place, 0), found[1], _degrees_east(place, 2), found[3])
     west, south, east, north = (round(float(edge), 7) for edge in found)
     return west, south, east, north
@@ -95,8 +95,8 @@ def _degrees(view: View) -> tuple[float, float, float, float]:
 
 def _degrees_east(place: Lattice, side: int) -> float:
     """Return the longitude of one of the bounds of a lattice across 180 degrees."""
-    assert place.turn is not None
-    return float((place.bounds[side] / place.turn * 360 + 180) % 360 - 180)
+    assert place.period is not None
+    return float((place.bounds[side] / place.period * 360 + 180) % 360 - 180)
 
 
 def _outline(west: float, south: float, east: float, north: float) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_a_large_map_is_drawn_in_blocks_with_their_margin():
     maps = [item for item in page.items if isinstance(item, CellRaster)]
     assert {item.number.shape for item in maps} == {(150, 150)}
     assert (maps[0].number < UNTOLD_LAND).any()
-    assert page.width <= sheet.MOST_WIDE + 200
+    assert page.width <= sheet.MAX_WIDE + 200
 
 
 def test_the_file_is_a_picture(tmp_path):
