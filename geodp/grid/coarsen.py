@@ -87,8 +87,8 @@ class Coarsening:
         fine : Grid
             One map, without attributes and mask.
         digits : int
-            Number of digits such that the cells form a square; in the order of official areas, an
-            area.
+            Number of digits such that the cells form a square; in the order of
+            official areas, an area.
 
         Raises
         ------

@@ -270,11 +270,11 @@ class Grid:
         Parameters
         ----------
         regions : Hierarchy
-            A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the extent are
-            dropped.
+            A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the
+            extent are dropped.
         attributes : str
-            ``"below"`` the cells, ``"above"`` all regions, or the level directly below which they
-            come.
+            ``"below"`` the cells, ``"above"`` all regions, or the level directly below
+            which they come.
         """
         self._require_unmasked(Rule("regions-need-map", "Regions need one map, without a mask."))
         if attributes not in ("below", "above", *regions.levels):
@@ -396,8 +396,8 @@ class Grid:
 
     @property
     def raster_map(self) -> Lattice | None:
-        """The only map of a grid without plain axes, on which each combination of labels is a
-        raster.
+        """The only map of a grid without plain axes, on which each combination of
+        labels is a raster.
         """
         return None if self.extents else self.maps.one
 

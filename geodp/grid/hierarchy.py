@@ -114,8 +114,8 @@ class Hierarchy:
         CodeError
             A cell occurs twice, or a code is blank; ``position`` is its index.
         UsageError
-            There is no cell or no level, a level has the name of another, or lists differ in
-            length.
+            There is no cell or no level, a level has the name of another, or lists
+            differ in length.
         """
         at = np.array(cell, np.int64)
         names = tuple(regions)

@@ -58,7 +58,7 @@ class Lattice:
             finite = bool(np.isfinite(np.array(self.transform, float)).all())
             if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
-                    "The transform must be finite, without rotation, and its columns run eastwards.",
+                    "The transform must be finite, without rotation; columns must run eastwards.",
                     code="transform-not-plain",
                 )
 

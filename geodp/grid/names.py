@@ -84,8 +84,8 @@ class CellNames(ABC):
         drops : bool
             Whether an unknown code gets row and column -1, outside of every domain.
         other : str, optional
-            Unit to which unknown codes are assigned, such as "abroad"; a blank code remains an
-            error.
+            Unit to which unknown codes are assigned, such as "abroad"; a blank code
+            remains an error.
 
         Raises CodeError at the first unknown code, and always for a cell of H3 or S2 of another
         level than the grid's; UsageError if cells are not units, or there is no unit `other`.
@@ -338,8 +338,8 @@ NO_OTHER = Rule(
 
 UNKNOWN = Rule(
     "unit-unknown",
-    "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and the "
-    "table's year, give a table that lists every unit, drop such rows (--outside drop), or count "
+    "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
+    "the table's year, give a table that lists every unit, drop such rows (--outside drop), or count "
     "them in a separate unit (--other NAME).",
 )
 

@@ -17,8 +17,8 @@ from geodp.kernels import morton
 from geodp.reprs import one_line
 
 KEY_BITS = 62
-"""Maximal bits of a key: numbers of cells and simulated values fit into an int64 even after
-padding.
+"""Maximal bits of a key: numbers of cells and simulated values fit into an int64
+even after padding.
 """
 
 Digits = Sequence[tuple[int, int]]
@@ -217,9 +217,7 @@ class Order:
         return side
 
     def width(self, digits: int, axis: int) -> int:
-        """Return the number of indices of an axis in a block of keys that share their first
-        digits.
-        """
+        """Return the number of indices of an axis in a block of keys that share their first digits."""
         owners = zip(self.axes[digits:], self.radices[digits:], strict=True)
         return prod(radix for owner, radix in owners if owner == axis)
 

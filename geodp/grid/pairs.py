@@ -79,9 +79,7 @@ class PairOrder(TableOrder):
         return self
 
     def _inner(self) -> Order:
-        """Return the order of the same digits, the origin's on axis 0, the destination's on axis
-        1.
-        """
+        """Return the order of the same digits, the origin's on axis 0, the destination's on axis 1."""
         return Order(tuple(axis // 2 for axis in self.axes), self.radices)
 
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

@@ -180,11 +180,11 @@ class Region:
     def of_areas(cls, grid: Grid, codes: Sequence[str], labels: Labels | None = None) -> Self:
         """Select the cells of official regions, or of areas of the grid's code system, by code.
 
-        Codes of official regions, on any level, take precedence; if several regions have a code,
-        put the codes of the regions above in front, as in ``13/101``. Areas are clipped to the
-        domain. For pairs of units, join two codes by a colon, origin and destination; an omitted
-        end means all units. CodeError for an unknown code, and for an area without a cell in the
-        domain.
+        Codes of official regions, on any level, take precedence; if several regions have a
+        code, put the codes of the regions above in front, as in ``13/101``. Areas are clipped
+        to the domain. For pairs of units, join two codes by a colon, origin and destination; an
+        omitted end means all units. CodeError for an unknown code, and for an area without a
+        cell in the domain.
         """
         if isinstance(grid.order, PairOrder):
             pairs = [_pairs_of(grid.order.hierarchy, *one) for one in enumerate(codes)]

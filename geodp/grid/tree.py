@@ -85,8 +85,8 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
 def _children(
     alike: dict[frozenset[int], float], axis: int, can_go_right: bool, branching: Step, single: Step
 ) -> dict[frozenset[int], float]:
-    """Return the values one level down for equivalent nodes: the axes of a key lie on the upper
-    edge.
+    """Return the values one level down for equivalent nodes: the axes of a key lie
+    on the upper edge.
     """
     children_values: dict[frozenset[int], float] = {}
     for edge, value in alike.items():

@@ -180,6 +180,6 @@ TWICE = Rule(
 
 TWO_PARENTS = Rule(
     "unit-of-two-parents",
-    "the unit lies in another unit of the next level than in an earlier row; give codes that differ "
-    "(with the codes of the units above in front), or the one unit that contains it.",
+    "the unit lies in another unit of the next level than in an earlier row; give codes that "
+    "differ (with the codes of the units above in front), or the one unit that contains it.",
 )

@@ -65,8 +65,8 @@ def code_system(spec: str, definition: Mapping[str, Any] | None = None) -> CodeS
         such as "inspire:1km", "cbs:100m", "national:3067:1km", or "inspire:1000" in units of its
         CRS; "file:<path>" of a TOML file of one size, or "file:<path>:<size>".
     definition : mapping, optional
-        Description of the grid as a release's card contains it; it replaces the one that geodp
-        ships.
+        Description of the grid as a release's card contains it; it replaces the one
+        that geodp ships.
 
     >>> code_system("jis:half"), code_system("inspire:1km") == code_system("inspire:1000")
     (JISMesh(level='half', crs='EPSG:6668'), True)

@@ -65,8 +65,9 @@ NAME = r"[a-z][a-z0-9-]{0,40}(:[a-z0-9-]{1,20})?"
 LABEL = r"[A-Za-z0-9]{1,20}"
 MAX_BYTES = 1 << 20
 MAX_ENTRIES, MAX_TEXT, MAX_SPELLING = 64, 8192, 200
-"""Maximal entries of a list or table, characters of a text and of a spelling: limits for untrusted
-cards."""
+"""Maximal entries of a list or table, characters of a text and of a spelling: limits for
+untrusted cards.
+"""
 CODE_FAMILIES = ("jis", "quadkey", "geohash", "file", "regular", "like", "units", "h3", "s2")
 """Prefixes of grids that have no description."""
 
@@ -386,8 +387,8 @@ def find_description(name: str) -> GridDescription | None:
 def read_description(path: Path) -> GridDescription:
     """Read a user's description from a TOML file.
 
-    Raises InputError if it is not a file, and UsageError if it is not a description or its name is
-    taken.
+    Raises InputError if it is not a file, and UsageError if it is not a description or
+    its name is taken.
     """
     try:
         # A pipe or a device would block or never end, and a huge file fill the memory.

@@ -117,8 +117,7 @@ class SqlQuery:
     to : pair of str, optional
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
-        Column that identifies persons, surrounding blanks ignored; records without one are
-        dropped.
+        Column that identifies persons, surrounding blanks ignored; records without one are dropped.
     cells, per_cell : int
         Maximal number of cells, or pairs of cells, of a person, and of records in each.
     by : str, optional
