@@ -28,7 +28,7 @@ def text_of(file):
         ("docs/verify.md", "20 digits", opening.MOST_DIGITS),
         ("docs/planning.md", "16 places", plan.PLACES),
         ("docs/planning.md", "2^20 cells", plan.MAX_KEYS.bit_length() - 1),
-        ("docs/planning.md", "2 %", shares.LEAST * 100 // shares.PARTS),
+        ("docs/planning.md", "2 %", shares.MIN_PARTS * 100 // shares.PARTS),
         ("docs/distributed.md", "64 combinations", geotiff.MOST_BANDS),
         ("docs/distributed.md", "4,096 tiles", tiles.MOST_TILES),
         ("docs/proofs/cluster.md", "16,384 nodes", partitioned.MAX_ROOTS),

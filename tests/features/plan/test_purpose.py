@@ -14,7 +14,7 @@ from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import Planner, plan
 from geodp.features.plan.regions import MAX_DENSE, Blocks, CellSets, MapDifference
 from geodp.features.plan.search import Candidate, improve
-from geodp.features.plan.shares import least_product
+from geodp.features.plan.shares import minimise_product
 from geodp.features.plan.simulation import PlanSimulation, public_key
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -133,7 +133,7 @@ def test_shares_for_regions_are_as_small_as_by_brute_force():
     groups = groups_of(grid, "cells=1,municipalities=2,polygons=1")
     squares = np.array([group.squares(grid) for group in groups])
     weights = np.array([0.25, 0.5, *[0.25 / (len(groups) - 2)] * (len(groups) - 2)])
-    found = least_product([4, 4], squares, weights)
+    found = minimise_product([4, 4], squares, weights)
     own = squares[:, [0, 4, 8]]
     own = np.column_stack([own[:, 0], own[:, 1:] - 16 * own[:, :-1]])
     values = []

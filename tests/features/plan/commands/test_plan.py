@@ -152,7 +152,7 @@ def test_coarser_cells_and_official_orders():
         (["--epsilon", "1", "--weight", "1"], "CELLS=NUMBER"),
         (["--epsilon", "1", "--weight", "1=x"], "CELLS=NUMBER"),
         (["--epsilon", "1", "--weight", "1=1", "--weight", "1=2"], "CELLS=NUMBER"),
-        (["--epsilon", "1", "--weight", "x=1"], "no node called x"),
+        (["--epsilon", "1", "--weight", "x=1"], "no node x"),
         (["--epsilon", "1", "--weight", "1=1", "--method", "topdown"], "--method"),
         (["--epsilon", "1", "--chain", "6-6"], "--chain"),
         (["--epsilon", "1", "--dominate", "mwem", "--releases", "0"], "closed form"),
