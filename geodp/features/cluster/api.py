@@ -1,4 +1,8 @@
-"""The same publish on a Dask cluster, as ``geodp.cluster``: files in, released parts out.
+"""Public names of ``geodp.cluster``: publication on a Dask cluster, files in, released parts out.
+
+Needs the extra ``dask``. See ``docs/distributed.md`` for the data that is
+transferred, and for trust.
+
 
 Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
 """

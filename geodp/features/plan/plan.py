@@ -119,16 +119,16 @@ class Plan:
             return tuple(replace(self.blocks[-1 - digits], name=name) for name, digits in areas)
         if self._tree is None:
             return ()
-        areas = []
+        planned = []
         for name, side in self.grid.maps.areas:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
             if name in nodes:
-                areas.append(replace(self.blocks[-1 - nodes[name]], name=name))
+                planned.append(replace(self.blocks[-1 - nodes[name]], name=name))
             elif cells > MAX_KEYS:
-                areas.append(Planned(name, cells, None))
+                planned.append(Planned(name, cells, None))
             elif errors := self._at_places(side, max(1, min(PLACES, FEW_KEYS // cells))):
-                areas.append(Planned(name, cells, max(errors)))
-        return tuple(areas)
+                planned.append(Planned(name, cells, max(errors)))
+        return tuple(planned)
 
     def _at_places(self, side: int, max_places: int) -> list[float]:
         """Return standard errors of published areas at some locations within the extent.

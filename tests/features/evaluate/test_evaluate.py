@@ -440,7 +440,7 @@ def unbounded():
                 "table": CountTable.from_keys(Grid.regular((2**30,)), [1], [1]),
                 "methods": ["laplace", "geometric"],
             },
-            "no-method-runs: method takes.*grid.*budget. laplace works.*every cell",
+            "no-method-runs: method supports.*grid.*budget. laplace works.*every cell",
         ),
     ],
 )
