@@ -79,4 +79,4 @@ def test_islands_are_simulated_on_one_map():
     assert (own.name, own.reasons) == (text.name, text.reasons)
     assert own.name.startswith("pyramid:chain=5-5,")
     assert "Mean absolute errors there" in own.reasons[2]
-    assert own.reasons[3].startswith("What settlements have more or less")
+    assert own.reasons[3].startswith("Gains and losses of settlements")

@@ -102,7 +102,7 @@ def test_wishes():
     assert found["simulated"]
     assert [one["method"] for one in found["plans"]][1:] == ["topdown"]
     done = run(*SMALL, "--dominate", "30,60,120,120,120,120,240")
-    assert "Largest planned ratio to what is to be dominated" in done.output
+    assert "Largest planned ratio to the method to dominate" in done.output
 
 
 @pytest.mark.law
