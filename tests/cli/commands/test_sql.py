@@ -30,7 +30,7 @@ def test_pairs_come_with_the_command_that_publishes_them():
 
 def test_the_domain_is_a_public_area_by_name():
     named = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", " New\nZealand")
-    assert "Nothing of" in named.stderr
+    assert "No part of" in named.stderr
     assert named.returncode == 2
     first = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", "\nGermany ")
     assert first.returncode == 0
