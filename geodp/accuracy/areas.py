@@ -126,6 +126,7 @@ def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     above = [i for i in range(len(grid.attributes)) if spatial + i in axes]
     number = {0: 0, 1: 1, **{spatial + old: spatial + new for new, old in enumerate(above)}}
     offset = [first // side for first in grid.order.offset[:2]] + [0] * len(above)
+    # Keys of areas are those of their cells without the last digits.
     order = Order(tuple(number[axis] for axis in axes), radices, tuple(offset))
     attributes = tuple(grid.attributes[i] for i in above)
     return Grid((coarser_lattice(grid.places[0], side),), attributes, order=order)

@@ -45,6 +45,7 @@ def block_variances(
     grid : Grid
     """
     nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
+    # Several regions of different variance have no common closed form.
     if not grid.order.follows_map and stride not in nodes:
         return None
     uneven = tree.nodes_of(grid) if isinstance(tree, IrregularTree) else []
@@ -183,6 +184,7 @@ def cell_errors(variances: Variances, key: NDArray[np.uint64]) -> NDArray[np.flo
     ``key`` is uint64[n].
     """
     errors = np.empty(key.size)
+    # Chunks bound the memory for the intermediate arrays.
     for start in range(0, key.size, CHUNK):
         part = slice(start, start + CHUNK)
         variance = variances(1, key[part])

@@ -112,6 +112,7 @@ def cell_intervals(
         NodeSums(table, tops),
         event.is_normal,
         grid if grid.size < prod(tree.fanouts) else None,
+        # Cells released as 0 in one lowest node have the same path, and thus one interval.
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         count_unseen(method.clamp_losses(grid, event), tree.fanouts),
@@ -222,6 +223,7 @@ class ClampedIntervals:
         for part, paths, states, _ in self.climb_paths(once):
             ends = low[part], high[part]
             cell_paths.find_ends(paths, states, root, self._climb.around, self._rule, *ends)
+            # Margins from simulated releases also bound the loss of isolated cells.
             if self.margins.alone:
                 self._bound_isolated(once[part], paths, ends[1])
         return (low, high) if back is None else (low[back], high[back])

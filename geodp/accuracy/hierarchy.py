@@ -63,6 +63,7 @@ class IrregularTree(TreeVariance):
             if not node.size:
                 return 0.0
             shared = np.add.reduceat(part * variance, first)
+            # The module's equation for every node: sum a(c)**2 V_c - (sum a(c) V_c)**2 / C.
             below = nodes[level - 1].below_of(node, stride)
             total += float((np.add.reduceat(part**2 * variance, first) - shared**2 / below).sum())
             part = shared / below
@@ -85,6 +86,8 @@ class IrregularTree(TreeVariance):
             while prod(order.radices[last:]) > level.keys:
                 last += 1
             for at in range(digit + 1, last + 1):
+                # Digits of attributes split a node evenly; only digits of regions distinguish
+                # children.
                 below = [i for i in range(at, last) if order.axes[i] == 0]
                 step = prod(order.radices[i] for i in below)
                 place = level.place // step
@@ -126,6 +129,7 @@ class IrregularTree(TreeVariance):
             place = levels[-1].place // prod(step)
             first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
             below = fanout // prod(step) * np.add.reduceat(levels[-1].variance, first)
+            # The module's equation, V_v = s C / (s + C).
             variance = noise * below / (noise + below)
             stride = levels[-1].stride * prod(step)
             keys = levels[-1].keys * fanout

@@ -139,7 +139,7 @@ class Reach:
         return round_out((Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance), self.count)
 
     def approximations(self) -> tuple[Any, Any]:
-        """Return the low end of the inner approximation's interval and the high end of the outer's."""
+        """Return the low end of the inner approximation's interval and the high of the outer's."""
         margin, (out, into) = self._margins(), self.moved
         return (self.count - margin)[INNER] - into, (self.count + margin)[OUTER] + out
 

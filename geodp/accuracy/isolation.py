@@ -77,6 +77,8 @@ def draw_empty(
         stride = random.choice(strides, DRAWN)
         first = random.choice(table.key, DRAWN) // stride * stride
         around = first + (random.random(DRAWN) * stride).astype(np.uint64)
+        # Uniform places are mostly far from people; those around listed cells lie where a
+        # settlement is more likely.
         key = np.concatenate([key, around[grid.contains_keys(around)]])
     key = np.unique(key)
     return np.asarray(key[table.counts_at(key) == 0], np.uint64)

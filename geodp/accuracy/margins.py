@@ -100,6 +100,7 @@ def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> IntArr
     company : bool[n]
         Whether one of these has people beyond doubt.
     """
+    # If all cells around are 0, the cell is isolated, whatever its share.
     share = np.searchsorted(SHARES, zeros / np.maximum(others, 1))
     group = np.searchsorted(CHILDREN, children) * len(SHARES) + share
     return np.where(company & (zeros < others), group, -1).astype(np.int64)
@@ -170,6 +171,7 @@ def margins_of(drops: Sequence[Drop]) -> Margins:
     """
     if not drops:
         return MARGINS
+    # The level with the highest threshold in noise scales decides, as it drops most people.
     scales = max(one.threshold / one.scale if one.scale else inf for one in drops)
     return next(
         (read_margins(text) for limit, text in DROPPED.items() if scales <= limit * (1 + 1e-9)),

@@ -165,7 +165,7 @@ class MapTree:
         return sums
 
     def find(self, key: KeyArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Return the positions of cells among the non-empty ones, and which of them are non-empty."""
+        """Return the positions of cells among the non-empty ones, and whether they are there."""
         at = np.searchsorted(self.node[-1], key)
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
         return at, (self.node[-1][at] == key) if self.node[-1].size else np.zeros(at.size, bool)
@@ -192,11 +192,12 @@ class Split:
     marginals: tuple[MarginalNoise, ...] = ()
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
-        """Return sums of some parts, with ``count`` of their people in the map's cells: float64[n]."""
+        """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
         noise = np.zeros((2, len(self.tree.strides)))
         for step in self.steps:
             noise += step.of(part, self.joint.parts)
         for marginal in self.marginals:
+            # A marginal measured only sums over complete labels.
             if (other := marginal.of(part)) is not None:
                 noise = pool(noise, other)
         return Sum(self.tree, self.tree.add_up(count), noise)
@@ -253,6 +254,7 @@ class Sum:
             above = max(i - 1, 0)
             share = (self.held[above] / self.tree.count[above])[parent]
             differ = difference(people, share)
+            # Nothing was measured here: places differ, and counts were rounded at random.
             if not np.isfinite(variance):
                 remaining.append(differ + np.minimum(people * share, COIN))
                 continue
@@ -277,6 +279,7 @@ class Sum:
             siblings = np.bincount(parent, left)[parent] - left
             variance = part**2 * (variance[parent] + siblings) + (1 - part) ** 2 * left
             share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
+            # Below the last measured level, parts have the share of their area, and its doubt.
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
             estimates.append(KnownParts(share, doubt, variance))
@@ -289,6 +292,7 @@ class Sum:
         """
         estimate = KnownParts(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
+        # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
             node, some = self.tree.node[i], np.flatnonzero(missing)
             if not node.size or not some.size:
@@ -324,6 +328,8 @@ class Sum:
         ]
         variance = float(of[0] ** 2 @ self.left[0])
         for i in range(1, len(of)):
+            # Second sum of the module's equation: only deviations from the parent's part add
+            # variance.
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
         return KnownParts(np.array([share]), np.array([doubt]), np.array([variance]))
@@ -334,6 +340,7 @@ def pool(one: FloatArray, other: FloatArray) -> FloatArray:
 
     Some are infinite.
     """
+    # The formula is NaN for infinite variances: the smaller one stands there.
     both = np.isfinite(one) & np.isfinite(other)
     pooled = np.minimum(one, other)
     pooled[both] = one[both] * other[both] / (one[both] + other[both])

@@ -123,6 +123,8 @@ class TreeVariance:
             return self.prefixes(radices)
         if not grid.domain.is_box:
             return self._bound(radices)
+        # Blocks of a box differ only by the edges that they touch: few states stand for all
+        # blocks.
         edges = BoundaryBlocks.of(grid)
         largest = [self.variances[0]]
         nodes, digit = {edges.root: self.variances[0]}, 0
@@ -231,6 +233,7 @@ def possible_children(
     if grid.domain.is_box:
         keys = stride * fanout
         some = np.flatnonzero(cells_of_box(grid, above, keys) < keys)
+    # In chunks, as nodes times fan-out may exceed the memory.
     step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, some.size, step):
         chosen = some[start : start + step]
@@ -257,6 +260,8 @@ def from_below(fanouts: tuple[int, ...], measured: tuple[float, ...]) -> tuple[f
     best = [measured[-1]]
     for fanout, s in zip(reversed(fanouts), reversed(measured[:-1]), strict=True):
         below = fanout * best[-1]
+        # Hay et al. (2010), section 4.1; in this form a level that is not measured, s = inf, needs
+        # no special case.
         best.append(below / (1 + below / s))
     return tuple(reversed(best))
 

@@ -324,6 +324,8 @@ class Masked(Domain):
     def _meets(self, first: NDArray[np.uint64], length: int) -> NDArray[np.bool_]:
         """Whether runs of keys intersect a range of the mask: bool[n]."""
         ranges = self.mask.ranges
+        # Ranges are disjoint and sorted: only the first one that ends after the block's first key
+        # can overlap it.
         after = find(self._stops, first + np.uint64(1))
         # A sentinel stands for the range after the last one, which no key reaches.
         start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
@@ -424,6 +426,7 @@ class Hierarchical(Domain):
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return ranks of cells: in the order of regions, attributes of each in index order."""
         place = np.atleast_2d(self.order.numbers(key, len(self.shape)))
+        # Numbers of cells are strictly increasing, but have gaps.
         number = np.searchsorted(self.order.hierarchy.number, place)
         labels = self.order.decode(key, len(self.shape))[2 * self.order.ends :]
         return np.asarray(np.ravel_multi_index((*number, *labels), self._numbered), np.int64)

@@ -288,6 +288,7 @@ class Grid:
                 code="region-level-name-taken",
             )
         under = {"below": None, "above": ""}.get(attributes, attributes)
+        # A national table may be used for a part of the country.
         table = regions.within(*self.shape[:2])
         return replace(self, order=HierarchyOrder.of(table, self._attribute_digits, under))
 
@@ -338,6 +339,7 @@ class Grid:
             return NoAreaLevels()
         parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
         count = [sum(radix > 1 for _, radix in part) for part in parts]
+        # An area as large as the entire map needs no digit.
         steps = [step for step in zip(names, count, strict=True) if step[1]]
         return AreaLevels(self._among_attributes(steps), labelled, digits)
 
@@ -464,6 +466,7 @@ class Grid:
         if array.dtype.kind not in "iu" and array.size:
             raise UsageError("Indices of cells must be integers.", code="indices-not-whole")
         index = np.atleast_2d(np.asarray(array, np.int64))
+        # Only the position is reported: an error must not quote data.
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
             raise CodeError(int(outside[0]), self.domain.outside_rule)
@@ -544,6 +547,7 @@ class Grid:
         return json.dumps(self._drawn(), sort_keys=True, ensure_ascii=True).encode()
 
     def __eq__(self, other: object) -> bool:
+        # Grids are equal if they get the same noise; outlines of units do not matter.
         return isinstance(other, Grid) and self.identity == other.identity
 
     def __hash__(self) -> int:

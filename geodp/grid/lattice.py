@@ -56,6 +56,7 @@ class Lattice:
         if self.transform is not None:
             a, b, _, d, e, _ = self.transform
             finite = bool(np.isfinite(np.array(self.transform, float)).all())
+            # Rotated grids have no rows of constant northing, on which all formats here rely.
             if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
                     "The transform must be finite, without rotation; columns must run eastwards.",
@@ -90,6 +91,7 @@ class Lattice:
             last = col0 + cols
             if system.around is not None:
                 east += system.around if west >= east else 0  # across 180 degrees
+                # Bounds across 180 degrees may not go around the Earth more than once.
                 last = min(west, col0 + cols - 1) + system.around
             if not (row0 <= south < north <= row0 + rows and col0 <= west < east <= last):
                 y, x = _corner(system, row0, col0)
@@ -164,6 +166,8 @@ class Lattice:
         cols, rows = np.arange(self.cols + 1), np.arange(self.rows + 1)
         if self.system is not None:
             (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            # Fractions and not the transform: grids of one system have equal floats at equal
+            # edges.
             return _ratio(x0, dx, self.col0 + cols), _ratio(y0, dy, self.row0 + rows)
         a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
         return c + a * cols.astype(np.float64), f + e * rows.astype(np.float64)
@@ -221,6 +225,7 @@ class Lattice:
             )
         a, _, c, _, e, f = self.transform
         at = np.stack([(np.asarray(y, float) - f) / e, (self.wrap(x) - c) / a])
+        # Beyond 2**52 floats have no fractions, and the conversion to int64 may overflow.
         bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
         if bad.size:
             raise CodeError(
@@ -273,6 +278,7 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
     for value, i, name in zip(
         bounds, (1, 0, 1, 0), ("west", "south", "east", "north"), strict=True
     ):
+        # In fractions, so that a printed bound such as 35.6666667 is off by its own rounding only.
         exact = (Fraction(value) - system.origin[i]) / system.step[i]
         edge = round(exact)
         if abs(exact - edge) > SNAP:

@@ -210,6 +210,7 @@ class UnitNames(CellNames):
     def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
         """Return the codes of units."""
         codes = self.table.codes[-1]
+        # Codes are in key order, columns in the order of the grid.
         names = np.empty(self.cols, np.array(codes).dtype)
         names[self.table.cell[1]] = codes
         return np.asarray(names[index[2 * number + 1]])
@@ -244,6 +245,8 @@ class UnitNames(CellNames):
             home = np.flatnonzero(np.array(table.codes[-1], np.str_) == other)
             if not home.size:
                 raise UsageError(NO_OTHER)
+            # A blank is a missing value and no place elsewhere, so it is not assigned to the unit
+            # for others.
             at = np.where(wrong & (texts != ""), home[0], at)
             wrong &= texts == ""
         if wrong.any() and not drops:
@@ -273,6 +276,8 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
     """
     if table is not None and table.names_cells:
         place = places[0]
+        # Regions of a map remain cells with coordinates; only a table without a lattice makes
+        # units.
         if place.rows == 1 and place.system is None and place.crs is None:
             return UnitNames(table, place.cols)
     return MapNames(places)
@@ -293,6 +298,7 @@ def _begin_with_zero(table: Hierarchy) -> bool:
 def _find(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return the positions of texts among the codes of finest units, and which are unknown."""
     units, order = _sorted_units(table)
+    # `searchsorted` returns the length for texts after the last one.
     near = np.minimum(np.searchsorted(units, texts), units.size - 1)
     return order[near], np.asarray(units[near] != texts, np.bool_)
 
@@ -313,6 +319,7 @@ def _find_cells(
         (good & (levels < level), COARSER.format(system.spec(level), system.pattern)),
     )
     bad = np.stack([wrong for wrong, _ in rules])
+    # The first code that breaks any of the rules is reported, with the rule that it breaks.
     fit = np.asarray(~bad.any(axis=0), np.bool_)
     require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
     at, wrong = _find(table, system.format(cells))
@@ -339,8 +346,8 @@ NO_OTHER = Rule(
 UNKNOWN = Rule(
     "unit-unknown",
     "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
-    "the table's year, give a table that lists every unit, drop such rows (--outside drop), or count "
-    "them in a separate unit (--other NAME).",
+    "the table's year, give a table that lists every unit, drop such rows (--outside drop), or "
+    "count them in a separate unit (--other NAME).",
 )
 
 OUTSIDE = Rule(

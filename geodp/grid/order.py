@@ -117,6 +117,8 @@ class Order:
             for axis, count in enumerate(bits)
             if count > position
         ]
+        # Attributes follow as runs of bits and do not interleave, so that each cell of the map is
+        # one run of keys.
         for axis, size in enumerate(below, start=len(bits)):
             axes += [axis] * bits_for(size)
         first = len(bits) + len(below)
@@ -217,7 +219,7 @@ class Order:
         return side
 
     def width(self, digits: int, axis: int) -> int:
-        """Return the number of indices of an axis in a block of keys that share their first digits."""
+        """Return the number of indices of an axis in blocks of keys that share first digits."""
         owners = zip(self.axes[digits:], self.radices[digits:], strict=True)
         return prod(radix for owner, radix in owners if owner == axis)
 
@@ -252,6 +254,7 @@ class Order:
         for at, side, size in zip(low, sides, sizes, strict=True):
             inside = np.minimum(size - at, side)
             if self.offset:
+                # With an offset, the first blocks start before the map, at negative indices.
                 inside += np.minimum(at, 0)
             counts *= np.maximum(inside, 0, out=inside)
         return counts
@@ -278,6 +281,7 @@ class Order:
         """
         if self.offset:
             index = index + np.array(self.offset, np.int64)[:, None]
+        # Kernels are compiled for contiguous arrays.
         index = np.ascontiguousarray(index, np.int64)
         key = np.empty(index.shape[1], np.uint64)
         axis = np.array(self.axes, np.int64)

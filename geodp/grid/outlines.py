@@ -57,6 +57,7 @@ class Outlines:
         """Create outlines from polygons and multipolygons, object[n], of any dimension."""
         import shapely
 
+        # One orientation and type for all, so that the digest does not depend on the file format.
         flat = shapely.orient_polygons(shapely.force_2d(shapes), exterior_cw=False)
         multipolygons = [
             one if isinstance(one, shapely.MultiPolygon) else shapely.MultiPolygon([one])
@@ -137,6 +138,7 @@ class Outlines:
         parts, unit = shapely.get_parts(self.shapes, return_index=True)
         left, _, right, _ = shapely.bounds(parts).T
         order = np.argsort(left)
+        # Parts overlap in longitude: a gap begins where no earlier part reaches.
         reached = np.maximum.accumulate(right[order])[:-1]
         gaps = left[order][1:] - reached
         if gaps.max(initial=0) <= 2 * HALF - (east - west):
@@ -195,6 +197,8 @@ class Outlines:
         import shapely
 
         on = shapely.transform(self.shapes, lambda at: to_cells(at, place))
+        # Simplified as a coverage: one by one, outlines would leave gaps and overlaps between
+        # neighbours.
         simplified: NDArray[Any] = shapely.coverage_simplify(on, tolerance)
         if shapely.box(0, 0, place.cols, place.rows).covers(shapely.box(*shapely.total_bounds(on))):
             return simplified

@@ -46,6 +46,7 @@ class PairOrder(TableOrder):
         """
         levels = [[(2 * end, r) for end in (0, 1) for r in some] for some in hierarchy.digits]
         digits = [digit for level in levels for digit in level]
+        # Checked here for a message about pairs; the base class would speak of a grid.
         if prod(radix for _, radix in digits) > 1 << KEY_BITS:
             raise UsageError(
                 f"Pairs of these units need keys of more than {KEY_BITS} bits; give a table of a "
@@ -79,7 +80,7 @@ class PairOrder(TableOrder):
         return self
 
     def _inner(self) -> Order:
-        """Return the order of the same digits, the origin's on axis 0, the destination's on axis 1."""
+        """Return the order of the same digits, the origin's on axis 0, the other's on axis 1."""
         return Order(tuple(axis // 2 for axis in self.axes), self.radices)
 
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:

@@ -84,6 +84,8 @@ class Region:
         UsageError, CodeError
             It is none of these, lies outside the domain, or has more than 2**26 cells.
         """
+        # Two rows on a grid with more axes are rows and columns of the map; cell indices have one
+        # row for each axis.
         if isinstance(area, np.ndarray) and area.ndim == 2 and len(area) == 2 < len(grid.shape):
             return cls._of_places(grid, area, labels)
         if isinstance(area, np.ndarray | Region):
@@ -170,8 +172,11 @@ class Region:
         xs, ys = place.edges()
         x, y = (xs[1:] + xs[:-1]) / 2, (ys[1:] + ys[:-1]) / 2
         rows = np.flatnonzero((y >= south) & (y <= north))
+        # Centres of a lattice across 180 degrees may lie a period away from the given bounds.
         within = ((x + way >= west) & (x + way <= east) for way in (-period, 0.0, period))
         cols = np.flatnonzero(np.logical_or.reduce([*within]))
+        # Checked before the product is built: a rectangle of a fine grid may have billions of
+        # cells.
         _require_few(rows.size * cols.size)
         col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
         return cls.of_map(grid, row, col, labels)
@@ -244,6 +249,8 @@ def regions_of_polygons(
             cells.append(np.array(cells_of_polygon(middles, shape, box)))
     index, times = _times_labels(grid, np.concatenate(cells, axis=1), labels)
     inside = grid.contains(index)
+    # One call for all polygons: testing and encoding cells has a cost per call that exceeds that
+    # of a small polygon.
     key = np.full(inside.size, 0, np.uint64)
     key[inside] = grid.order.encode(index[:, inside])
     ends = np.cumsum([one.shape[1] * times for one in cells])
@@ -353,6 +360,8 @@ def cells_of_polygon(
     (y, x), (rows, cols) = (axis[span] for axis, span in zip(middles, box, strict=True)), box
     if not y.size or not x.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    # A prepared polygon indexes its edges; otherwise every point would be compared with all of
+    # them.
     shapely.prepare(shape)
     row, col = np.nonzero(shapely.contains_xy(shape, x, y[:, None]))
     return row + rows.start, col + cols.start
@@ -393,6 +402,8 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
         )
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0
+    # An area on the far side of 180 degrees has columns before the lattice's first one; its other
+    # copy lies once around.
     if place.period is not None and col + side <= 0:
         col += place.system.around or 0
     down = np.arange(max(row, 0), min(row + side, place.rows))
@@ -421,8 +432,8 @@ def _pairs_of(regions: Hierarchy, position: int, code: str) -> NDArray[np.int64]
         names = ", ".join(regions.levels)
         raise CodeError(
             position,
-            f"{code!r} is not a pair of codes of {names}; write ORIGIN:DESTINATION, where an omitted "
-            "end means all units.",
+            f"{code!r} is not a pair of codes of {names}; write ORIGIN:DESTINATION, where an "
+            "omitted end means all units.",
             code="pair-form",
         )
     ((origin, destination),) = splits

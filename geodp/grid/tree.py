@@ -149,6 +149,7 @@ def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
         for d in range(digits[i - 1] if i else end, end):
             step = np.zeros((radices[d], low.size), np.int64)
             step[:, axes[d]] = np.arange(radices[d]) * weight[d]
+            # All combinations of the level's digits: offsets of a node's children on every axis.
             one = (one[:, None] + step).reshape(-1, low.size)
         delta.append(one)
     return Edges(

@@ -82,6 +82,7 @@ def grid_of_units(
         raise CodeError(_first_missing(first, texts[0].size), TWICE)
     for finer, coarser in pairwise(texts):
         _, first, number = np.unique(finer, return_index=True, return_inverse=True)
+        # Every row of a unit must have the parent of the unit's first row.
         other = coarser != coarser[first][number]
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)

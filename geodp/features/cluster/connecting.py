@@ -51,6 +51,7 @@ def connect(address: str | None, workers: int) -> Iterator[Any]:
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address=None,
+            # Dask logs arguments of failed tasks.
             silence_logs=logging.CRITICAL,
         )
         with started, Client(started) as client:

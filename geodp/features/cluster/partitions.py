@@ -122,6 +122,7 @@ class Partitions:
         """A table without cells, with the grid and the bound of a person's contribution."""
         bound = None
         if self.by_person:
+            # geodp enforces this bound itself, so the operator need not declare it.
             bound = ContributionBound(self._points.cells * self._points.per_cell, "geodp")
         key, count = np.empty(0, np.uint64), np.empty(0, np.int64)
         return CountTable.of_cells(self.grid, key, count, bound=bound)
@@ -176,6 +177,8 @@ class Partitions:
         return read_table(self.paths, grid=self.grid, **self.reading)
 
     def _require_unchanged(self, number: int) -> None:
+        # A task may run again on another worker: after a change, the release would mix two states
+        # of the data.
         if _stamp(self.paths[number]) != self.stamps[number]:
             raise InputError(
                 "The file has changed since the run began.",
@@ -203,6 +206,7 @@ class Partitions:
         key, count = np.concatenate(keys), np.concatenate(counts)
         try:
             return CountTable.from_keys(self.grid, key, count, reading=survey.reading())
+        # An overflow of the sum over the file belongs to no row.
         except CodeError:
             raise InputError(
                 "The counts of a cell add up to 2**60 or more.",

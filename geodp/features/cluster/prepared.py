@@ -81,6 +81,7 @@ class PreparedRun:
             entries, charge = run.release(last, folder.require_space)
             card = replace(self.dry_release, charge=charge, **self._run_facts()).card()
             rasters: list[File] = []
+            # Beyond 2**53 float64 is not exact, and the raster would differ from the table.
             if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
                 why, tiling = "a count is too large to be exact in a raster", None
             if tiling is not None:

@@ -65,6 +65,7 @@ def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
             "and records (--points, --person): convert other inputs to such a table first.",
             code="cluster-input-kind",
         )
+    # The reader has validated the options, from which every worker makes the same reader again.
     options_of_reader = {one.name: getattr(reader, one.name) for one in fields(reader)}
     reading = {
         name: options_of_reader[name]

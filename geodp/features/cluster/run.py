@@ -144,6 +144,7 @@ class Run:
             self.reading = reading.public
             if ready is not None:
                 ready(sum(sizes))
+            # Workers get a key that can draw only what the release declares.
             draws = self.cut.declare()
             release_key_, fingerprint = release_key(
                 request.key, draws, lambda: self._digest(ranges, sizes)
@@ -162,6 +163,7 @@ class Run:
             finally:
                 release_key_.forget()
         except tasks.RepeatedCellError:
+            # Read again as one table: its error names file and row of the repeated cell.
             self._submit(tasks.read_all, 0, self._job).result()
             raise
         finally:

@@ -60,6 +60,7 @@ class Piece:
     reading: Reading | None = None
 
     def __repr__(self) -> str:
+        # Dask logs the repr of arguments when a task fails.
         return "Piece(confidential)"
 
     def __sizeof__(self) -> int:
@@ -146,6 +147,7 @@ def merge(job: Job, *pieces: Piece) -> Piece:
     """
     merged = join(pieces)
     if not job.partitions.repeated and merged.key.size < sum(piece.key.size for piece in pieces):
+        # The driver then reads all files as one table, for an error with file and row.
         raise RepeatedCellError(
             "Several files have the same cell; if their counts add up, choose duplicates='sum'.",
             code="cell-in-several-files",
@@ -250,6 +252,7 @@ def write(
     cells, values = finish(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
+    # Intervals need sums of nodes above the cut, whose cells lie in other parts, too.
     top_nodes = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
     errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(top_nodes)
     entry = write_part(View(table, card, errors), Path(path))
@@ -268,6 +271,7 @@ def tile(
     """
     grid = job.partitions.grid
     columns = list(column_names(grid, card.name, ()))
+    # Made from the written parts, so that the map shows exactly what is published.
     rows = [open_parquet(part).read(columns=columns) for part in parts]
     key = [np.empty(0, np.uint64), *(grid.encode(index_of(part, grid)) for part in rows)]
     count = [np.empty(0, np.int64), *(part[card.name].to_numpy() for part in rows)]

@@ -57,6 +57,7 @@ def require_trusted(client: Any) -> None:
                     f"scheduler, the workers and the client. {VOUCH}",
                     code="cluster-listens-openly",
                 )
+    # A client can submit code at any time, even if it is idle now.
     if others := set(clients) - {client.id, INTERNAL_CLIENT}:
         raise UsageError(
             f"The cluster has {len(others)} other client(s), whose code can read the counts and "
@@ -74,6 +75,7 @@ def _is_closed(address: str, encrypted: bool) -> bool:
         return True
     try:
         return ip_address(parts.hostname or "").is_loopback
+    # A host name may resolve to any address.
     except ValueError:
         return False
 

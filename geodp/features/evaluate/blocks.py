@@ -142,6 +142,7 @@ class Truth:
             Positions of the true table's keys.
         """
         n = 1 << self.table.grid.bits
+        # Vectors of all keys are faster than merging keys, unless most of them are empty.
         if n <= MAX_KEYS and n <= max(1 << 14, 4 * (self.table.key.size + released.key.size)):
             if self._vector is None:
                 self._vector = self.table.to_vector()

@@ -130,6 +130,7 @@ def evaluate(
         figures = run_all(bench, master, int(trials), int(processes), progress)
     finally:
         if key is None:
+            # A key that was given belongs to the caller.
             master.forget()
     return Evaluation(
         terms=terms,

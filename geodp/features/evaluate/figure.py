@@ -63,6 +63,7 @@ def plot_errors(
             fontsize=8.5,
             color="#666666",
         )
+        # Figures are copied into reports without their context.
         if evaluation.notice is not None:
             figure.text(0.075, 0.018, evaluation.notice, fontsize=7.5, color="#B00020")
 

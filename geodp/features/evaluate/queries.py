@@ -66,8 +66,10 @@ class Rectangles:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]
         index = grid.decode(key)
+        # Prefix sums cost as much as the box has cells, direct sums cells times rectangles.
         if prod(grid.shape) <= MAX_KEYS:
             return self._by_prefix_sums(grid.shape, index, value)
+        # The kernel finds the cells of a rectangle's rows by binary search.
         order = np.argsort(index[0], kind="stable")
         out = np.empty(self.low.shape[1], value.dtype)
         kernels.sums(index[:, order], value[order], self.low, self.high, out)
@@ -84,6 +86,7 @@ class Rectangles:
         out = np.zeros(self.low.shape[1], value.dtype)
         for upper in product((False, True), repeat=len(shape)):
             corner = np.where(np.array(upper)[:, None], self.high + 1, self.low)
+            # Inclusion and exclusion over the corners of the box.
             sign = -1 if upper.count(False) % 2 else 1
             out += sign * below[tuple(corner)]
         return out.astype(np.float64)
@@ -143,6 +146,8 @@ class Polygons:
         place = grid.require_map(NO_EARTH)
         if place.transform is None:
             raise UsageError(NO_EARTH)
+        # With attributes below its places, a place is one run of keys, and a polygon needs no list
+        # of labels.
         under = sum(1 for axis in grid.order.axes if axis > 1)
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError(

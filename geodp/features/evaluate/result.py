@@ -100,6 +100,7 @@ class Evaluation:
             k, the fraction of the k most populous true blocks that are among the release's k most
             populous; ``rectangles``, ``polygons`` and ``queries`` if they were requested.
         """
+        # First in the document, so that whoever opens the file sees it.
         head = {} if self.notice is None else {"notice": self.notice}
         amounts = amounts_of(self.terms.loss)
         return {
@@ -128,6 +129,7 @@ class Evaluation:
         Raises UsageError if pandas is not installed.
         """
         try:
+            # Optional, and slow to import.
             import pandas
         except ModuleNotFoundError:
             raise UsageError(
@@ -217,6 +219,7 @@ def _by_name(
     NaN without cells.
     """
     each = _errors(np.abs(error), error**2, error)
+    # A region without cells has no error; 0 would look exact.
     nothing = dict.fromkeys(each, math.nan)
     return {
         name: {"cells": size, **({k: float(each[k][i]) for k in each} if size else nothing)}
@@ -234,6 +237,7 @@ def _errors(
     """
     rmse = np.sqrt(square.mean(axis=0))
     with np.errstate(invalid="ignore"):
+        # Delta method: the error of sqrt(m) is that of m / (2 sqrt(m)); at 0 it is undefined.
         rmse_se = np.where(rmse > 0, _standard_error(square) / (2 * rmse), _standard_error(square))
     return {
         "mae": absolute.mean(axis=0),
@@ -269,6 +273,7 @@ def _rectangles(of: dict[str, NDArray[np.float64]], people: int) -> dict[str, An
     the number of queries times the true total, mean over trials.
     """
     errors = _errors(of["rectangle_absolute"], of["rectangle_square"], of["rectangle_absolute"])
+    # Errors relative to an empty table are undefined.
     scale = people if people else math.nan
     return {
         **{name: float(errors[name]) for name in ("mae", "mae_se", "rmse", "rmse_se")},
@@ -283,6 +288,7 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return [_plain(item) for item in value.tolist()]
+    # JSON has no NaN.
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

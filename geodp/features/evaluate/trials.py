@@ -81,6 +81,7 @@ class Bench:
         """Return the figures of one release of one method."""
         task = self.task
         method, event = task.runs[run]
+        # As in a release: the key can draw only what the method declares.
         key = key.restrict(method.declare(task.table.grid, event))
         try:
             return self._measure(run, key)
@@ -94,6 +95,7 @@ class Bench:
         with unsaid():
             released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING
+        # Repeated with the same key, so that only the time changes.
         if first or count_compiled() != kernels:
             with unsaid():
                 released, seconds = _time(method, task.table, event, key)

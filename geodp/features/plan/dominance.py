@@ -172,6 +172,7 @@ def dominate(
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
     is_method = isinstance(other, str | Mechanism)
+    # Squares, polygons and rectangles need a single map.
     often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
     if often < 0 or (releases and not is_method):
         raise UsageError(
@@ -217,6 +218,7 @@ class Contest:
         grid = self.planner.grid
         simulation = PlanSimulation(self.proxy, draw_families(FAMILIES, grid, self.proxy))
         groups = [group for one in simulation.families for group in one.groups]
+        # Ratios of few regions are mostly chance, and would misguide the search.
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
         if not enough.any():
             raise UsageError(
@@ -230,6 +232,7 @@ class Contest:
             one = self.planner.plan(candidate.spec)
             ours = simulation.run(one.method, one.event, tried)
             planned = [] if row is None else list(_ratios(one, row).values())
+            # The largest ratio dominates, the mean decides between equal plans.
             logs = np.log([*_largest(ours, theirs)[enough], *planned])
             return float(logs.max() + OTHERS * logs.mean())
 
@@ -283,5 +286,6 @@ def _row_of(
             f"cells) or {digits // 2 + 1} (1, 4, 16 ...).",
             code="row-length",
         )
+    # Sizes in between keep an infinite limit.
     row[::step] = numbers
     return row

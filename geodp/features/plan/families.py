@@ -273,10 +273,13 @@ def _municipalities(one: Objective, grid: Grid, proxy: Proxy, random: np.random.
 
     _require_map(grid, one)
     cell, people = _people_of_map(grid, proxy)
+    # At least four populated cells for each region, so that small maps do not get regions of
+    # single cells.
     n = min(REGIONS, max(1, cell.shape[1] // 4))
     at = random.choice(cell.shape[1], n, replace=False, p=people / people.sum())
     key = _all_cells(grid, proxy)
     place = grid.decode(key)[:2]
+    # The jitter breaks ties of cells that are equally far from two centres.
     label = cKDTree(cell[:, at].T + random.random((n, 2)) * 1e-3).query(place.T)[1]
     description = f"{n} Voronoi regions of cells drawn by their people"
     return (CellSets.of_labels(one.name, key, label),), description
@@ -350,6 +353,8 @@ def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
     """Return the keys of the domain; for a large one, of blocks of about 16 cells with people."""
     if grid.domain.cells <= MAX_DENSE:
         return np.sort(grid.domain.keys_of_ranks(np.arange(grid.domain.cells)))
+    # Larger domains are labelled only around the people of the proxy, as memory and time would
+    # grow with the empty cells.
     stride = np.uint64(_cells_of(grid, max(0, len(grid.order.radices) - 4)))
     first = np.asarray(np.unique(proxy.table.key // stride) * stride, np.uint64)
     key = (first[:, None] + np.arange(int(stride)).astype(np.uint64)).reshape(-1)
@@ -373,6 +378,7 @@ def _star(
     grid: Grid, middle: NDArray[np.float64], size: float, random: np.random.Generator
 ) -> NDArray[np.uint64]:
     """Return keys of cells whose centre lies in a star polygon of about ``size`` cells."""
+    # Log-normal lengths give irregular shapes, neither circles nor spikes.
     length = np.exp(random.normal(0, 0.4, CORNERS))
     # Scaled so that the area, pi times the mean squared length, is the requested one.
     length *= np.sqrt(size / (pi * float((length**2).mean())))
@@ -385,6 +391,7 @@ def _star(
     at, part = np.floor(direction).astype(np.int64), direction - np.floor(direction)
     edge = length[at % CORNERS] * (1 - part) + length[(at + 1) % CORNERS] * part
     inside = np.hypot(down, right) <= edge
+    # A star smaller than a cell may contain no centre: the cell around its middle stands for it.
     if not inside.any():
         inside = (row == int(middle[0])) & (col == int(middle[1]))
     try:

@@ -58,6 +58,7 @@ def plot_plans(
         axes.set_yscale("log")
         low, high = (end(errors, default=1.0) for end in (min, max))
         axes.set_ylim(low / 1.5, high * 1.5)
+        # Ticks at 1, 2 and 5, as powers of ten alone would be too few.
         if high < 100 * low:
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         each = (main.people or 0) / main.grid.size

@@ -78,6 +78,7 @@ def optimise(
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
         return choose_shares(planner, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    # Targets are 95 % margins at the given budget, while shares are chosen for a budget of 1.
     return choose_shares(planner, wishes / 1.96 / width, chain, ratio=True)
 
 

@@ -122,6 +122,7 @@ class Plan:
         planned = []
         for name, side in self.grid.maps.areas:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
+            # Areas that are nodes have the same error everywhere and need no sampling.
             if name in nodes:
                 planned.append(replace(self.blocks[-1 - nodes[name]], name=name))
             elif cells > MAX_KEYS:
@@ -148,6 +149,7 @@ class Plan:
             row, col = (row - first[0]) // side, (col - first[1]) // side
             inside = (row >= 0) & (row < down) & (col >= 0) & (col < right)
             number = random.permutation(np.unique(row[inside] * right + col[inside]))[:max_places]
+        # With replacement: duplicates are harmless, as only the largest error is used.
         elif down * right > max_places:
             number = random.integers(down * right, size=max_places)
         else:
@@ -173,6 +175,8 @@ class Plan:
     def _error_of(self, region: Region) -> float | None:
         if self._tree is None:
             return None
+        # A method that also measures nodes outside the domain has all children everywhere, so that
+        # its variance does not depend on the domain.
         grid = self.grid if self.method.skips_outside else None
         return sqrt(max(self._tree.region(region.key, grid), 0.0))
 
@@ -210,6 +214,7 @@ class Plan:
         if self.people is None:
             return None
         error = self.blocks[0].standard_error if self.blocks else None
+        # The standard deviation of Laplace noise is sqrt(2) times its scale.
         scale = max(1.0, self.event.width() if error is None else error / sqrt(2))
         depth = 1 if self._tree is None else len(self._tree.fanouts)
         scales = self.people / scale
@@ -290,6 +295,8 @@ class Plan:
         each = self.people / self.grid.size
         for share, stride in zip(chain.shares, chain.strides, strict=True):
             expected = each * min(stride, self.grid.size)
+            # Below the floor nodes are expected to be nearly empty: noise above their people is no
+            # defect there.
             if stride >= self.floor and self.event.width(share) > expected:
                 return int(stride)
         return None
@@ -318,6 +325,7 @@ class Plan:
         lines = [
             f"{area.title}: standard error {area.standard_error:,.1f}, "
             f"95 % margin {area.margin_95:,.1f}"
+            # Every second size is enough for a reader, and keeps the file short.
             for area in (*self.blocks[::2], *self.areas)
             if area.standard_error is not None
         ]

@@ -60,6 +60,8 @@ class Purpose:
         manner = "by closed forms, where nothing is clamped"
         if self.releases:
             if not chain:
+                # The default competes, too, so that a plan is never worse than it in the search's
+                # releases.
                 start += self._settings()
             best, _ = improve(
                 start,
@@ -79,6 +81,7 @@ class Purpose:
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         groups = [group for one in self.families for group in one.groups]
         every = [group.squares(grid) for group in groups]
+        # Families without a closed form enter with the simulation only.
         some = [i for i, squares in enumerate(every) if squares is not None]
         if not some:
             raise UsageError(
@@ -136,6 +139,7 @@ class Purpose:
             return []
         simulation, fresh = (
             PlanSimulation(self.proxy, self.families),
+            # New releases: those of the search are biased towards the plan that it chose.
             range(FRESH, FRESH + self.releases),
         )
         ours, default = (
@@ -233,6 +237,7 @@ def serve(
     if releases < 0:
         raise UsageError("The number of releases must be 0 or more.", code="releases-negative")
     parsed = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
+    # Isolated settlements lose people to the clamp, which closed forms ignore.
     if not releases and any(one.family == ISLANDS for one in parsed.families):
         raise UsageError(
             "Losses of islands are known by simulation only: simulate at least 1 release "

@@ -49,6 +49,8 @@ class MapDifference:
     def of(cls, truth: CountTable, released: ReleasedTable) -> Self:
         """Create the difference from both tables."""
         n = prod(truth.grid.order.radices)
+        # With a vector of all keys, sums over blocks are sums of slices; larger grids merge and
+        # sort keys.
         if n <= MAX_DENSE:
             key, size = None, n
             at = truth.key.astype(np.int64), released.key.astype(np.int64)
@@ -142,6 +144,8 @@ class Blocks:
     def squares(self, grid: Grid) -> FloatArray:
         """Return the squared parts of every such block inside the domain."""
         stride = _strides(grid)
+        # Above its level the block is a part of one node; below it consists of `part` entire
+        # nodes.
         part = stride[self.digits] / stride
         return np.asarray(np.where(part < 1, part**2, part), np.float64)
 
@@ -195,6 +199,7 @@ class CellSets:
         for stride in _strides(grid).tolist():
             node = self.key // np.uint64(stride)
             first = begins.copy()
+            # A node that two regions share counts once for each of them.
             first[1:] |= node[1:] != node[:-1]
             inside = np.diff(np.append(np.flatnonzero(first), node.size)) / stride
             means.append(float((inside * inside).sum()) / max(1, self.start.size))
@@ -267,6 +272,7 @@ class Boxes:
         # Only then are blocks boxes, whose overlap with a rectangle is a product over the axes.
         if not order.follows_map:
             return None
+        # Blocks start where the offset puts them, which may be outside the map.
         offset = order.offset or (0,) * ndim
         ends: list[tuple[Any, Any]] = list(zip(self.low, self.high, strict=True))
         ends += [(np.zeros(1, np.int64), np.array([size])) for size in grid.shape[2:]]

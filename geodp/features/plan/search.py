@@ -57,6 +57,7 @@ class Candidate:
         min_parts = min(MIN_PARTS, PARTS // (2 * levels))
         share = np.array(weights, np.float64) / float(sum(weights))
         parts = np.maximum(np.rint(share * PARTS).astype(int), min_parts)
+        # The rounding error goes to the largest share, where it is relatively smallest.
         parts[np.argmax(parts)] += PARTS - parts.sum()
         return cls(tuple(steps), tuple(parts.tolist()), passes)
 
@@ -152,8 +153,10 @@ def improve(
     values = {one: value(one) for one in start}
     best = min(values, key=lambda one: values[one])
     for n in range(moves):
+        # Steps shrink geometrically, from exploration to refinement.
         width = WIDEST * (NARROWEST / WIDEST) ** (n / max(1, moves - 1))
         other = best.move(random, width, fixed=fixed)
+        # A simulation costs far more than a lost move.
         if other in values or not other.fits(radices):
             continue
         values[other] = value(other)

@@ -149,6 +149,8 @@ def minimise_product(
 
     def mean(variance: FloatArray) -> tuple[float, FloatArray]:
         variances, block = variance[:n], variance[n:]
+        # A smooth penalty, so that the gradient exists at the limit; -500 keeps exp finite for
+        # blocks without a limit.
         over = np.maximum((np.log(block) - log_limit) * (SHARP / 2), -500)
         value = weights @ np.log(variances) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
         slope = DEAR / (1 + np.exp(-over)) / block / 2
@@ -191,6 +193,7 @@ def minimise_ratio(
     def norm(variance: FloatArray, order: int) -> tuple[float, FloatArray]:
         ratio = variance / wanted
         top = ratio.max()
+        # Divided by the largest ratio first, as powers of 256 would overflow.
         power = (ratio / top) ** (order - 1)
         inner = float(power @ (ratio / top))
         return float(np.log(top) + np.log(inner) / order) / 2, power / (wanted * 2 * top * inner)
@@ -230,6 +233,7 @@ def best_ratio(
 ) -> LevelShares:
     """Return the chain, with its shares, that has the least maximal ratio of those tried."""
     find = partial(minimise_ratio, targets=targets, gaussian=gaussian, radices=radices)
+    # A low order ranks chains well enough; only the best five are optimised to the end.
     quick = _try_all(bits, partial(find, orders=(8,)), radices)
     return min([find(shares.steps) for shares in quick[:5]] + quick[:1], key=lambda s: s.value)
 
@@ -272,6 +276,7 @@ def _try_all(
             if chain not in tried and fits(chain):
                 tried[chain] = find(chain)
         better = min(tried.values(), key=lambda shares: shares.value)
+        # Gains below 0.1 % do not justify another round, and may be inaccuracy of the optimiser.
         if better.value >= best.value * (1 - 1e-3):
             return sorted(tried.values(), key=lambda shares: shares.value)
         best = better
@@ -325,6 +330,7 @@ def _search(
     if start is None:
         start = np.log(np.array([2.0, *steps]))
     matrix, fanouts = rows
+    # Variance 1 / share for Gaussian noise, whose rho adds up, and 2 / share**2 for Laplace noise.
     order = 1 if gaussian else 2
     min_share, free = _min_share(start.size)
     b = fanouts.tolist()
@@ -334,6 +340,8 @@ def _search(
         share = min_share + free * part
         variances = (order / share**order).tolist()
         best = variances.copy()
+        # Bottom-up as in `geodp.accuracy.variance.from_below`; the loop after the objective
+        # propagates its gradient back through the same steps.
         for i in range(len(b) - 1, -1, -1):
             below = b[i] * best[i + 1]
             best[i] = variances[i] * below / (variances[i] + below)
@@ -342,6 +350,7 @@ def _search(
         for i, fanout in enumerate(b):
             toll[i + 1] += toll[i] * fanout * (best[i] / (fanout * best[i + 1])) ** 2
             toll[i] *= (best[i] / variances[i]) ** 2
+        # Chain rule through variance = order / share**order and the softmax of the shares.
         by_part = -free * order * np.array(variances) * np.array(toll) / share
         return value, part * (by_part - part @ by_part)
 
@@ -360,6 +369,7 @@ def _round(
     """Round shares to integer parts that add up, each at least the minimum."""
     min_parts, free = (round(part * PARTS) for part in _min_share(logs.size))
     parts = min_parts + np.floor(_softmax(logs) * free).astype(int)
+    # The rounding error goes to the largest share, where it is relatively smallest.
     parts[np.argmax(parts)] += PARTS - parts.sum()
     matrix, fanouts = rows
     share = parts / PARTS

@@ -103,6 +103,8 @@ class PlanSimulation:
         tables = {id(table): table for group in groups for table in self._tables_of(group)}
         rows = []
         for trial in trials:
+            # Common random numbers: plans that share a level share its noise, so that their
+            # difference has less variance.
             key = public_key(trial)
             with progress.unsaid():
                 differences = {
@@ -141,6 +143,7 @@ def _figures(
     ``regions``: their number; regions that are not listed have neither people nor errors.
     """
     size = np.abs(error)
+    # Relative errors of nearly empty regions would dominate the mean.
     bound = np.maximum(people, max(float(people.sum()) / regions, 1.0))
     figures = size.sum(), (size * size).sum(), (size / bound).sum()
     absolute, square, relative = (float(figure) / regions for figure in figures)
@@ -202,5 +205,6 @@ def _ratio(ours: FloatArray, theirs: FloatArray) -> FloatArray:
         one.std(axis=0, ddof=1) / len(one) ** 0.5 / mean if len(one) > 1 else np.zeros(mean.size)
         for one, mean in zip((ours, theirs), means, strict=True)
     ]
+    # First-order propagation of errors, as if both means were independent.
     ratio = means[0] / means[1]
     return np.array([ratio, ratio * np.hypot(*parts)])

@@ -100,6 +100,7 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
+    # A narrow or redirected terminal would cut numbers off.
     console.width = max(console.width, 100)
     console.print(table)
 

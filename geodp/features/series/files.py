@@ -102,6 +102,7 @@ def _write_shared(
 ) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
     """Write the files that show all snapshots together, and return their entries in the index."""
     files, left_out = [], []
+    # Both are views of the snapshots: a series without them, such as one of pairs, is complete.
     for form in (netcdf, sheet):
         name = f"{card.name}.{form.ENDING}"
         reason = form.why_not(shown)
@@ -119,6 +120,7 @@ def write_index(public: Path, card: SeriesCard) -> None:
     (public / INDEX).write_bytes(card_bytes(card.to_json()))
     every = (path for path in public.rglob("*") if path.is_file())
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in every}
+    # Written last, as it covers the index.
     (public / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 

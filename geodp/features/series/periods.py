@@ -73,6 +73,7 @@ class Periods:
             )
         step = _step_of(times)
         dates = _read(times, step)
+        # In steps of the calendar: months have equal gaps, although their days differ.
         gaps = np.diff(dates).astype(np.int64)
         if len({*times}) < len(times):
             twice = next(name for name in times if times.count(name) > 1)
@@ -86,6 +87,8 @@ class Periods:
                 f"The snapshots are not in chronological order: {late} comes too late.",
                 code="snapshots-out-of-order",
             )
+        # The smallest gap defines the spacing, as a series of every second or fifth period is
+        # valid, too.
         if (wide := gaps != gaps.min()).any():
             missing = dates[int(np.argmax(wide))] + gaps.min()
             raise UsageError(

@@ -199,6 +199,8 @@ class PreparedSeries:
         """Draw every snapshot, and charge once; ``keep`` stores them and a fingerprint before."""
         named = name_series(self.total, self.periods, self.sharing)
         request = self.request
+        # Before anything is drawn: the fingerprint decides whether this series was charged
+        # already.
         series_key, fingerprint = release_key(request.key, self.declare(), self.identify)
         try:
             drawn, charge = draw_and_charge(
@@ -211,6 +213,7 @@ class PreparedSeries:
                 records=request.records,
             )
         finally:
+            # The key is overwritten even if the draw fails.
             series_key.forget()
         return self.complete(drawn, charge)
 
@@ -224,6 +227,8 @@ class PreparedSeries:
         named: tuple[Plain, ...] = (
             ("times", self.periods.names),
             ("person", self.sharing.person),
+            # A label in the input of the hash: renaming it would change the derived keys, and with
+            # them every release under a stored key.
             ("whole", spent(self.total)),
         )
         # Keys depend on all tables: adding a snapshot to a series gives fresh noise everywhere, so
@@ -241,6 +246,7 @@ class PreparedSeries:
         """Draw the snapshots, each with a separate key."""
         keys = tuple(series_key.derive(name_snapshot(t)) for t in range(len(self.tables)))
         try:
+            # Smoothing draws the same noise under the same keys; only the post-processing differs.
             if self.smoothing.mode != "none":
                 method = cast(Pyramid, self.method)
                 return Smoother(self.tables, keys, method, self.each, self.smoothing).run()
@@ -270,6 +276,8 @@ def prepare_series(
         See :func:`publish_series`.
     """
     grid, terms = require_one_grid(tables, periods), request.terms
+    # The charge must cover the largest contribution in any of the tables, and all are checked
+    # before the first draw.
     bounds = [bound_contribution(table, terms.contribution) for table in tables]
     bound = terms.bound(combine_bounds(bounds))
     sharing, smoothing = _share(grid, request, options, bound, len(tables))
@@ -397,6 +405,7 @@ def complete_series(
             f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in {where}; "
             f"together they spend {total.spends}, charged once"
         )
+        # A snapshot may be passed on alone: its card must show that the budget covers others, too.
         facts = (*dry_release.public_facts, fact)
         releases.append(replace(dry_release, table=table, charge=charge, public_facts=facts))
     return Series(releases, periods, sharing, smoothing, total)

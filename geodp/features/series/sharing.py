@@ -142,8 +142,12 @@ def share_budget(
             code="snapshots-fewer-than-two",
         )
     changed = snapshots
+    # Replacing a person may remove one from a snapshot and add another elsewhere: two snapshots
+    # change.
     if person == "one":
         changed = 2 if terms.neighbours == REPLACE else 1
+    # Counted with the requested method first: the setting for series follows from the noise, and
+    # the noise from this count.
     levels = count_levels(grid, method, terms)
     gaussian, why = _choose(method, terms, noise, changed, levels)
     total = _resolve_terms(terms, gaussian)
@@ -152,6 +156,8 @@ def share_budget(
     if resolved != method:
         levels = count_levels(grid, resolved, terms)
         rule += f" Levels and shares of a snapshot are those for series ({resolved.spec})."
+    # Exact fractions: the parts of `changed` snapshots add up to the total without rounding, which
+    # verification checks.
     each = replace(total, loss=divide(total.loss, changed), by_rho=False)
     forms = _compare(grid, method, terms, changed)
     return Sharing(snapshots, person, resolved, changed, levels, total, each, gaussian, rule, forms)
@@ -205,6 +211,7 @@ def _require_declared(person: str, noise: str, unit: str) -> None:
         raise UsageError(
             f"noise is {', '.join(NOISES[:-1])} or {NOISES[-1]}.", code="noise-unknown"
         )
+    # A unit such as a person's day lies in one period and cannot be in all of them.
     if person == "all" and re.search(r"\b(hour|day|week|month|year)$", unit):
         raise UsageError(
             f"One {unit} is in one snapshot and not in all; protect a person in all of them, or "
@@ -237,6 +244,7 @@ def _choose(
             f"{method.name} has no Gaussian noise; leave the choice to the rule.",
             code="method-has-no-gaussian",
         )
+    # rho needs no delta; only a budget in epsilon is converted to rho at the price of one.
     if gaussian and not by_rho and amounts["delta"] is None:
         raise UsageError(
             f"Gaussian noise is smaller for this series (a person is measured {changed} x {levels} "
@@ -287,6 +295,8 @@ def _compare(
     for name, loss in losses.items():
         resolved = resolve_method(method, gaussian=name == "Gaussian")
         event = resolved.event(grid, replace(terms, loss=loss, contribution=bound))
+        # A small part of the budget may need noise that is too wide to be drawn: then there is no
+        # error to show.
         drawable = resolved.undrawable(grid, event) is None
         errors[name] = resolved.block_errors(grid, event) if drawable else ()
     return errors

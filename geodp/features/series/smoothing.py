@@ -183,8 +183,10 @@ class Smoother:
         """Return the smoothed snapshots."""
         times = range(len(self.tables))
         drawn, before, seen = self.sweep(times)
+        # A backward sweep would make snapshots depend on later ones.
         if self.smoothing.mode == "forward":
             return drawn
+        # The backward sweep uses the reliability from all snapshots, and need not learn its own.
         _, after, again = self.sweep(times[::-1], self.learn(seen))
         reliability = self.learn(_pool(seen, again))
 
@@ -217,6 +219,7 @@ class Smoother:
         drawn: dict[int, ReleasedTable] = {}
         priors: dict[int, CellShares | None] = {}
         seen: tuple[Residuals, ...] = ()
+        # With a given reliability nothing is learned on the way.
         met = -1 if reliability else 0
         for t in times:
             places = [(step, t % step) for step in steps]
@@ -260,6 +263,7 @@ def _follow(prior: CellShares | None, snapshot: CellShares) -> CellShares:
         return snapshot
     if not snapshot.key.size:
         return prior
+    # Exponential forgetting: the weight of a snapshot halves with every later one.
     return prior.mix(snapshot)
 
 

@@ -37,6 +37,7 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """
     try:
         require(
+            # A link could make the verification read files outside the folder.
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
@@ -45,6 +46,7 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
         return [Check("index", False, str(error) or type(error).__name__)]
     summary = f"schema {card.schema}, {len(card.snapshots)} snapshots"
     checks = [Check("index", True, summary), *ask_all(QUESTIONS, folder, card)]
+    # The index lists the snapshots, so they are verified only if it is right.
     if all(check.ok for check in checks):
         checks += [_verify_snapshot(folder / one.time, errors) for one in card.snapshots]
     return checks
@@ -154,6 +156,7 @@ def _check_sharing(folder: Path, card: SeriesCard) -> str:
     total: Any = getattr(promise, name)
     require(None not in (each, total), Rule("series-without-budget", "A card has no budget."))
     require(
+        # Exact, as cards store ratios.
         Fraction(each) * changed == Fraction(total),
         Rule("series-parts-differ", "The budgets of the snapshots do not add up to the total."),
     )

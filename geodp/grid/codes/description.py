@@ -117,6 +117,7 @@ class GridDescription:
         Raises UsageError, which names `where` and the key.
         """
         _require_keys(document, where)
+        # Names are parts of grids' names, which are split at the last colon.
         if not re.fullmatch(NAME, document["name"]):
             raise UsageError(
                 f"{where}: name must consist of lowercase letters, digits and hyphens.",
@@ -323,6 +324,7 @@ def _is_table(rows: Any) -> bool:
     return (
         letters.isalpha()
         and len({len(row) for row in rows}) == 1
+        # A letter that occurs twice would stand for two squares.
         and 1 < len({*letters}) == len(letters) <= MAX_SPELLING
     )
 
@@ -369,6 +371,7 @@ def _crs(text: str, where: str, *, resolve: bool = False) -> str:
 @cache
 def described_names() -> tuple[str, ...]:
     """Return the sorted names of the shipped descriptions, without reading them."""
+    # Names of files are names of grids, with _ for a colon: listing them parses nothing.
     entries = (files("geodp.grid.codes") / "systems").iterdir()
     return tuple(
         sorted(one.name[:-5].replace("_", ":") for one in entries if one.name.endswith(".toml"))

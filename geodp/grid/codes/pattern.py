@@ -212,6 +212,8 @@ def read_pattern(
             parts.append(tables[name])
         else:
             parts.append(_read_number(name, width or "", conversion))
+    # Adjacent literals are joined, so that the first character of a literal decides whether a
+    # number before it ends.
     joined: list[Part] = []
     for part in parts:
         before = joined[-1] if joined else None

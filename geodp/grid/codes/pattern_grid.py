@@ -202,6 +202,7 @@ class PatternGrid:
         """Convert codes, of one spelling or mixed, to lattice indices; see `CodeSystem.parse`."""
         array = as_array(codes)
         if array.dtype.kind in "iu":
+            # Wide enough for every integer of 64 bits with its sign.
             array = array.astype("U21")
         (row, col), done = self._read(array)
         require(done, lambda position: self._rule(text_at(array, position), position > 0))
@@ -265,11 +266,15 @@ class PatternGrid:
         for pattern, note in self.description.notes:
             if fnmatchcase(text, pattern):
                 return f"{rule}: {note}"
+        # The likeliest mistakes are tried first, by reading the corrected text: the message then
+        # names the remedy and not only the form.
         if text != text.strip() and self._reads(text.strip()):
             return Rule("pattern-code-blanks", f"{rule}: strip the blanks around them")
         if text != text.upper() and self._reads(text.upper()):
             return Rule("pattern-code-capitals", f"{rule}: write their letters as capitals")
         others = [label for label, _ in self.description.sizes if label != self.label]
+        # Publishers' tables mix resolutions under one column name: naming the right grid saves a
+        # search.
         for other in map(self.of_label, others):
             if other._reads(text):
                 several = (
@@ -387,6 +392,8 @@ def _unit(description: GridDescription) -> Fraction:
     if all(number.denominator == 1 for number in numbers):
         return Fraction(1)
     sizes = [size for _, size in description.sizes]
+    # Points are rounded on one lattice for all sizes, so that a cell and the areas around it never
+    # disagree about a point.
     common = math.lcm(*(size.denominator for size in sizes))
     return Fraction(math.gcd(*(int(size * common) for size in sizes)), common)
 
@@ -527,6 +534,8 @@ class _Shared:
                 code="pattern-not-nested",
             )
         side_cells = int(cells)
+        # The first field counts squares in the extent, every later one the squares within the one
+        # before.
         squares = self.within // side_cells if self.within else self._last // side_cells + 1
         if squares == 1 and self.within:
             raise UsageError(
@@ -636,6 +645,8 @@ def _check(grid: PatternGrid) -> None:
     # that another one reads, as widths and signs change at the ends.
     index = np.ascontiguousarray(np.array([*product(*ends)], np.int64).T)
     for one in spellings:
+        # A country is dropped when read and unknown when written, so a spelling with one cannot be
+        # tested by writing it.
         if _has_country(one):
             continue
         text, done = np.zeros((index.shape[1], one.length), np.uint32), np.zeros(9, np.bool_)

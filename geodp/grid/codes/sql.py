@@ -164,6 +164,7 @@ class SqlQuery:
             for axis, first, size in zip(("row", "col"), firsts, sizes, strict=True):
                 unit = f"{end}unit_{axis}"
                 cells.append(f"{at.divide(unit, side)} AS {end}cell_{axis}")
+                # Filtered in units, as the quotient is defined for non-negative integers only.
                 inside.append(f"{unit} BETWEEN {side * first} AND {side * (first + size) - 1}")
         extras = {"who": self.person, "came": self.by}
         selected = {name: at.name(one) for name, one in extras.items() if one is not None}
@@ -228,6 +229,7 @@ class SqlQuery:
 
 def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, int]:
     """Return row and column on the lattice that points are rounded to, and a cell's side."""
+    # The margin of `CodeSystem.locate`; without it, points on edges would fall into other cells.
     snap = at.float(SNAP)
     if isinstance(system, JISMesh):
         south, west = f"{y} * {_NORTH}", f"({x} - 100) * {_EAST}"

@@ -126,6 +126,7 @@ def evaluate(**options: Any) -> None:
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
 
+    # Imported here, as help and completion must not load the numerical libraries.
     from geodp.features.evaluate.evaluate import choose_methods
     from geodp.features.evaluate.evaluate import evaluate as run
     from geodp.privacy.key import NoiseKey
@@ -136,6 +137,7 @@ def evaluate(**options: Any) -> None:
     if options["key_file"] is not None:
         key = NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
+    # A misspelt method fails here, before minutes of reading.
     choose_methods(specs, grid, gaussian=terms.gaussian)
     polygons = None
     if options["polygons"] is not None:
@@ -159,6 +161,7 @@ def evaluate(**options: Any) -> None:
             **terms.arguments,
         )
     document = json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)
+    # `public` decides the permissions: confidential results are readable by the operator only.
     if options["output"] is not None:
         write_file(
             options["output"], document.encode() + b"\n", evaluation.public, options["overwrite"]

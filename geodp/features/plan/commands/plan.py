@@ -125,6 +125,7 @@ def plan(**options: Any) -> None:
     Nothing here depends on data. Give grid and budget as for publish, which reads the file of
     --output with --plan.
     """
+    # Contradictory options fail before libraries are imported and files are read.
     wish = _check_objective(click.get_current_context())
     with tell_steps():
         progress.begin("Planning", public=True)
@@ -154,6 +155,7 @@ def _plan(
     options: dict[str, Any], wish: str | None
 ) -> tuple[Plan, Dominance | None, Comparison, Sharing | None]:
     """Plan the requested release and other methods; also return how a series shares its budget."""
+    # Imported here, as help and completion must not load the numerical libraries.
     from geodp.features.plan.api import Comparison, compare, dominate, optimise
     from geodp.features.plan.plan import plan as planned
 
@@ -176,6 +178,7 @@ def _plan(
             grid, other if row is None else row, chain=chain, **simulated, **arguments
         )
         main = dominance.plan
+        # The method to dominate is shown next to the plan; a list of errors has no plan.
         specs += [other] if row is None else []
     elif wish == "purpose":
         main = _serve(options, grid, arguments)
@@ -224,6 +227,7 @@ def _check_objective(context: click.Context) -> str | None:
         raise UsageError(
             "--chain goes with --weight, --target, --dominate or --for.", code="chain-needs-wish"
         )
+    # Only these two simulate; elsewhere the options would be ignored silently.
     if wishes not in (["purpose"], ["dominate"]):
         for name in ("prior", "releases"):
             if options[name] is not None:
@@ -249,6 +253,7 @@ def _serve(options: dict[str, Any], grid: Grid, arguments: dict[str, Any]) -> Pl
             shapes[one.file] = read_polygons(one.file, grid)
             arguments["regions"] |= shapes[one.file]
     if any(one.is_drawn for one in objectives.families):
+        # On stderr, so that --json and redirected output stay machine-readable.
         click.echo(translate_message(DRAWN), err=True)
     return serve(
         grid, objectives, shapes=shapes, chain=options["chain"], **_simulated(options), **arguments
@@ -319,7 +324,9 @@ def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
     """Return how the budget of a series is shared, or None if no series is planned."""
     if options["snapshots"] is None:
         if options["person_in"] is not None:
-            raise UsageError("--person-in goes with --snapshots only.", code="person-in-needs-snapshots")
+            raise UsageError(
+                "--person-in goes with --snapshots only.", code="person-in-needs-snapshots"
+            )
         return None
     from geodp.features.series.sharing import share_budget
     from geodp.mechanisms import mechanism

@@ -69,6 +69,8 @@ def part_inputs(
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
         parted[time] = tuple(map(Path, files))
+    # Readers and layouts expect a flat list of files; the times are needed again when snapshots
+    # are read.
     context.params["snapshots"], context.meta[INPUTS] = parted, texts
     return tuple(path for paths in parted.values() for path in paths)
 
@@ -268,8 +270,11 @@ def _release(
         dry_release = prepared.dry_release
         return pack_tables(drawn, dry_release.public_facts, {}, dry_release.reading)
 
+    # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.dry_release.view(), cells)
     call = describe_call(options)
+    # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
+    # paid for.
     with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
