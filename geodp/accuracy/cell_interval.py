@@ -5,13 +5,6 @@ its nodes up to the root: the people in the node, the possible children of its p
 these were released with few people or none. :mod:`geodp.kernels.cell_paths` climbs these paths. If
 there are people around a cell, its error is also bounded by the margin of its class, see
 :mod:`geodp.accuracy.margins`.
-
-
-What :func:`geodp.accuracy.reach.reach` finds for a region of one cell follows from the path of
-its nodes up to the root: what the node itself holds, how many children its parent can have, and
-which of these were released with few people or none. :mod:`geodp.kernels.cell_paths` walks these
-paths. Where a cell has company, its count is not further off than :mod:`geodp.accuracy.margins`
-says of its class.
 """
 
 from __future__ import annotations

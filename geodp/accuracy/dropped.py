@@ -4,12 +4,6 @@ A method that drops children below a threshold gives their people to the sibling
 equal parts. A dropped child can hold as many people as the threshold, and more only by the amount
 of noise, which the interval includes anyway. Many dropped children hold fewer each: if all of them
 held that many, noise would have lifted more of them above the threshold than were kept.
-
-
-A method that drops children below a threshold gives their people to their siblings that it keeps,
-to each alike. A dropped child can hold as many people as the threshold says, and more by as much as
-noise takes, which the interval counts anyway. Many dropped children hold fewer each: had all of
-them so many, noise would have lifted more of them over the threshold than were kept.
 """
 
 from __future__ import annotations

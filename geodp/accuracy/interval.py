@@ -5,13 +5,6 @@ ones lose. Losses of a region lie in parts of its nodes that were released as li
 counts are not negative. So the region together with all such parts around it, its outer
 approximation, truly has at least as many people, and lost nothing to a clamp; the region without
 its own such parts, its inner approximation, truly has at most as many, and gained nothing from one.
-
-
-Where a method clamps at 0, people move between cells of a node: empty cells take what occupied
-ones lose. What a region lost lies in parts of its nodes that were released as little or nothing,
-and counts are not negative. So the region together with all such parts around it, its outer
-approximation, truly holds at least as many people, and lost nothing to a clamp; the region without
-its own such parts, its inner approximation, truly holds at most as many, and got nothing from one.
 """
 
 from __future__ import annotations

@@ -3,11 +3,6 @@
 A clamp takes most from a settlement without neighbours, and a release shows little of such a
 settlement or nothing. Its maximal loss depends on the number of levels of nodes around its place
 that were released as nearly empty.
-
-
-A clamp takes most from a settlement that has nobody around it, and a release shows little of such a
-settlement or nothing. What it can have lost depends on how many levels of nodes around its place
-were released as all but empty.
 """
 
 from __future__ import annotations

@@ -5,13 +5,6 @@ much as its empty siblings receive. The number of cells around it that were rele
 this loss in standard errors, similarly on all maps, budgets and methods: ``python -m bench
 margins`` measures it on public maps. If none of these cells has people beyond doubt, the cell is
 isolated: its loss depends on levels above, and is left to :mod:`geodp.accuracy.interval`.
-
-
-Where a node's children are shared out without negative ones, an occupied child loses about as much
-as its siblings that nobody lives in take. How many cells around were released as 0 tells how much
-that is, in standard errors, much alike on all maps, budgets and methods: ``python -m bench
-margins`` measures it on public maps. Where none of them has people beyond doubt the cell stands
-alone: what it can have lost depends on levels above, and is left to :mod:`geodp.accuracy.interval`.
 """
 
 from __future__ import annotations

@@ -14,22 +14,6 @@ With f(v) the part of a node's people that live in the region, the variance is
     f(root)**2 V(root) + sum over nodes c below the root of (f(c) - f(parent of c))**2 tau(c),
 
 as the error of a child is its own, less what its siblings and it receive together.
-
-
-Parts of areas are measured down to some level; below it every cell has the shares of its area. So
-the error of a sum of parts over some cells has three sources. The map's count of the cells is off,
-and the parts with it. The parts of measured areas have noise; an area's error is shared out by
-people among the areas inside. And areas differ from their surroundings: of t people, of whom the
-area above has the share s in some parts, ``D = mu (1 + 0.7 sqrt(mu))`` is the expected square of
-what is held more or less than ``s t``, with ``mu = t s (1 - s)``. The constants are those of public
-tables (``python -m bench parts``). Where a level is measured with the variance V, what is left is
-``V D / (V + D)``.
-
-With f(v) the part of a node's people that live in the region, the variance is
-
-    f(root)**2 V(root) + sum over nodes c below the root of (f(c) - f(parent of c))**2 tau(c),
-
-as the error of a child is its own, less what its siblings and it are given together.
 """
 
 from __future__ import annotations

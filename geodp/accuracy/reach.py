@@ -2,10 +2,6 @@
 
 All regions are followed together from their cells up to the root, level by level, so that many
 regions cost little more than the work on their nodes.
-
-
-All regions are followed together from their cells up to the root, level by level, so that many cost
-little more than the work on their nodes.
 """
 
 from __future__ import annotations

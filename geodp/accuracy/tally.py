@@ -1,9 +1,6 @@
 """Errors of cells in releases of known tables, by class: the source of margins.
 
 The tables are public: maps of ``python -m bench margins``, or synthetic ones made from a release.
-
-
-The tables are public: maps of ``python -m bench margins``, or stand-ins made from a release.
 """
 
 from __future__ import annotations
@@ -87,9 +84,9 @@ class ErrorTally:
         return Margins(shaped[0], shaped[1])
 
     def shows_losses(self) -> NDArray[np.bool_]:
-        """Return which classes have enough populous cells, whom a clamp takes most people.
+        """Return which classes have enough populous cells, which lose most to a clamp.
 
-        bool[groups of children, groups of shares].
+        The result is bool[groups of children, groups of shares].
         """
         return np.asarray(self.cells[-1].sum(axis=1) >= ENOUGH).reshape(-1, len(SHARES))
 

@@ -3,10 +3,6 @@
 A grid's order numbers more keys than there are cells: boxes are padded, masks exclude cells, and
 numbers of a hierarchy have gaps. A method that visits, draws or evens out cells asks the domain for
 them, regardless of the kind of domain.
-
-A grid's order numbers more keys than there are cells: boxes are padded, masks cut cells away, and
-numbers of a hierarchy have gaps. A method that visits, draws or evens out cells asks the domain for
-them, and never what kind of domain it is.
 """
 
 from __future__ import annotations

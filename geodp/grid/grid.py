@@ -3,11 +3,6 @@
 A grid never looks at data. Its extent comes from a code system, from bounds or from a mask that the
 caller gives. Indices count from the lower left cell northwards and eastwards if the grid has a code
 system, and as the transform defines otherwise.
-
-
-A grid never looks at data. Its extent comes from a code system, from bounds or from a mask
-that the caller names; indices count from the lower left cell northwards and eastwards where
-the grid has a code system, and as the transform says elsewhere.
 """
 
 from __future__ import annotations

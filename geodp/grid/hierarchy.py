@@ -5,13 +5,6 @@ The digits of a key are then the prefecture's number, the municipality's number 
 of the cell's rank within its municipality, in Morton order. Regions have different numbers of
 parts: digits have capacity for the largest, and numbers without a cell are structural zeros, as are
 cells outside all regions.
-
-
-A public table says for every cell in which municipality it lies, in which prefecture that is, and
-so on. A key's digits are then the prefecture's number, the municipality's number within it, and
-bits of the cell's rank within its municipality, in Morton order. Regions have unequal numbers of
-parts: digits have room for the largest, and numbers without a cell are structural zeros, as are
-cells that no region holds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """Public outlines of areal units: where on the Earth each unit of a table lies.
 
 Outlines are drawn and written only: neither keys nor noise depend on them.
-
-
-They are drawn and written, and nothing is drawn from them: neither keys nor noise depend on them.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@
 
 A key's digits are the origin's on the coarsest level, the destination's on the same level, then
 both on the next one, so that all pairs of units of one level are nodes of one tree.
-
-
-A key's digits are the origin's on the coarsest level, the destination's on the same level, then
-both on the next one, so that all pairs of units of one level are nodes of one tree.
 """
 
 from __future__ import annotations

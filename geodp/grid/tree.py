@@ -3,11 +3,6 @@
 A node with two children that overlap the domain *branches*. If only one child does, that child is
 the node: nothing is measured there and all of its people pass down. All of this is public, because
 the domain is.
-
-
-A node with two children that overlap the domain *branches*. Where only one child does, that child
-is the node: nothing is measured there and all of its people pass down. What depends on this is
-public, because the domain is.
 """
 
 from __future__ import annotations

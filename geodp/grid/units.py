@@ -3,11 +3,6 @@
 The finest units are the cells of a grid of one row, in the order of their codes within the units
 above them. They are also the finest level of the grid's hierarchy, so that every file of a release
 names them and the table's digest covers their codes.
-
-
-The finest units are the cells of a grid of one row, in the order of their codes within the units
-above them. They are also the finest level of the grid's hierarchy, so that every file of a release
-names them and the table's digest covers their codes.
 """
 
 from __future__ import annotations

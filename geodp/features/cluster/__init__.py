@@ -1,7 +1,4 @@
 """Publication on a cluster of Dask workers.
 
 The public names, those of ``geodp.cluster``, are defined in :mod:`geodp.features.cluster.api`.
-
-
-Its public names, those of ``geodp.cluster``, are offered by :mod:`geodp.features.cluster.api`.
 """

@@ -2,9 +2,6 @@
 
 Needs the extra ``dask``. See ``docs/distributed.md`` for the data that is
 transferred, and for trust.
-
-
-Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
 """
 
 from __future__ import annotations

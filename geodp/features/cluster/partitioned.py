@@ -3,11 +3,6 @@
 The result for a node depends on the noise of nodes, which is a function of the key and the node,
 and on true counts of the measured nodes. The top therefore needs the totals of the cut's nodes
 only, and each subtree its own cells; together they are the release of one machine, bit for bit.
-
-
-What becomes of a node depends on the noise of nodes, which the key and the node decide, and on
-true counts of the nodes that are measured. The top therefore needs the totals of the cut's nodes
-only, and each subtree its own cells; put together they are the release of one machine, bit for bit.
 """
 
 from __future__ import annotations

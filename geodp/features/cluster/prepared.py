@@ -65,7 +65,7 @@ class PreparedRun:
         run, grid = self.run, self.run.cut.grid
         check_parts(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
-        why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not asked for"
+        why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not requested"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
             card_of_parts = folder.name_card(self.dry_release.card())

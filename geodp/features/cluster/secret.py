@@ -2,10 +2,6 @@
 
 The task graph, the scheduler and the workers' stores contain only the path of that file. A task
 opens it, reads the key, draws its noise and overwrites its copy.
-
-
-The task graph, the scheduler and the workers' stores hold the path of that file and nothing else.
-A task opens it, reads the key, draws its noise and overwrites its copy.
 """
 
 from __future__ import annotations

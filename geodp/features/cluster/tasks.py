@@ -2,10 +2,6 @@
 
 Data between tasks contains confidential or noisy counts, never the key. Its repr shows nothing, as
 a cluster logs the arguments of a task that fails.
-
-
-What passes between tasks holds confidential counts or noisy ones, never the key. It shows nothing
-of itself, as a cluster logs the arguments of a task that fails.
 """
 
 from __future__ import annotations

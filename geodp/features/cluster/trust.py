@@ -3,11 +3,6 @@
 Dask runs any code that reaches a scheduler or a worker, as the user of these processes. Such code
 can read confidential counts and the key of the release, anywhere; so a cluster is accepted only if
 nobody else can reach it, and nobody else is connected to it.
-
-
-Dask runs any code that reaches a scheduler or a worker, as the user of these processes. What runs
-there can read confidential counts and the key of the release, wherever it lies; so a cluster is
-taken only where nobody else can reach it, and where nobody else is connected to it.
 """
 
 from __future__ import annotations
@@ -21,7 +16,7 @@ from geodp.errors import UsageError
 INTERNAL_CLIENT = "fire-and-forget"
 """Internal client of the scheduler, for tasks that nobody waits for."""
 
-VOUCH = (
+CONFIRM = (
     "If nobody else can reach it, or everybody who can may see the data, confirm this: "
     "trust_cluster=True."
 )
@@ -54,14 +49,14 @@ def require_trusted(client: Any) -> None:
                     f"A {what} of the cluster listens on {address}, where others can reach it, "
                     "and Dask runs any code that does. Let it listen on 127.0.0.1 (--host), or use "
                     "TLS: tls:// addresses, and require_encryption in the security of the "
-                    f"scheduler, the workers and the client. {VOUCH}",
+                    f"scheduler, the workers and the client. {CONFIRM}",
                     code="cluster-listens-openly",
                 )
     # A client can submit code at any time, even if it is idle now.
     if others := set(clients) - {client.id, INTERNAL_CLIENT}:
         raise UsageError(
             f"The cluster has {len(others)} other client(s), whose code can read the counts and "
-            f"the key while they are in use; close them, or start a separate cluster. {VOUCH}",
+            f"the key while they are in use; close them, or start a separate cluster. {CONFIRM}",
             code="cluster-has-clients",
         )
 

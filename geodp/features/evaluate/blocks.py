@@ -2,10 +2,6 @@
 
 Everything works on the keys of the truth and the release, or on all keys if the grid is small, so
 that a grid of any size is evaluated in time and memory of its occupied cells.
-
-
-All of it works on the keys that the truth or the release names, or on all keys where the grid
-is small, so a grid of any size is evaluated in time and memory of its occupied cells.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ class Polygons:
         return np.bincount(self.polygon, minlength=len(self.names))
 
     def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
-        """Return sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
+        """Return sums of cells over every polygon: float64[p]; values: see :func:`coarser`."""
         if key is None:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]

@@ -1,7 +1,4 @@
 """Planning of releases: how accurate a release will be.
 
 The public names, those of ``geodp.planning``, are defined in :mod:`geodp.features.plan.api`.
-
-
-Its public names, those of ``geodp.planning``, are offered by :mod:`geodp.features.plan.api`.
 """

@@ -155,7 +155,7 @@ def dominate(
         Number of releases of each plan that is tried; 0: closed forms of aligned blocks only.
         Default: 4 on a grid of one map, otherwise 0.
     epsilon, rho, delta, neighbours, contribution, unit, people, regions
-        As for :func:`geodp.plan`; ``people`` scales the public map.
+        See :func:`geodp.plan`; ``people`` scales the public map.
 
     Raises
     ------

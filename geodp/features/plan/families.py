@@ -4,12 +4,6 @@ A family depends on public information only: the domain, a public map, a documen
 distribution with a fixed seed, or an official boundary file. Its error is a mean over its regions,
 and the objective is the weighted geometric mean over families, so that a family of large regions
 has no more weight than one of small regions.
-
-
-All that a family depends on is public: the domain, a public map, a stated random law with a fixed
-seed, the office's own boundary file. Its error is a mean over its regions, and the objective the
-weighted geometric mean over families, so that a family of large regions is no heavier than one of
-small ones.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@
 
 Close to towns a settlement also gains what the towns lose to its surroundings, and a plan that is
 poor at both could seem good. So the same number is placed on otherwise empty maps.
-
-
-Close to towns a settlement also gains what the towns lose to its surroundings, and a plan that is
-poor at both could seem good. So as many are placed on maps with nobody else.
 """
 
 from __future__ import annotations

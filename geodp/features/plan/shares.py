@@ -7,15 +7,6 @@ another, and the neighbours of the best of them. Everything is public: grid, bud
 Every level gets at least about 2 % of the budget. The formula alone would take it from levels that
 others measure better; but the first pass prunes by every level's own noise, and a level of nearly
 pure noise would prune occupied nodes.
-
-
-The variance of an aligned block is a smooth function of the levels' shares of the budget, so the
-best shares of a chain are found by a local search from a good start; chains are tried one after
-another, and the neighbours of the best of them. Everything is public: grid, budget and wishes.
-
-No level gets less than about 2 % of the budget. The formula would gladly take it from levels that
-others measure better; but the first pass prunes by every level's own noise, and a level of nearly
-pure noise would prune what is occupied.
 """
 
 from __future__ import annotations

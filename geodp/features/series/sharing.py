@@ -8,16 +8,6 @@ Pure losses of k snapshots add up to k times one: the scale of the noise grows w
 Gaussian noise adds up too, but its standard deviation grows with the square root of k only, and so
 it does with the number of levels that a snapshot measures. If k times the levels is large, Gaussian
 noise is smaller, at the price of a delta (Bun and Steinke 2016).
-
-
-A person is in every snapshot, and all of them have a part of the budget; or in one, and each has
-all of it. Where a person replaces another, the two may be in different snapshots, so two change.
-That is declared, and never guessed.
-
-Pure losses of k snapshots add up to k times one: the scale of the noise grows with k. The rho of
-Gaussian noise adds up too, and its standard deviation grows with the square root of k only; so
-does it with the levels that a snapshot measures. Where k times the levels is large, Gaussian noise
-is less, and a delta is its price (Bun and Steinke 2016).
 """
 
 from __future__ import annotations

@@ -11,19 +11,6 @@ priors, neither of which contains its own noise. With forward alone, it depends 
 Cycles add separate chains: of every 24th hour, every 168th.
 
 All of it is post-processing: the measurements are those of the snapshots alone, under their keys.
-
-
-Every snapshot is made from its own noisy counts, and its children are predicted by the snapshots
-around it as by an earlier census (:mod:`geodp.mechanisms.trees.informed`): how far they can be
-trusted is learned from the noisy counts of all snapshots together, as residuals of one level add up
-over time. So where a map changes from one snapshot to the next, what is measured is believed.
-
-Forward, snapshot t is predicted by a prior that forgets: half of what it was, half of snapshot
-t - 1. Backward the same from the end. At last every snapshot is predicted by both priors, in
-neither of which its own noise is. Forward alone, it depends on no later one. Cycles add chains of
-their own: of every 24th hour, every 168th.
-
-All of it is post-processing: the measurements are those of the snapshots alone, under their keys.
 """
 
 from __future__ import annotations

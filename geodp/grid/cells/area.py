@@ -2,9 +2,6 @@
 
 The selection refines coarse cells. A cell whose descendants all lie in the area is not looked at
 any further, and one without any in it is dropped, so that only the edge of the area is refined.
-
-The choice goes from coarse cells to fine ones. Those whose descendants all lie in the area are not
-looked at any further, and those with none in it are left out, so that only its edge is refined.
 """
 
 from __future__ import annotations

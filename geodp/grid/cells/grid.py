@@ -2,9 +2,6 @@
 
 A cell of H3 does not lie entirely in its parent, but it has exactly one, so that the cells of an
 area form a table of units, whose levels are the coarser ones of the system.
-
-A cell of H3 does not lie wholly in its parent, but it has exactly one, so that the cells of an area
-are a table of units, whose levels are the coarser ones of the system.
 """
 
 from __future__ import annotations
@@ -30,7 +27,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 
 FEW = 7
-"""Coarser levels are added until one has at most so many cells: a cell has seven children."""
+"""Coarser levels are added until one has at most this many cells: a cell has seven children."""
 
 IN_MASK = ", in the mask of "
 """Text before the source of a mask in the source of a table of cells."""
@@ -68,7 +65,7 @@ def grid_of_cells(
     if box is None and mask is None:
         raise UsageError(NO_AREA.format(system.title))
     library = system.require_library()
-    # A mask may be far smaller than its bounds, so that only bounds alone tell the number of cells
+    # A mask may be far smaller than its bounds, so that only bounds alone give the number of cells
     # in advance.
     if box is not None and mask is None:
         _require_few(system, level, box)

@@ -3,10 +3,6 @@
 The 64 bits of an index are, from the top: 0, the mode (1, four bits), three bits of 0, the
 resolution (four bits), the base cell (seven bits) and 15 digits of three bits, one for each
 resolution, of which those beyond the cell's resolution are 7.
-
-The 64 bits of an index are, from above: 0, the mode (1, four bits), three bits of 0, the resolution
-(four bits), the base cell (seven bits) and 15 digits of three bits, one for each resolution, of
-which those beyond the cell's own are 7.
 """
 
 from __future__ import annotations

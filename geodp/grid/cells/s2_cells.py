@@ -3,10 +3,6 @@
 The 64 bits of an id are the face (three bits), two bits for every level down to the cell's, a 1,
 and only 0 after it, so that the last 1 determines the level. A token is the id in hexadecimal
 digits without trailing zeros.
-
-The 64 bits of an id are the face (three bits), two bits for every level down to the cell's own, a
-1, and nothing but 0 after it, so that the last 1 tells the level. A token is the id in hexadecimal
-digits without the zeros at its end.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 A cell is a number of 64 bits whose bits encode its level and its parents; this needs no library.
 Where cells lie on the Earth is computed by the system's library, which is an optional extra.
-
-A cell is a number of 64 bits, whose bits alone say its level and its parents; this needs no
-library. Where cells lie is asked of the system's own library, which is an extra.
 """
 
 from __future__ import annotations

@@ -8,15 +8,6 @@ Codes composed of coordinates are described by TOML files, either geodp's (in ``
 user's (:mod:`geodp.grid.codes.description`); other systems are classes. Sources of these: JIS X
 0410:2002 (area partition codes, with the integrated partitions); Bing Maps Tile System;
 geohash.org.
-
-A *code* is the label under which a cell is published ("533946113", "1kmN2599E4695"); its
-*index* is the place ``(row, col)`` on the lattice of a code system, row counting northwards
-and col eastwards. Between the two there is integer arithmetic only.
-
-Codes that are made of coordinates are described by TOML files, geodp's own in ``systems`` and
-anybody's (:mod:`geodp.grid.codes.description`); others are classes. Sources of these: JIS X
-0410:2002 (area partition codes, with the integrated partitions); Bing Maps Tile System;
-geohash.org.
 """
 
 from __future__ import annotations

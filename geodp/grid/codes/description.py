@@ -9,16 +9,6 @@ coarser cells that are published; ``letters``, tables of letters of squares by n
 such codes; ``examples``, codes with x and y of their lower left corners, which are checked; and
 ``notes``, messages for invalid codes, by patterns of their text. Numbers are integers, decimals, or
 texts of fractions (``"1/120"``).
-
-A description has a ``name``; ``codes``, one spelling or several, of which the first is written (see
-:mod:`geodp.grid.codes.pattern`), or a table of them by size; ``crs``; ``sizes`` of cells by their
-labels; and ``extent``, west, south, east and north. It may have a ``title``; a ``source``, where
-the publisher says so; an ``origin``, x and y of a corner of cells; ``areas``, the labels of the
-coarser cells that are published; ``letters``, tables of letters of squares by names, with the
-``side`` of a square and ``rows`` of letters; ``columns``, beginnings of the names of columns of
-such codes; ``examples``, codes with x and y of their lower left corners, which are checked; and
-``notes``, sentences for codes that are none, by patterns of their text. Numbers are whole, decimal,
-or texts of fractions (``"1/120"``).
 """
 
 from __future__ import annotations

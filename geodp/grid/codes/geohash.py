@@ -2,9 +2,6 @@
 
 Source: G. Niemeyer, geohash.org (public domain, 2008). A geohash has 5 bits per character, from an
 alphabet of 32 characters without a, i, l and o; the first bit is the longitude's.
-
-Source: G. Niemeyer, geohash.org (public domain, 2008). A geohash has 5 bits a character, of an
-alphabet of 32 without a, i, l and o; the first bit is the longitude's.
 """
 
 from __future__ import annotations

@@ -25,33 +25,6 @@ Text outside braces appears in the code unchanged. In braces are fields:
 Several fields may determine one axis, the coarsest first. They count from the grid's origin, each
 within the square of the one before it: ``{square}{east/1000:2}{north/1000:2}``,
 ``{east/1000:3}{north/1000:3}{east/100:1}{north/100:1}``.
-
-
-What is not in braces stands in the code as it is. In braces are fields:
-
-``{north}``, ``{east}``
-    Coordinates of the cell's lower left corner, in units of the CRS.
-``{row}``, ``{col}``
-    Its number of cells from the grid's origin, northwards and eastwards.
-``{(east+2000000)/100:4}``
-    One of the four with a number added or taken away first (``1000-row`` takes it away from a
-    number), then divided by a unit, with as many digits as stand behind the colon. Without a colon
-    a number has the digits that it needs. ``{north/zeros}`` drops as many zeros as the size of a
-    cell ends in.
-``{EW}``, ``{NS}``, ``{ew}``, ``{ns}``
-    The letter of the hemisphere of a number, which then has no sign.
-``{size}``, ``{label}``, ``{epsg}``
-    The size in units of the CRS, its label such as ``1km``, and the EPSG code of the CRS.
-``{country}``
-    Two capital letters, which are read and dropped, and never written.
-``{square}``
-    The letter of a square, by the name of its table in the description's ``letters``: the sides of
-    squares and their letters, row by row from the north. A table of one row tells the easting
-    alone, one of one column the northing.
-
-An axis may be told by several fields, the coarsest first. They count from the grid's origin, each
-within what the one before it tells: ``{square}{east/1000:2}{north/1000:2}``,
-``{east/1000:3}{north/1000:3}{east/100:1}{north/100:1}``.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@
 
 Source: Bing Maps Tile System. A quadkey has a digit 0 to 3 for every zoom level: 0 north-west, 1
 north-east, 2 south-west, 3 south-east.
-
-
-Source: Bing Maps Tile System. A quadkey has a digit 0 to 3 for every zoom level: 0 north-west, 1
-north-east, 2 south-west, 3 south-east.
 """
 
 from __future__ import annotations

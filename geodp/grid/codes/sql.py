@@ -1,7 +1,8 @@
 """SQL queries that count records by cell, to run where the records are.
 
-Only the first step, from a coordinate to an integer, uses floating point, with the operations of
-``CodeSystem.locate``; codes follow by integer arithmetic, so that all engines find the same cells.
+Only the first step, from a coordinate to an integer, uses floating point, with the
+operations of ``CodeSystem.locate``; codes follow by integer arithmetic, so that every
+engine finds the same cells.
 """
 
 from __future__ import annotations
