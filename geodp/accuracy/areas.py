@@ -70,6 +70,7 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         first, count = first[count != 0], count[count != 0]
         node = node[first]
         variance = None if variances is None else variances(stride, node)
+        # Rounding may leave a variance slightly below 0.
         error = None if variance is None else np.sqrt(np.maximum(variance, 0.0))
         if grid.areas.tables:
             index = grid.decode(node * np.uint64(stride))

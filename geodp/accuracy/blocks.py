@@ -62,6 +62,7 @@ def block_variances(
         if uneven:
             child = block * np.uint64(stride) // np.uint64(below)
             variance = uneven[level + 1].variance_of(child, below)
+            # See the equations of `geodp.accuracy.hierarchy`.
             part = variance / uneven[level].below_of(node, size)
             variances = variance * (1 - part) + part**2 * variances
         else:

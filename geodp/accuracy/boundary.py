@@ -62,6 +62,7 @@ class BoundaryBlocks:
     def children(self, state: State, digit: int, stop: int) -> int:
         """Count the blocks of ``stop`` digits with a cell, within one of ``digit`` digits."""
         count = 1
+        # Blocks are products of intervals, one along each axis.
         for axis, (low, high) in enumerate(state):
             width, each = self._side(digit, axis), self._side(stop, axis)
             first = self.first[axis] % width // each if low else 0

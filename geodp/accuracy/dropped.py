@@ -51,6 +51,7 @@ class Drop:
         # An upper bound of the chance to be retained, from the number that were: FEW and MORE
         # leave room for its randomness.
         chance = (retained + FEW + MORE * np.sqrt(retained)) / np.maximum(children, 1)
+        # Laplace noise exceeds x with probability 0.5 exp(-x / scale), solved for x.
         lifted = self.scale * np.log(0.5 / np.minimum(chance, 0.5))
         return np.maximum(self.threshold - lifted, 0.0)
 

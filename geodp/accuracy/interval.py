@@ -194,6 +194,8 @@ class NodeSums:
 
     def __init__(self, table: ReleasedTable, tops: Tops | None = None) -> None:
         self._from = 0 if tops is None else tops[0]
+        # A table of a part of a release knows its own cells only; sums above the cut come from the
+        # tops.
         self._layers = [self._layer(table.key, table.count)]
         if tops is not None:
             self._layers.append(self._layer(*tops[1:]))

@@ -144,6 +144,7 @@ def reach(
         losing.append(np.add.reduceat((risky & (around.zero > 0)).astype(np.int64), each))
         lost = risky & np.logical_or.reduceat(here == 0, first)
         gaining.append(np.add.reduceat(lost.astype(np.int64), each))
+        # A threshold moves people between siblings, which the clamp's bounds do not include.
         if drop is not None:
             zero, retained, other = _list_children(here, covered, first, around, held)
             moved += find_moved(zero * risky, retained * risky, other * risky, drop, each)
@@ -152,6 +153,7 @@ def reach(
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
         mean = total / possible
+        # Fourth cumulants add up with the fourth powers of the weights' deviations.
         apart = np.square(part - mean[:, inverse])
         powers = np.add.reduceat(np.square(apart, out=apart), first, axis=1)
         outside = possible - touched - added

@@ -62,6 +62,7 @@ class ErrorTally:
         kind = np.where(people > 0, 1 + np.searchsorted(PEOPLE, people / error, "right"), 0)
         off = (released.counts_at(key) - people) / error
         step = np.clip(np.rint(off * STEPS), -FURTHEST * STEPS, FURTHEST * STEPS).astype(np.int64)
+        # `add.at` counts repeated indices, which plain assignment would not.
         np.add.at(self.cells, (kind, chosen, step + FURTHEST * STEPS), 1)
 
     def margins(self) -> Margins:

@@ -184,6 +184,7 @@ class TreeVariance:
         if grid is not None and grid.size < prod(self.fanouts):
             return self._region_of(key, grid)
         stride = prod(self.fanouts)
+        # A[0] of the module's equation, for the root.
         squares = [(key.size / stride) ** 2]
         for fanout in self.fanouts:
             stride //= fanout
@@ -192,6 +193,7 @@ class TreeVariance:
             inside = np.diff(np.append(first, node.size)) / stride
             squares.append(float(inside @ inside))
         steps = zip(self.fanouts, self.variances[1:], squares[:-1], squares[1:], strict=True)
+        # The module's equation, sum over levels of V[i] (A[i] - b[i] A[i - 1]).
         below = sum(variance * (fine - fanout * coarse) for fanout, variance, coarse, fine in steps)
         return self.variances[0] * squares[0] + below
 

@@ -90,6 +90,8 @@ class AreaLevels:
             digits += step
             if not name:
                 continue
+            # Labels accumulate and areas replace each other: a node is one area with the labels
+            # chosen so far.
             if name in self.labelled:
                 labels.append(name)
             else:

@@ -108,6 +108,7 @@ def move_points(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float
 
     if CRS.from_user_input(crs).is_geographic:
         return points[:, 0], points[:, 1]
+    # CRS84 and always_xy: longitude first, whatever order the axes have in the CRS's definition.
     move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
     x, y = move.transform((points[:, 0] + 180) % 360 - 180, points[:, 1])
     return np.asarray(x), np.asarray(y)

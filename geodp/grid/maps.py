@@ -161,5 +161,6 @@ class MapPair(_NotOne):
     missing: ClassVar[str] = "no_pairs"
 
 
+# The number of a grid's places selects the class, so the order matters.
 KINDS = (NoMap, OneMap, MapPair)
 """Classes by the number of maps."""

@@ -96,6 +96,7 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
         raise UsageError(
             f"Primary mesh {error.position + 1}: {error.rule}", code=error.code
         ) from None
+    # Primary meshes have the same number of cells both ways at every level.
     each = int(JISMesh("primary").step[0] / system.step[0])
     south, west, north, east = row.min(), col.min(), row.max() + 1, col.max() + 1
     edges = [
@@ -135,6 +136,7 @@ def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
         )
     # Rectangles on a common coarser lattice are few aligned blocks, each one range of keys.
     together = int(np.bitwise_or.reduce(np.concatenate([low, high]), axis=None))
+    # The lowest bit set in any edge: all rectangles consist of squares of this size.
     shift = (together & -together).bit_length() - 1
     low, high = low >> shift, high >> shift
     tall, wide = high - low

@@ -60,12 +60,14 @@ def join(
     table, card = read_release_table(parts)
     if grid is not None:
         table = replace(table, grid=grid)
+    # Without a raster the mask cannot be read back, and the domain would be too large.
     if StatedDomain.of(table.grid) != card.domain:
         raise UsageError(
             "Give the grid of the release, with its mask: without a raster the mask is unknown.",
             code="grid-of-parts-missing",
         )
     release, name = Release(table, margins=state_margins(card)), card.name
+    # These fields describe the parts; writing sets them anew.
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
         View(table, card, release.errors(), release.areas),

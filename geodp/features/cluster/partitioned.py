@@ -261,6 +261,7 @@ class InformedPartition(PyramidPartition):
         """Repeat the first pass, with improved estimates of the roots, and run the second."""
         passes = self._passes(totals, key)
         stage, _ = passes.descend(self.level)
+        # Estimates improved by the subtrees replace those of the first pass.
         stage.layers[-1].z = z
         below = variance if self.level < self.descent.last else None
         count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))

@@ -111,6 +111,7 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
     dry_release = outline(grid, method, event, request.terms.people, metadata=request.metadata)
+    # Margins were measured without a prior and do not hold for a release that uses one.
     if prior is not None:
         dry_release = replace(dry_release, prior=prior.describe(), margins=cut.margins)
     return PreparedRun(Run(client, partitions, cut, request, options), dry_release)

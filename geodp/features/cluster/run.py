@@ -195,6 +195,8 @@ class Run:
         return list(self.client.gather(submitted))
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
+        # The token separates runs on one scheduler, which would return an earlier result for an
+        # equal key.
         name = f"geodp-{function.__name__}-{self._token}-{number}"
         task = self.client.submit(function, *arguments, key=name, pure=False)
         self._tasks.add(task)
@@ -312,6 +314,7 @@ class Run:
             estimates = self._results(self._each(tasks.estimates, begun))
             z, variance = (np.concatenate(column) for column in zip(*estimates, strict=True))
             count = fill_counts(top, self.cut.improve(totals, key, z, variance))
+        # One task stores the roots, so that they are not sent with the arguments of every range.
         tops = self._submit(tasks.all_roots, 0, Roots.of_counts(top.prefix, count))
         ends = []
         for number, subtrees in enumerate(begun):

@@ -69,6 +69,7 @@ def draw(
         for file, number in drawn.items()
     ]
     digests = dict(zip(drawn, run.results(tasks.tile, rows), strict=True))
+    # A tile outside the domain has no file.
     there = {number: file for number, file in files.items() if digests[file] is not None}
     tiles = [
         File(name=file, media_type=MEDIA_TYPE, what="a tile of the map", sha256=digest)

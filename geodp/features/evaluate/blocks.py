@@ -195,6 +195,7 @@ class Truth:
         }
 
     def _by_class(self, error: NDArray[Any], at: NDArray[np.int64]) -> dict[str, Any]:
+        # Errors of cells that are truly empty are those of all keys without the occupied ones.
         empty = error.copy()
         empty[at] = 0
         ours = error[at].astype(np.float64)

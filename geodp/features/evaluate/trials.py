@@ -191,6 +191,8 @@ def _apart(
             with _hold_interrupts():  # each of the first submissions may start a process
                 waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
             key.forget()
+            # Keys are derived only when a process will soon need them, so that few copies exist at
+            # a time.
             if len(waiting) >= AHEAD * processes:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(future), future.result()

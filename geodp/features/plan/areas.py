@@ -74,6 +74,7 @@ def nodes_of(grid: Grid) -> dict[str, int]:
         place = grid.places[0]
         for digits in range(len(order.radices) + 1):
             sides = order.sides(digits, ndim)
+            # An area is a node only if a block has its size and starts where it starts.
             aligned = (sides[:2] == side).all() and (sides[2:] == full_sides[2:]).all()
             if aligned and not place.row0 % side and not place.col0 % side:
                 nodes[name] = digits

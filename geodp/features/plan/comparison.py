@@ -76,6 +76,7 @@ def compare(
     for method in methods:
         try:
             one = planner.plan(method)
+        # One method that does not support the grid must not prevent the comparison of the others.
         except UsageError as error:
             refused[method if isinstance(method, str) else method.spec] = str(error)
         else:

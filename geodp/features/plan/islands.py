@@ -45,7 +45,7 @@ def draw_islands(
     )
     empty = CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
     groups: list[Settlements] = []
-    for others, where in ((towns, ""), (empty, " and nobody else")):
+    for others, where in ((towns, ""), (empty, " on empty maps")):
         every, number = _place_settlements(others, random)
         groups += [
             Settlements(
@@ -54,8 +54,8 @@ def draw_islands(
             for size, parts in sorted(every.items())
         ]
     description = (
-        f"{number} settlements of {FEW} people and more, placed there with nobody else within "
-        f"{FAR} cells, and as many on empty maps; what they lose, with all within {AROUND} cells"
+        f"{number} settlements of at least {FEW} people, placed there with no other people within "
+        f"{FAR} cells, and as many on empty maps; losses include everybody within {AROUND} cells"
     )
     return tuple(groups), description
 
@@ -66,6 +66,7 @@ def _place_settlements(
     """Return maps and surroundings of settlements by size class, and the number of settlements."""
     every: dict[int, Parts] = {}
     number = maps = 0
+    # A small domain has space for few isolated settlements: several maps give enough of them.
     while number < ENOUGH and maps < MAX_MAPS:
         placed = settle_alone(others, FEW, random)
         number, maps = number + len(placed.kinds), maps + 1

@@ -102,6 +102,7 @@ def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
     radices = grid.order.radices
     cells = [prod(radices[i:]) for i in range(len(radices) + 1)]
     nodes = nodes_of(grid)
+    # Names of areas may be given without the prefix of the code system.
     nodes |= {name.partition(":")[2]: digits for name, digits in nodes.items() if ":" in name}
     values = np.full(len(cells), inf)
     for wish, value in wishes.items():

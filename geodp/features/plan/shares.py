@@ -202,6 +202,7 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
     The remainder comes directly below the root, where blocks are few.
     """
     seen: set[tuple[int, ...]] = set()
+    # A single level splits small grids at once, which no smaller step could express.
     if bits <= LAST_STEP:
         seen.add((bits,))
         yield (bits,)

@@ -82,6 +82,7 @@ def _cells(row: Planned, *, named: bool) -> list[str]:
 
 
 def _size(cells: int) -> str:
+    # Long numbers of cells are powers of two, which are easier to compare as exponents.
     large = cells >= 10**7 and cells.bit_count() == 1
     return f"2^{cells.bit_length() - 1}" if large else f"{cells:,}"
 

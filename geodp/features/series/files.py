@@ -74,6 +74,7 @@ class StagedSeries:
     ) -> dict[str, list[str]]:
         """Write the snapshots, the files for all of them, and the index; return their paths."""
         public = self.folder / "public"
+        # The draft has reserved the space that the files take now.
         discard_draft(self.folder)
         public.mkdir()
         snapshots, shown = [], []

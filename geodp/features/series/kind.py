@@ -29,6 +29,7 @@ class SeriesOfReleases(Kind):
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
         """Check that the index matches the snapshots, and verify each of these."""
+        # Imported here, so that reading an index does not load the verification.
         from geodp.features.series.verify import verify_series
 
         return verify_series(folder, errors)

@@ -117,6 +117,7 @@ class Periods:
     def _hours(self, later: int) -> NDArray[np.int64]:
         """Return hours from the first start to that of each period, or ``later`` periods later."""
         dates = _read(self.names, self.step)
+        # Months and years differ in length, so their hours follow from the calendar.
         hours = np.append(dates[:1], dates + later).astype("datetime64[h]").astype(np.int64)
         since: NDArray[np.int64] = hours[1:] - hours[0]
         return since

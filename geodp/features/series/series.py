@@ -54,6 +54,7 @@ class Series(list[Release]):
         """Return the index, without snapshots and files."""
         total, charge = self.total, self[0].charge
         described = total.describe()
+        # Amounts are copied as text, exact ratios with their decimals.
         amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
         promise = SeriesGuarantee(
             in_words=total.words.replace("this release", "these releases together"),

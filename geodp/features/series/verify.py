@@ -143,6 +143,8 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
 def _check_sharing(folder: Path, card: SeriesCard) -> str:
     """Check that the budgets of the snapshots that a person changes add up exactly."""
     promise, changed = card.guarantee, card.guarantee.sharing.changed
+    # Computed anew from the declared facts, so that a card cannot claim a smaller number of
+    # changes.
     expected = len(card.snapshots) if promise.sharing.person == "all" else 1
     if promise.sharing.person == "one" and promise.neighbours == "replace-one":
         expected = 2

@@ -208,7 +208,7 @@ def select_cells(
         # not after filling the memory.
         if max(certain, edge.size) > MAX_CELLS:
             raise UsageError(
-                f"The public area holds more than {MAX_CELLS:,} cells of {system.spec(level)}: "
+                f"The public area has more than {MAX_CELLS:,} cells of {system.spec(level)}: "
                 f"choose a smaller one (--bounds, --mask; bounds=, mask=) or a coarser "
                 f"{system.word} (--grid {system.spec(max(level - 1, 0))}).",
                 code="area-has-too-many-cells",

@@ -27,7 +27,7 @@ def find_cells(spec: str) -> tuple[CellSystem, int]:
     name, _, level = spec.partition(":")
     if name not in SYSTEMS:
         raise UsageError(
-            f"Cells of the whole Earth are {', '.join(SYSTEMS)}, such as h3:7.",
+            f"Global systems of cells are {', '.join(SYSTEMS)}; name one with a level, as in h3:7.",
             code="cell-system-unknown",
         )
     digits = re.fullmatch("0|[1-9][0-9]?", level)

@@ -42,7 +42,7 @@ class H3(CellSystem):
     # distortion on the sphere. Too small a value would lose cells at the edge of an area.
     reach: ClassVar[float] = 1.25
     extra: ClassVar[str] = "hexagons"
-    codes: ClassVar[str] = "indices of 15 hexadecimal digits, or whole numbers of 64 bits"
+    codes: ClassVar[str] = "indices of 15 hexadecimal digits, or integers of 64 bits"
 
     def require_library(self) -> str:
         """Return h3 and its version."""

@@ -39,7 +39,7 @@ class S2(CellSystem):
     reach: ClassVar[float] = 1.001
     extra: ClassVar[str] = "s2"
     codes: ClassVar[str] = (
-        "tokens (hexadecimal digits without the zeros at the end), or whole numbers of 64 bits"
+        "tokens (hexadecimal digits without the zeros at the end), or integers of 64 bits"
     )
 
     def require_library(self) -> str:
@@ -60,6 +60,8 @@ class S2(CellSystem):
         """Return levels, from the position of the last 1."""
         last = _last_one(cells)
         good = (last & LAST_ONES != 0) & (cells >> np.uint64(61) < FACES)
+        # Each level has two bits, so half of the zeros after the last 1 is the number of finer
+        # levels.
         below = np.bitwise_count(last - np.uint64(1)).astype(np.int64)
         return np.where(good, FINEST - below // 2, -1)
 

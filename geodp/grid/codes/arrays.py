@@ -26,7 +26,7 @@ DECIMAL = Rule(
 ROUNDED = Rule(
     "code-rounded",
     "a code this large may have lost digits as a floating-point number: read the column as text "
-    "(dtype=str) or as whole numbers",
+    "(dtype=str) or as integers",
 )
 LOST_ZEROS = Rule(
     "zeros-lost",
@@ -42,6 +42,7 @@ def as_array(codes: ArrayLike) -> NDArray[Any]:
     floats. CodeError at the first that is missing, has a fraction, or is so large that its type
     may have lost digits.
     """
+    # A list of texts as an array of text would have the width of its longest element.
     array = np.asarray(codes, dtype=object if isinstance(codes, list | tuple) else None)
     if array.dtype.kind != "f":
         return array

@@ -132,6 +132,8 @@ class Geohashes:
             left[axis] -= 1
             bit = (row, col)[axis] >> left[axis] & 1
             value[:, place // BITS] = value[:, place // BITS] << 1 | bit
+        # Characters as numbers of 32 bits are numpy's own representation of text, so that no loop
+        # over codes is needed.
         letters = np.array([ord(letter) for letter in ALPHABET], np.uint32)[value]
         return np.ascontiguousarray(letters).view(f"U{self.length}").reshape(shape)
 

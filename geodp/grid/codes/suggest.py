@@ -41,6 +41,7 @@ def suggest_description(codes: Sequence[str]) -> str:
     ''
     """
     parted = [_PARTS.findall(code.strip()) for code in codes]
+    # One code is no evidence of what varies between codes.
     if len(parted) < 2 or len({tuple(map(_letters, parts)) for parts in parted}) > 1:
         return ""
     columns = [*zip(*parted, strict=True)]

@@ -68,6 +68,7 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
     side = WIDE // columns - GAP
     panels = [Panel.of(one, 0, None, side, BLOCKS) for _, one in drawn]
     width, height = panels[0].frame.size
+    # A map of wide cells may be wider than planned: fewer of them fit into a row.
     columns = min(columns, max(1, MAX_WIDTH // (width + GAP)))
     page = Page(Look(), max(LEAST_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
     _write_title(page, periods, card, step)
