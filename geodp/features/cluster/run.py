@@ -115,7 +115,7 @@ class Run:
         every = prod(self.cut.grid.order.radices) // self.cut.stride
         first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
         # Ranges have equal numbers of public nodes. Equal numbers of people would balance better,
-        # but the sizes of files would then depend on the data.
+        # but the end of a file would then reveal something about the data.
         self._bounds = [0, *first, every]
         self._pieces = len(self.partitions.paths)
         if self.partitions.by_person:

@@ -83,8 +83,7 @@ class Quadkeys:
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
         """Every third coarser zoom level, and this one."""
-        # Each zoom level has four times as many tiles: every third one gives areas of 64 parts, as
-        # wide as the steps of other systems.
+        # Each zoom level has four times as many tiles: every third one gives areas of 64 parts.
         zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]
         return tuple((f"quadkey:{zoom}", 2 ** (self.zoom - zoom)) for zoom in zooms)
 
@@ -130,8 +129,7 @@ class Quadkeys:
         )
         require((np.abs(x) < 1e8) & (np.abs(y) < 1e8), lambda _: rule)
         side, west = float(self.step[0]), float(HALF)
-        # A smaller margin than `SNAP`, as a tile of zoom 24 is 2 m wide and one of zoom 1 20,000
-        # km.
+        # In tiles, which are up to half the Earth wide: `SNAP` would move points by 200 m.
         row, col = (np.floor((v + west) / side + 1e-9).astype(np.int64) for v in (y, x))
         return row.reshape(shape), col.reshape(shape)
 
