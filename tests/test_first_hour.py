@@ -117,7 +117,7 @@ ASKED = {
     ),
     "no such file": (lambda *_: publish("no.csv", grid=GRID, **BUDGET), "There is no such file"),
     "read without a grid": (lambda *_: geodp.read(FRAME), "missing .* 'grid'"),
-    "Grid": (lambda *_: geodp.Grid("jis:half"), r"made by Grid.mesh\('jis:half'\)"),
+    "Grid": (lambda *_: geodp.Grid("jis:half"), r"with Grid.mesh\('jis:half'\)"),
     "bbox": (lambda *_: geodp.Grid.mesh("jis:half", bbox=(1, 2)), "no bbox=; give bounds="),
     "read_csv": (lambda *_: geodp.read_csv("a.csv"), r"geodp.read\(path_or_frame, grid\)"),
     "load": (lambda *_: geodp.load("folder"), r"geodp.open\(folder\) opens"),

@@ -19,7 +19,7 @@ from bench.suites.auto_bound import FIRST_LARGE, LARGE, PAPER, SMALL, TABLES
 from bench.tables import fill, markdown, table
 from geodp.features.plan.families import Objectives, draw_families
 from geodp.features.plan.search import Candidate
-from geodp.features.plan.shares import PARTS, chains, least_product
+from geodp.features.plan.shares import PARTS, chains, minimise_product
 from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
@@ -149,7 +149,7 @@ def plan_of(bits: int, pattern: str, *, line: bool = False) -> Candidate:
         every = [chain for chain in chains(bits) if max(chain) <= WIDEST]
     else:
         most[bits - every[0][-1] + 1] *= OF_HALVES
-    tried = [least_product(chain, squares, weights, most=most) for chain in every]
+    tried = [minimise_product(chain, squares, weights, limits=most) for chain in every]
     found = min(tried, key=lambda shares: shares.value)
     least = min(LEAST, PARTS // (2 * len(found.parts)))
     return Candidate.of(found.steps, [max(part, least) for part in found.parts])

@@ -106,7 +106,7 @@ def _row(
     every = zip(ErrorRatio.all_of(*both), counts, strict=True)
     told = [ratio for ratio, n in every if n * often[1] >= FEW]
     worse = [ratio for ratio in told if _over(ratio)]
-    promised = max(found.told, key=lambda ratio: ratio.largest)
+    promised = max(found.conclusive, key=lambda ratio: ratio.largest)
     measured = max(told, key=lambda ratio: ratio.largest)
     return {
         "method": method,
@@ -114,7 +114,7 @@ def _row(
         "closed_form": max(found.ratios.values()) if found.ratios else None,
         "promised": promised.largest,
         "promised_at": promised.name,
-        "said_to_fail": [ratio.name for ratio in found.told if ratio.largest > 1],
+        "said_to_fail": [ratio.name for ratio in found.conclusive if ratio.largest > 1],
         "measured": measured.largest,
         "measured_at": measured.name,
         "mean": float(np.exp(np.mean([np.log(max(ratio.mae, 1e-9)) for ratio in told]))),

@@ -1,1 +1,1 @@
-"""How wrong: variances, errors of blocks and areas, intervals, all worked out without any data."""
+"""Accuracy: variances, errors of blocks and areas, and intervals, all computed without any data."""

@@ -1,4 +1,4 @@
-"""Released sums of official areas and regions that are nodes of the order, each with its error."""
+"""Released sums of official areas and regions that are nodes of the order, with their errors."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from geodp.typing import CountArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Areas:
-    """The areas of one level that are not 0, in key order.
+    """The areas of one level with counts other than 0, in key order.
 
     Attributes
     ----------
     level : str
         Name of the published areas or of the regions.
     event : Spent
-        What was spent, on all levels together.
+        The release's privacy loss, for all levels together.
     count : int64[n] or float64[n]
-        Exactly the sums of their cells.
+        Exact sums of the cells of each area.
     standard_error : float64[n] or None
-        Closed form, of each area as far as the domain holds it; None where there is none.
+        Closed form, for the part of each area in the domain; None if there is none.
     table : ReleasedTable or None
-        Of published areas: the counts on the areas' own grid.
+        For published areas: the counts on a grid of areas.
     texts : dict of str to list of str
-        Of regions: the codes of each, and of the regions that hold it, by level; then the labels
-        of attributes that come above them.
+        For regions: the codes of each and of the regions that contain it, by level; then the
+        labels of attributes that come above them.
     """
 
     __repr__ = one_line
@@ -52,13 +52,13 @@ class Areas:
 
 
 def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Areas]:
-    """Return sums of the areas of every level, the coarsest first.
+    """Yield sums of the areas of every level, the coarsest first.
 
     Parameters
     ----------
     table : ReleasedTable
     variances : callable, optional
-        Without it no area has a standard error.
+        Variances of blocks; without them no area has a standard error.
     """
     grid = table.grid
     for level, digits in grid.areas.above_cells:
@@ -66,29 +66,31 @@ def areas_of(table: ReleasedTable, variances: Variances | None) -> Iterator[Area
         node = table.key // np.uint64(stride)
         first = np.flatnonzero(np.append(True, node[1:] != node[:-1])[: node.size])
         count = np.add.reduceat(table.count, first) if first.size else table.count
+        # Counts below 0 may cancel: an area with listed cells can have the sum 0.
         first, count = first[count != 0], count[count != 0]
         node = node[first]
-        found = None if variances is None else variances(stride, node)
-        error = None if found is None else np.sqrt(np.maximum(found, 0.0))
+        variance = None if variances is None else variances(stride, node)
+        # Rounding may leave a variance slightly below 0.
+        error = None if variance is None else np.sqrt(np.maximum(variance, 0.0))
         if grid.areas.tables:
             index = grid.decode(node * np.uint64(stride))
             names = _names_of(grid, level, digits, index)
             yield Areas(level, table.event, count, error, None, names)
         else:
-            own = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
-            yield Areas(level, table.event, count, error, own)
+            published = ReleasedTable(_grid_of(grid, level, digits), node, count, table.event)
+            yield Areas(level, table.event, count, error, published)
 
 
 def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | None:
-    """Return the codes of nodes that are cells or areas; None where the nodes have none.
+    """Return the codes of nodes that are cells or areas; None if the nodes have no codes.
 
-    A region's code is those of the regions that hold it and its own, the coarsest first, with a
-    slash between. Labels of attributes are in no code.
+    A region's code consists of those of the regions that contain it and its own, the coarsest
+    first, joined by slashes. Labels of attributes are not part of codes.
 
     Parameters
     ----------
     digits : int
-        First digits of a key that name a node.
+        Number of first digits of a key that identify a node.
     node : uint64[n]
     """
     radices, names = grid.order.radices, {n: name for name, n in grid.areas.above_cells}
@@ -102,9 +104,9 @@ def codes_of(grid: Grid, digits: int, node: NDArray[np.uint64]) -> list[str] | N
     if grid.areas.tables:
         texts = _names_of(grid, names[digits], digits, index)
         return ["/".join(path) for path in zip(*_regions(grid, texts), strict=True)]
-    own = _grid_of(grid, names[digits], digits)
-    at = own.decode(node)
-    return list(own.places[0].format(at[0], at[1]))
+    areas = _grid_of(grid, names[digits], digits)
+    at = areas.decode(node)
+    return list(areas.places[0].format(at[0], at[1]))
 
 
 def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
@@ -115,9 +117,9 @@ def _regions(grid: Grid, texts: dict[str, list[str]]) -> list[list[str]]:
 
 
 def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
-    """Return the areas of a level as cells, with the attributes that come above them.
+    """Return the grid of the areas of a level, with the attributes that come above them.
 
-    Their order is the same.
+    The order is the same.
     """
     side = dict(grid.maps.areas)[level]
     axes, radices = grid.order.axes[:digits], grid.order.radices[:digits]
@@ -125,22 +127,23 @@ def _grid_of(grid: Grid, level: str, digits: int) -> Grid:
     above = [i for i in range(len(grid.attributes)) if spatial + i in axes]
     number = {0: 0, 1: 1, **{spatial + old: spatial + new for new, old in enumerate(above)}}
     offset = [first // side for first in grid.order.offset[:2]] + [0] * len(above)
+    # Keys of areas are those of their cells without the last digits.
     order = Order(tuple(number[axis] for axis in axes), radices, tuple(offset))
     attributes = tuple(grid.attributes[i] for i in above)
     return Grid((coarser_lattice(grid.places[0], side),), attributes, order=order)
 
 
 def _names_of(grid: Grid, level: str, digits: int, index: IntArray) -> dict[str, list[str]]:
-    """Codes and labels of regions, from the indices of a cell in each."""
+    """Return codes and labels of regions, from the indices of a cell in each."""
     (regions,) = grid.areas.tables
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for end, prefix in enumerate(grid.maps.prefixes):
         at = np.searchsorted(regions.number, regions.number_of(index[2 * end : 2 * end + 2]))
         for number in range(regions.levels.index(level) + 1):
             texts = np.array(regions.codes[number])
-            found[prefix + regions.levels[number]] = texts[regions.region[number, at]].tolist()
+            names[prefix + regions.levels[number]] = texts[regions.region[number, at]].tolist()
     spatial = len(grid.shape) - len(grid.attributes)
     for i, attribute in enumerate(grid.attributes):
         if spatial + i in grid.order.axes[:digits]:
-            found[attribute.name] = np.array(attribute.labels)[index[spatial + i]].tolist()
-    return found
+            names[attribute.name] = np.array(attribute.labels)[index[spatial + i]].tolist()
+    return names

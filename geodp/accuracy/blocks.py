@@ -17,41 +17,44 @@ from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
 
-MOST_PAIRS = 1 << 16
-"""Most pairs of regions whose errors the median is of."""
+MAX_PAIRS = 1 << 16
+"""Maximal number of pairs of regions of whose errors the median is taken."""
 
 CHUNK = 1 << 18
-"""Cells whose errors are worked out together."""
+"""Number of cells whose errors are computed together."""
 
 
 def block_variances(
     tree: TreeVariance, block: NDArray[np.uint64], stride: int, grid: Grid
 ) -> NDArray[np.float64] | None:
-    """Variances of sums over aligned blocks of ``stride`` keys each: float64[n].
+    """Return the variances of sums over aligned blocks of ``stride`` keys each: float64[n].
 
-    None for some children of a node of regions: these are not alike.
+    None for blocks of several children of a node of regions, as these differ.
 
-    A child of a node whose children have together the variance C deviates from its part ``V / C``
-    of the node by ``V (1 - V / C)``; m of k children that are alike have the variance
+    A child of a node whose children have the total variance C deviates from its share ``V / C`` of
+    the node by ``V (1 - V / C)``; m of k equal children have the variance
     ``m V (1 - m/k) + (m/k)**2 Var(node)``.
 
     Parameters
     ----------
     tree : TreeVariance
-        Whose nodes share out among children that overlap the grid's domain.
+        Tree whose nodes are apportioned to the children that overlap the grid's domain.
     block : uint64[n]
-        Number b covers the keys from ``b * stride`` on.
+        Block b covers ``stride`` keys from ``b * stride`` on.
     stride : int
     grid : Grid
     """
     nodes = accumulate(reversed(tree.fanouts), lambda a, b: a * b, initial=1)
+    # Several regions of different variance have no common closed form.
     if not grid.order.follows_map and stride not in nodes:
         return None
     uneven = tree.nodes_of(grid) if isinstance(tree, IrregularTree) else []
     size = prod(tree.fanouts)
     root = float(uneven[0].variance[0]) if uneven else tree.variances[0]
-    found = np.full(block.size, root)
-    for level, (fanout, own) in enumerate(zip(tree.fanouts, tree.variances[1:], strict=True)):
+    variances = np.full(block.size, root)
+    for level, (fanout, level_variance) in enumerate(
+        zip(tree.fanouts, tree.variances[1:], strict=True)
+    ):
         if size <= stride:
             break
         below = size // fanout
@@ -59,16 +62,17 @@ def block_variances(
         if uneven:
             child = block * np.uint64(stride) // np.uint64(below)
             variance = uneven[level + 1].variance_of(child, below)
+            # See the equations of `geodp.accuracy.hierarchy`.
             part = variance / uneven[level].below_of(node, size)
-            found = variance * (1 - part) + part**2 * found
+            variances = variance * (1 - part) + part**2 * variances
         else:
             k = _children(node, fanout, below, grid)
             inside = np.ones(block.size)
             if below < stride:
                 inside = _children(block, stride // below, below, grid)
-            found = inside * own * (1 - inside / k) + (inside / k) ** 2 * found
+            variances = inside * level_variance * (1 - inside / k) + (inside / k) ** 2 * variances
         size = below
-    return found
+    return variances
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,13 @@ class BlockError:
     Attributes
     ----------
     cells : int
-        Of a block; of regions, which differ, the median's.
+        Number of cells of a block; for regions, which differ, the median.
     standard_error : float
-        Of a block that lies inside the domain with all of its surroundings; of regions the median.
+        Standard error of a block that lies inside the domain with all of its surroundings; for
+        regions, the median.
     largest : float
-        Of any block, at the edges of the domain too; with a mask a bound.
+        Largest standard error of any block, including the edges of the domain; a bound if there is
+        a mask.
     """
 
     cells: int
@@ -90,7 +96,7 @@ class BlockError:
     largest: float
 
     def describe(self) -> dict[str, Any]:
-        """Plain values with six digits, for cards and plans."""
+        """Return plain values with six digits, for cards and plans."""
         return {
             "cells": self.cells,
             "standard_error": float(f"{self.standard_error:.6g}"),
@@ -102,20 +108,20 @@ class BlockError:
 def errors_of_blocks(
     largest: NDArray[np.float64], tree: TreeVariance | None, grid: Grid
 ) -> tuple[BlockError, ...]:
-    """Errors of blocks whose keys share their first i digits, at index i.
+    """Return the errors of blocks whose keys share their first i digits, at index i.
 
     Parameters
     ----------
     largest : float64[digits + 1]
-        Variances.
+        Largest variances.
     tree : TreeVariance, optional
-        Of a method that leaves out what lies outside the domain (``Mechanism.skips_outside``).
+        Tree of a method that skips nodes outside the domain (``Mechanism.skips_outside``).
     grid : Grid
     """
     radices = grid.order.radices
     cells, inside = [min(stride, grid.size) for stride in _strides(grid)], largest.copy()
     if tree is not None and not grid.order.follows_map:
-        key = _keys_of_regions(grid)  # labels of attributes are alike
+        key = _keys_of_regions(grid)  # all labels of attributes have equal errors
         for digits, stride in enumerate(_strides(grid)):
             block = np.unique(key // np.uint64(stride))
             cells[digits] = int(np.median(cells_of_box(grid, block, stride)))
@@ -128,76 +134,76 @@ def errors_of_blocks(
 
 
 def errors_of_every_block(variances: Variances, grid: Grid) -> tuple[BlockError, ...] | None:
-    """Return the same of methods whose blocks are looked at one by one.
+    """Return the errors of blocks at index i, for methods without one variance for all blocks.
 
-    It is None where they have no figures.
-
-    Of regions it is the median, as these differ; elsewhere the largest.
+    None if the method has no variances. The error of a block is the median for regions, which
+    differ in size, and otherwise the largest.
     """
     if variances(1, np.empty(0, np.uint64)) is None:
         return None
-    key, found = keys_of_domain(grid), []
+    key, errors = keys_of_domain(grid), []
     for stride in _strides(grid):
         block = np.unique(key // np.uint64(stride))
         variance = variances(stride, block)
-        assert variance is not None  # as of single cells
+        assert variance is not None  # methods with errors of cells have them of all blocks
         middle = largest = float(np.sqrt(variance.max()))
         cells = min(stride, grid.size)
         if not grid.order.follows_map:
             cells = int(np.median(cells_of_box(grid, block, stride)))
             middle = float(np.sqrt(np.median(variance)))
-        found.append(BlockError(cells, middle, largest))
-    return tuple(found)
+        errors.append(BlockError(cells, middle, largest))
+    return tuple(errors)
 
 
 def _strides(grid: Grid) -> list[int]:
-    """Keys that share their first i digits, at index i."""
+    """Return the number of keys that share their first i digits, at index i."""
     radices = grid.order.radices
     return [prod(radices[digits:]) for digits in range(len(radices) + 1)]
 
 
 def _keys_of_regions(grid: Grid) -> NDArray[np.uint64]:
-    """Keys of all cells of the regions, with the first label of every attribute.
+    """Return the keys of all cells of regions, with the first label of every attribute.
 
-    Of many pairs a part of them, evenly spread over origins and destinations.
+    For many pairs, a sample that is spread evenly over origins and destinations.
     """
     if len(grid.places) == 1:
         return grid.domain.keys_of_ranks(np.arange(0, grid.size, prod(grid.shape[2:])))
-    step = -(-grid.size // MOST_PAIRS) | 1
+    # An odd step visits all destinations even if their number is a power of two.
+    step = -(-grid.size // MAX_PAIRS) | 1
     return np.sort(grid.domain.keys_of_ranks(np.arange(0, grid.size, step)))
 
 
 def keys_of_domain(grid: Grid) -> NDArray[np.uint64]:
-    """Keys of all cells of the domain: uint64[size]."""
+    """Return the keys of all cells of the domain: uint64[size]."""
     index = np.indices(grid.shape, dtype=np.int64).reshape(len(grid.shape), -1)
     return grid.order.encode(index[:, grid.contains(index)])
 
 
 def cell_errors(variances: Variances, key: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return standard error of cells, wherever they lie in the domain: float64[n].
+    """Return the standard errors of cells, anywhere in the domain: float64[n].
 
     ``key`` is uint64[n].
     """
-    found = np.empty(key.size)
+    errors = np.empty(key.size)
+    # Chunks bound the memory for the intermediate arrays.
     for start in range(0, key.size, CHUNK):
         part = slice(start, start + CHUNK)
-        own = variances(1, key[part])
-        assert own is not None  # whoever has errors of blocks has them of cells
-        found[part] = np.sqrt(own)
-    return found
+        variance = variances(1, key[part])
+        assert variance is not None  # methods with errors of blocks have them of cells
+        errors[part] = np.sqrt(variance)
+    return errors
 
 
 Variances = Callable[[int, NDArray[np.uint64]], NDArray[np.float64] | None]
-"""Variances of sums over the cells of blocks of keys: ``Mechanism.variances_of`` of a release.
+"""Function for the variances of sums over blocks of keys: ``Mechanism.variances_of`` of a release.
 
-Takes the keys that a block covers and numbers of blocks, and tells None where there is no closed
-form for them.
+Takes the number of keys of a block and numbers of blocks; returns None if there is no closed form.
 """
 
 
 def _children(
     node: NDArray[np.uint64], fanout: int, stride: int, grid: Grid
 ) -> NDArray[np.float64]:
-    """Children of nodes that overlap the domain, of ``stride`` keys each: float64[n]."""
+    """Count children of nodes that overlap the domain, of ``stride`` keys each: float64[n]."""
     once, back = np.unique(node, return_inverse=True)
     return possible_children(grid, once, fanout, stride)[back]

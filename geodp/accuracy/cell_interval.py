@@ -1,10 +1,10 @@
-"""Intervals of single cells, of many at once.
+"""Intervals of single cells, for many cells at once.
 
-What :func:`geodp.accuracy.reach.reach` finds for a region of one cell follows from the path of
-its nodes up to the root: what the node itself holds, how many children its parent can have, and
-which of these were released with few people or none. :mod:`geodp.kernels.cell_paths` walks these
-paths. Where a cell has company, its count is not further off than :mod:`geodp.accuracy.margins`
-says of its class.
+The result of :func:`geodp.accuracy.reach.reach` for a region of one cell follows from the path of
+its nodes up to the root: the people in the node, the possible children of its parent, and which of
+these were released with few people or none. :mod:`geodp.kernels.cell_paths` climbs these paths. If
+there are people around a cell, its error is also bounded by the margin of its class, see
+:mod:`geodp.accuracy.margins`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from geodp.accuracy.interval import (
     round_out,
     spread_of,
 )
-from geodp.accuracy.lone import FEW, find_depths
+from geodp.accuracy.isolation import FEW, find_depths
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance
@@ -46,18 +46,18 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 AT_ONCE = 1 << 16
-"""Cells whose paths are followed together."""
+"""Number of cells whose paths are followed together."""
 
 
 class ErrorModel(Protocol):
-    """What intervals ask of a method: whether it clamps, and what is known of its errors."""
+    """What intervals need from a method: whether it clamps, and its error model."""
 
     nonnegative: ClassVar[bool]
 
     def variances_of(
         self, grid: Grid, event: Any, stride: int, block: KeyArray, /
     ) -> FloatArray | None:
-        """Return the variances of blocks of so many keys: float64[n]."""
+        """Return the variances of blocks of ``stride`` keys: float64[n]."""
         ...
 
     def tree_variance(self, grid: Grid, event: Any, /) -> TreeVariance | None:
@@ -69,7 +69,7 @@ class ErrorModel(Protocol):
         ...
 
     def clamp_losses(self, grid: Grid, event: Any, /) -> list[tuple[float, float]] | None:
-        """Return mean and standard deviation of what a clamp takes at each level."""
+        """Return mean and standard deviation of the people lost to a clamp, for each level."""
         ...
 
 
@@ -80,31 +80,32 @@ def cell_intervals(
     tops: Tops | None = None,
     margins: Margins = MARGINS,
 ) -> ClampedIntervals | PlainIntervals:
-    """95 % intervals of the cells of a release, as :meth:`geodp.Release.estimate` gives them.
+    """Return 95 % intervals of the cells of a release, see :meth:`geodp.Release.estimate`.
 
     Parameters
     ----------
     method : RowErrors
-        With a closed form of the error of a cell.
+        Method with a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional
-        Standard error of a cell, where all cells have the same.
+        Standard error of a cell, if it is the same for all cells.
     tops : Tops, optional
-        As for :class:`geodp.accuracy.interval.NodeSums`.
+        See :class:`geodp.accuracy.interval.NodeSums`.
     margins : Margins
-        Where they are those of public maps: of methods that drop nothing; with a threshold it is
-        those of public maps with one.
+        Margins of methods that drop nothing. If they are those of public maps and the method has a
+        threshold, margins of public maps with a threshold are used.
     """
     grid, event = table.grid, table.event
     if not method.nonnegative:
         return PlainIntervals(table, error, partial(method.variances_of, grid, event))
     tree = method.tree_variance(grid, event)
-    assert tree is not None  # whoever clamps and has errors of cells works on a tree
+    assert tree is not None  # methods that clamp and have errors of cells work on a tree
     return ClampedIntervals(
         tree,
         NodeSums(table, tops),
         event.is_normal,
         grid if grid.size < prod(tree.fanouts) else None,
+        # Cells released as 0 in one lowest node have the same path, and thus one interval.
         1 if not grid.order.follows_map or not tree.fanouts else tree.fanouts[-1],
         method.isolated_cell(grid, event),
         count_unseen(method.clamp_losses(grid, event), tree.fanouts),
@@ -115,21 +116,21 @@ def cell_intervals(
 def count_unseen(
     losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
 ) -> list[tuple[float, float]] | None:
-    """Return what the clamp takes for each node that shows it: by an empty child released as 0.
+    """Return the losses to a clamp for each node that shows one, by an empty child released as 0.
 
-    Of halves an empty one is released as 0 in every second split only. In the others it was given
-    what the other half lost, and nothing tells it from one that holds people: each node that shows
-    a loss stands for another. What both together take varies no more than the same splits do where
-    nothing is clamped, which the margin of the sum counts: with e the noise of a split and b its
-    scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2. Among more children
-    one is 0 nearly always.
+    If a node has two children, an empty one is released as 0 in every second split only. In the
+    other splits it receives what its sibling loses, and is indistinguishable from a child with
+    people: each node that shows a loss stands for another one. The loss of both varies no more than
+    these splits do without a clamp, which the margin of the sum includes: with e the noise of a
+    split and b its scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2.
+    Among more children, one is nearly always 0.
 
     Parameters
     ----------
     losses : list of (mean, standard deviation) or None
-        Of one split on each level, the root's first, whatever the noise.
+        Loss of one split on each level, the root's first, whether it shows or not.
     fanouts : tuple of int
-        Of the same levels.
+        Fan-outs of the same levels.
     """
     if losses is None:
         return None
@@ -141,15 +142,15 @@ def count_unseen(
 
 @dataclass(frozen=True, eq=False)
 class PlainIntervals:
-    """Around counts that may be negative: 2.12 standard errors of Laplace noise, 1.96 of Gaussian.
+    """Intervals of counts that may be negative: 2.12 standard errors of Laplace, 1.96 of Gaussian.
 
     Attributes
     ----------
     table : ReleasedTable
     error : float or None
-        Standard error of a cell, where all cells have the same.
+        Standard error of a cell, if it is the same for all cells.
     variances : callable
-        Closed-form variances of cells, where they have not.
+        Closed-form variances of cells otherwise.
     """
 
     table: ReleasedTable
@@ -159,7 +160,7 @@ class PlainIntervals:
     alike: ClassVar[int] = 1
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         count = self.table.counts_at(key).astype(np.float64)
         factor = Z if self.table.event.is_normal else LAPLACE_Z
         error = cell_errors(self.variances, key) if self.error is None else self.error
@@ -167,7 +168,10 @@ class PlainIntervals:
         return count - margin, count + margin
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return the same as :meth:`ClampedIntervals.unlisted`."""
+        """Return the low end, and twice the high end, of cells that are not listed.
+
+        See :meth:`ClampedIntervals.unlisted`.
+        """
         margin = (Z if self.table.event.is_normal else LAPLACE_Z) * error
         return -margin, margin, margin
 
@@ -180,17 +184,17 @@ class ClampedIntervals:
     ----------
     tree : TreeVariance
     sums : NodeSums
-        Of the release.
+        Sums of the release.
     gaussian : bool
-        The noise's law; otherwise Laplace.
+        Whether the noise is Gaussian; otherwise it is Laplace noise.
     grid : Grid or None
-        Whose domain leaves nodes with fewer children; None: all keys are cells.
+        Grid whose domain excludes children of nodes; None: all keys are cells.
     alike : int
-        Cells released as 0 have one interval within an aligned block of so many keys.
+        Size, in keys, of aligned blocks in which all cells released as 0 have one interval.
     isolated, losses
-        As for :meth:`geodp.accuracy.interval.Reach.interval`.
+        See :meth:`geodp.accuracy.interval.Reach.interval`.
     margins : Margins
-        Beyond which a cell's count is not off where it has company.
+        Bounds of the error of a cell with people around it.
     """
 
     __repr__ = one_line
@@ -205,30 +209,33 @@ class ClampedIntervals:
     margins: Margins = MARGINS
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
         once, back = _sort(key)
         low, high = np.empty(once.size), np.empty(once.size)
         root = (self.tree.variances[0], self.tree.fourths[0] if self.tree.fourths else 0.0)
-        for part, paths, states, _ in self.walk(once):
+        for part, paths, states, _ in self.climb_paths(once):
             ends = low[part], high[part]
-            cell_paths.find_ends(paths, states, root, self._walk.around, self._rule, *ends)
+            cell_paths.find_ends(paths, states, root, self._climb.around, self._rule, *ends)
+            # Margins from simulated releases also bound the loss of isolated cells.
             if self.margins.alone:
                 self._bound_isolated(once[part], paths, ends[1])
         return (low, high) if back is None else (low[back], high[back])
 
     def classes(self, key: KeyArray) -> IntArray:
-        """Return the class of cells by what was released around them, see
-        :func:`geodp.accuracy.margins.find_classes`: int64[n]."""
+        """Return the class of cells by the counts released around them: int64[n].
+
+        See :func:`geodp.accuracy.margins.find_classes`.
+        """
         once, back = _sort(key)
-        found = np.empty(once.size, np.int64)
-        for part, paths, _, _ in self.walk(once):
-            cell_paths.find_classes(paths, self._walk.around, self._rule, found[part])
-        return found if back is None else found[back]
+        classes = np.empty(once.size, np.int64)
+        for part, paths, _, _ in self.climb_paths(once):
+            cell_paths.find_classes(paths, self._climb.around, self._rule, classes[part])
+        return classes if back is None else classes[back]
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return where the interval of a cell that is not listed begins, and ends at most.
+        """Return the low end, and upper bounds of the high end, for cells that are not listed.
 
-        Ends: where a cell of the same lowest node is listed, and where none is.
+        The bounds hold if a cell of the same lowest node is listed, and if none is.
 
         Parameters
         ----------
@@ -237,52 +244,56 @@ class ClampedIntervals:
         """
         levels = np.ones((len(self.tree.fanouts), 1), np.int64)
         alone = Reach(np.zeros((3, 1)), np.full((3, 1), error**2), np.zeros((3, 1)), levels, levels)
-        dropped = sum(drop.least for drop in self.tree.drops)
+        dropped = sum(drop.threshold for drop in self.tree.drops)
+        # One node on each level shows a loss: the worst case of a cell of which nothing is listed.
+        # People of dropped children come on top.
         far = float(alone.reach_up(self.isolated, self.losses)[0]) + dropped
-        known = self.margins.up[np.isfinite(self.margins.up)]
-        beside = min(far, float(known.max()) * error) if known.size else far
-        return 0.0, beside, min(far, max(self.margins.alone, default=far))
+        finite = self.margins.up[np.isfinite(self.margins.up)]
+        near_listed = min(far, float(finite.max()) * error) if finite.size else far
+        return 0.0, near_listed, min(far, max(self.margins.alone, default=far))
 
-    def walk(
+    def climb_paths(
         self, key: KeyArray
     ) -> Iterator[tuple[slice, cell_paths.Paths, cell_paths.States, int]]:
-        """Walk the paths of cells, some at a time.
+        """Climb the paths of cells, chunk by chunk.
 
         Parameters
         ----------
         key : uint64[n]
-            Strictly increasing.
+            Cells, strictly increasing.
 
         Yields
         ------
         slice
-            Which cells.
+            Positions of the cells of the chunk.
         paths, states, visited
-            As of :func:`geodp.kernels.cell_paths.climb`.
+            See :func:`geodp.kernels.cell_paths.climb`.
         """
-        walk = self._walk
+        climb = self._climb
         for start in range(0, key.size, AT_ONCE):
             part = slice(start, min(start + AT_ONCE, key.size))
-            own = freeze(key[part])
-            full = np.empty(0 if self.grid is None else own.size, np.int64)
+            keys = freeze(key[part])
+            full = np.empty(0 if self.grid is None else keys.size, np.int64)
             if full.size:
-                at = np.empty(walk.edges.limit.shape[1], np.int64)
-                cell_paths.find_full(own, walk.steps, walk.edges, at, full)
+                at = np.empty(climb.edges.limit.shape[1], np.int64)
+                cell_paths.find_full(keys, climb.steps, climb.edges, at, full)
             paths = cell_paths.Paths(
-                np.empty(own.size, np.int64),
-                np.empty((3, own.size)),
-                np.empty((2, own.size), np.uint64),
-                np.zeros((2, own.size if self.tree.drops else 0)),
-                np.empty((4, own.size), np.int64),
+                np.empty(keys.size, np.int64),
+                np.empty((3, keys.size)),
+                np.empty((2, keys.size), np.uint64),
+                np.zeros((2, keys.size if self.tree.drops else 0)),
+                np.empty((4, keys.size), np.int64),
             )
-            states, visited = cell_paths.climb(own, *walk, full, paths)
+            states, visited = cell_paths.climb(keys, *climb, full, paths)
             yield part, paths, states, visited
 
     def _bound_isolated(self, key: KeyArray, paths: cell_paths.Paths, high: FloatArray) -> None:
-        """Bound the ends of cells that stand alone by what such a cell can have lost."""
+        """Bound the high ends of isolated cells by the maximal loss of such a cell."""
         kind = np.empty(key.size, np.int64)
-        cell_paths.find_classes(paths, self._walk.around, self._rule, kind)
+        cell_paths.find_classes(paths, self._climb.around, self._rule, kind)
         alone = np.flatnonzero(np.isinf(self._rule.up[kind]))
+        # An infinite margin marks a class without measured errors: only the levels above can bound
+        # such a cell's loss.
         depth = find_depths(self.tree, self.sums, key[alone])
         lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
         lost = lost + (paths.moved[0][alone] if self.tree.drops else 0.0)
@@ -290,21 +301,21 @@ class ClampedIntervals:
         high[alone] = np.minimum(high[alone], count + round_out(lost, count))
 
     @cached_property
-    def _walk(self) -> _Walk:
-        """Return what walks of this release have in common."""
+    def _climb(self) -> _Climb:
+        """Arguments that all climbs of paths of this release share."""
         tree, h = self.tree, len(self.tree.fanouts)
         strides = tuple(accumulate(tree.fanouts[::-1], mul, initial=1))
         shifts = [stride.bit_length() - 1 for stride in strides]
-        first = RegionKeys.of([np.zeros(1, np.uint64)])  # as many nodes as of any cell
-        own = np.array(tree.variances[::-1])
-        drops = [[drop.least, drop.scale] for drop in tree.drops[::-1]]
+        first = RegionKeys.of([np.zeros(1, np.uint64)])  # any cell has as many nodes above it
+        variances = np.array(tree.variances[::-1])
+        drops = [[drop.threshold, drop.scale] for drop in tree.drops[::-1]]
         steps = cell_paths.Steps(
             np.array(tree.fanouts[::-1], np.int64),
             np.array(strides, np.int64),
             np.array(shifts if [1 << one for one in shifts] == [*strides] else [], np.int64),
-            own,
+            variances,
             np.array(tree.fourths[::-1] or [0.0] * (h + 1)),
-            float(strength(tree, first, self.gaussian)[0]) * np.sqrt(own[:h]),
+            float(strength(tree, first, self.gaussian)[0]) * np.sqrt(variances[:h]),
             np.array(drops).reshape(-1, 2),
             bool(drops),
         )
@@ -315,11 +326,11 @@ class ClampedIntervals:
             cells = edges_of(self.grid, (span, 1)) if h else edges
         company = float(FEW * np.sqrt(tree.variances[-1]))
         around = cell_paths.Around(strides.index(span), span, company, cells)
-        return _Walk(steps, *self.sums.layers(), edges, around)
+        return _Climb(steps, *self.sums.layers(), edges, around)
 
     @cached_property
     def _rule(self) -> cell_paths.Rule:
-        """Return how ends follow from what lies around."""
+        """The rule that derives ends from the counts around a cell."""
         alone = self.isolated
         isolated = [] if alone is None else [alone["bias"], spread_of(alone)]
         down, up = (
@@ -337,8 +348,8 @@ class ClampedIntervals:
         )
 
 
-class _Walk(NamedTuple):
-    """What walks of a release have in common: see :func:`geodp.kernels.cell_paths.climb`."""
+class _Climb(NamedTuple):
+    """Arguments that all climbs of a release share: see :func:`geodp.kernels.cell_paths.climb`."""
 
     steps: cell_paths.Steps
     near: cell_paths.Layer
@@ -349,11 +360,11 @@ class _Walk(NamedTuple):
 
 NOTHING = np.empty((0, 0), np.int64)
 NO_EDGES = Edges(NOTHING, NOTHING, NOTHING, NOTHING, np.empty((0, 2), np.uint64), NOTHING)
-"""Of a tree all of whose keys are cells."""
+"""Edges of a tree all of whose keys are cells."""
 
 
 def _sort(key: KeyArray) -> tuple[KeyArray, NDArray[np.intp] | None]:
-    """Return keys once each and in order, and where each was; None where they were that before."""
+    """Return sorted unique keys and the position of each; None if they were sorted and unique."""
     if (key[1:] > key[:-1]).all():
         return key, None
     return np.unique(key, return_inverse=True)

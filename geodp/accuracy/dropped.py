@@ -1,9 +1,9 @@
 """People whom a threshold can have moved into a region, and out of it.
 
-A method that drops children below a threshold gives their people to their siblings that it keeps,
-to each alike. A dropped child can hold as many people as the threshold says, and more by as much as
-noise takes, which the interval counts anyway. Many dropped children hold fewer each: had all of
-them so many, noise would have lifted more of them over the threshold than were kept.
+A method that drops children below a threshold gives their people to the siblings that it keeps, in
+equal parts. A dropped child can hold as many people as the threshold, and more only by the amount
+of noise, which the interval includes anyway. Many dropped children hold fewer each: if all of them
+held that many, noise would have lifted more of them above the threshold than were kept.
 """
 
 from __future__ import annotations
@@ -16,70 +16,74 @@ import numpy as np
 from geodp.kernels.cell_paths import FEW, MORE
 from geodp.typing import FloatArray, IntArray
 
-WHOLE, CUT, OUTSIDE = range(3)
-"""Children: those wholly in a region, in part, and not at all."""
+INSIDE, CUT, OUTSIDE = range(3)
+"""Children that lie in a region entirely, in part, and not at all."""
 
 
 @dataclass(frozen=True)
 class Drop:
-    """What is dropped on a level.
+    """The rule by which children are dropped on a level.
 
     Attributes
     ----------
     least : float
         Children with fewer people are dropped.
     scale : float
-        Of their Laplace noise; 0: of another law, of which no more is known than the threshold.
+        Scale of their Laplace noise; 0: noise of another distribution, with the threshold as the
+        only bound.
     """
 
-    least: float
+    threshold: float
     scale: float
 
-    def most(self, children: Any, kept: Any) -> Any:
-        """Return how many people some dropped children hold on average at most.
+    def max_people(self, children: Any, retained: Any) -> Any:
+        """Return an upper bound of the mean number of people in some dropped children.
 
-        Had each of them ``c``, noise would lift it over the threshold with a probability that is
-        convex in c, so that equal ones hide most. It is at most the one that the number of kept
-        children allows.
+        If each of them had ``c`` people, noise would lift it above the threshold with a probability
+        that is convex in c, so that equal children hide most people. The bound is the c that the
+        number of retained children still allows.
 
         Parameters
         ----------
-        children, kept : float64[n]
-            How many there are, and how many of them were kept.
+        children, retained : float64[n]
+            Number of children, and of those that were retained.
         """
-        chance = (kept + FEW + MORE * np.sqrt(kept)) / np.maximum(children, 1)
+        # An upper bound of the chance to be retained, from the number that were: FEW and MORE
+        # leave room for its randomness.
+        chance = (retained + FEW + MORE * np.sqrt(retained)) / np.maximum(children, 1)
+        # Laplace noise exceeds x with probability 0.5 exp(-x / scale), solved for x.
         lifted = self.scale * np.log(0.5 / np.minimum(chance, 0.5))
-        return np.maximum(self.least - lifted, 0.0)
+        return np.maximum(self.threshold - lifted, 0.0)
 
 
 def find_moved(
     zero: FloatArray,
-    kept: FloatArray,
+    retained: FloatArray,
     held: FloatArray,
     drop: Drop,
     first: IntArray | None,
 ) -> FloatArray:
-    """Return the most people moved out of regions and into them on a level: float64[2, regions].
+    """Return upper bounds of the people moved out of regions and into them: float64[2, regions].
 
     Parameters
     ----------
-    zero, kept : float64[3, n]
-        Children released as 0, and others, of nodes that regions cut: those wholly in the region,
-        in part, and outside.
+    zero, retained : float64[3, n]
+        Numbers of children released as 0, and of others, of nodes that regions cut: those entirely
+        in the region, in part, and outside.
     held : float64[2, n]
-        People released in children that are not wholly in the region, and in those that are not
-        wholly outside: so many can have been moved out, and in.
+        People released in children that are not entirely in the region, and in those that are not
+        entirely outside: upper bounds of the people moved out, and in.
     drop : Drop
     first : int64[regions], optional
-        Where the nodes of each region begin; default: every node is one region's.
+        Position of each region's first node. Default: every node belongs to another region.
     """
-    every = np.maximum(kept.sum(axis=0), 1)
-    found = []
-    for own, other, most in ((WHOLE, OUTSIDE, held[0]), (OUTSIDE, WHOLE, held[1])):
-        dropped, ours = zero[own] + zero[CUT], kept[own] + kept[CUT]
-        moved = dropped * (kept[other] + kept[CUT]) / every
-        parts = np.array([moved, dropped + ours, ours, most])
+    every = np.maximum(retained.sum(axis=0), 1)
+    moved_people = []
+    for side, other, limit in ((INSIDE, OUTSIDE, held[0]), (OUTSIDE, INSIDE, held[1])):
+        dropped, ours = zero[side] + zero[CUT], retained[side] + retained[CUT]
+        moved = dropped * (retained[other] + retained[CUT]) / every
+        parts = np.array([moved, dropped + ours, ours, limit])
         if first is not None:
             parts = np.add.reduceat(parts, first, axis=1)
-        found.append(np.minimum(parts[0] * drop.most(parts[1], parts[2]), parts[3]))
-    return np.array(found)
+        moved_people.append(np.minimum(parts[0] * drop.max_people(parts[1], parts[2]), parts[3]))
+    return np.array(moved_people)

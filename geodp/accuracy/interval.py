@@ -1,10 +1,10 @@
-"""Released sums that hold a region's true sum from above and from below.
+"""Released sums that bound a region's true sum from above and from below.
 
-Where a method clamps at 0, people move between cells of a node: empty cells take what occupied
-ones lose. What a region lost lies in parts of its nodes that were released as little or nothing,
-and counts are not negative. So the region together with all such parts around it, its outer
-approximation, truly holds at least as many people, and lost nothing to a clamp; the region without
-its own such parts, its inner approximation, truly holds at most as many, and got nothing from one.
+If a method clamps at 0, people move between the cells of a node: empty cells receive what occupied
+ones lose. Losses of a region lie in parts of its nodes that were released as little or nothing, as
+counts are not negative. So the region together with all such parts around it, its outer
+approximation, truly has at least as many people, and lost nothing to a clamp; the region without
+its own such parts, its inner approximation, truly has at most as many, and gained nothing from one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
 
 Tops = tuple[int, NDArray[np.uint64], IntArray]
-"""Keys that a node of a level covers, and all its nodes that hold somebody, with their counts."""
+"""Number of keys of a node of some level, all non-empty nodes of this level, and their counts."""
 
 
 Z = 1.96
 """Half of a 95 % interval, in standard errors."""
 
 LAPLACE_Z = 2.118
-"""The same of Laplace noise."""
+"""Half of a 95 % interval for Laplace noise."""
 
 SKEWED_Z = 2.33
-"""The same to the side to which the error of an isolated cell is skewed."""
+"""Half of a 95 % interval on the side to which an isolated cell's error is skewed."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Estimate:
     count : int or float
         Sum of the released counts.
     standard_error : float
-        Closed form, where nothing is clamped.
+        Closed form, without the effect of a clamp.
     low, high : float
-        A 95 % interval, see :meth:`geodp.Release.estimate`. Not below 0 where counts cannot be.
+        A 95 % interval, see :meth:`geodp.Release.estimate`; not below 0 if counts cannot be.
     clamped : bool
         Whether a clamp may have moved people into or out of the region.
     """
@@ -58,26 +58,26 @@ class Estimate:
     clamped: bool
 
 
-NOBODY = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
-"""Of a region without cells."""
+EMPTY_ESTIMATE = Estimate(0, 0.0, 0.0, 0.0, clamped=False)
+"""Estimate of a region without cells."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Released sums and their variances, where nothing is clamped.
+    """Released sums around a region, and their variances without the effect of a clamp.
 
     Attributes
     ----------
     count, variance, fourth : float64[3] or float64[3, n]
-        Of the region, its outer and its inner approximation: released sum, variance and fourth
-        cumulant. Or of many regions, see :mod:`geodp.accuracy.cell_interval`.
+        Released sum, variance and fourth cumulant of the region, its outer and its inner
+        approximation; or of many regions, see :mod:`geodp.accuracy.cell_interval`.
     losing, gaining : int64[levels] or int64[levels, n]
-        Nodes that hold people, that the region cuts, and that have a child outside (losing) or
+        Numbers of non-empty nodes that the region cuts and that have a child outside (losing) or
         inside (gaining) which was released as 0; by level, the root's first.
     is_path : bool or bool[n]
         Whether every node that the region cuts has one child that the region touches.
     total_clamped : bool or bool[n]
-        Whether nobody at all was released, so that the region's true sum may have been lost above.
+        Whether all counts were released as 0, so that the true sum may have been lost at the root.
     moved : float64[2] or float64[2, n]
         People whom a threshold can have moved out of the region, and into it.
     """
@@ -101,27 +101,33 @@ class Reach:
         alone: dict[str, float] | None = None,
         losses: list[tuple[float, float]] | None = None,
     ) -> tuple[Any, Any]:
-        """Low and high ends of a 95 % interval: float64, of many regions float64[n].
+        """Return low and high ends of a 95 % interval: float64, or float64[n] for many regions.
 
         Parameters
         ----------
         alone : dict, optional
-            ``bias`` and ``rmse`` of an isolated cell: no cell or node alone loses more.
+            ``bias`` and ``rmse`` of an isolated cell: no single cell or node loses more.
         losses : list of (mean, standard deviation), optional
-            Of what the clamp takes in one node of each level, the root's first, for each that shows
-            it, see :func:`~geodp.accuracy.cell_interval.count_unseen`.
+            Loss to the clamp in one node of each level, the root's first, for each node that shows
+            one; see :func:`~geodp.accuracy.cell_interval.count_unseen`.
         """
         margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
         down = self.count[PLAIN] - self._move(self.gaining, margin[PLAIN], None, losses)
+        # Both bounds hold, so the tighter one is taken. Without a cut node that gained or lost,
+        # the sum has noise only.
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
         up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], alone, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
         return np.maximum(low - self.moved[1], 0.0), high + self.moved[0]
 
     def _margins(self) -> Any:
-        """Return half the intervals of the three sums, where nothing is clamped: float64[3...]."""
+        """Return half the intervals of the three sums, without a clamp: float64[3]
+        or float64[3, n].
+        """
         variance = np.maximum(self.variance, 1e-12)
+        # The excess kurtosis, 3 for Laplace and 0 for normal errors, interpolates between the two
+        # factors.
         excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
         return round_out((Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance), self.count)
 
@@ -133,7 +139,7 @@ class Reach:
     def reach_up(
         self, alone: dict[str, float] | None, losses: list[tuple[float, float]] | None
     ) -> Any:
-        """Return how far a sum may be above the released one where no approximation says more."""
+        """Return an upper bound of a sum's excess over the released one, without approximations."""
         return self._move(self.losing, LAPLACE_Z * np.sqrt(self.variance[PLAIN]), alone, losses)
 
     def _move(
@@ -143,51 +149,53 @@ class Reach:
         alone: dict[str, float] | None,
         losses: list[tuple[float, float]] | None,
     ) -> Any:
-        """How far the clamp at some nodes and the noise together move a region's sum."""
-        found: Any = np.full(np.shape(margin), inf)
+        """Return how far the clamp at some nodes and the noise together move a region's sum."""
+        moved_by: Any = np.full(np.shape(margin), inf)
         if alone is not None:
-            moved = np.maximum(margin, SKEWED_Z * spread_of(alone)) - alone["bias"]
-            found = np.where(self.is_path, moved, found)
+            distance = np.maximum(margin, SKEWED_Z * spread_of(alone)) - alone["bias"]
+            moved_by = np.where(self.is_path, distance, moved_by)
         if losses is not None:
             mean, spread = np.array(losses).reshape(-1, 2).T
             lost = np.sqrt(np.tensordot(spread**2, nodes, 1)) * SKEWED_Z
-            moved = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
-            found = np.where(self.total_clamped, found, np.minimum(found, moved))
-        return found
+            distance = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
+            moved_by = np.where(self.total_clamped, moved_by, np.minimum(moved_by, distance))
+        return moved_by
 
 
 def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return keys that are read only, as kernels are compiled for one kind of them."""
-    found = np.ascontiguousarray(key).view()
-    found.flags.writeable = False
-    return found
+    """Return read-only keys, as kernels are compiled for read-only arrays."""
+    view = np.ascontiguousarray(key).view()
+    view.flags.writeable = False
+    return view
 
 
 def spread_of(isolated: dict[str, float]) -> float:
-    """Return the standard deviation of an isolated cell, of its bias and its error."""
+    """Return the standard deviation of an isolated cell, from its bias and its error."""
     return sqrt(max(isolated["rmse"] ** 2 - isolated["bias"] ** 2, 0.0))
 
 
 def round_out(margin: Any, count: Any) -> Any:
-    """Return a margin that holds a whole count above 2^53, which the float ``count`` may miss."""
+    """Widen a margin to include an integer count above 2^53, which the float ``count`` may miss."""
     return margin + np.spacing(np.abs(count))
 
 
 class NodeSums:
-    """Released sums of nodes by prefix sums.
+    """Released sums of nodes, from prefix sums.
 
-    Whole counts are summed as whole numbers: beside one of 2^59, floats would lose its neighbours.
+    Integer counts are summed as integers: next to one of 2^59, floats would lose the others.
 
     Parameters
     ----------
     table : ReleasedTable
     tops : Tops, optional
-        Of a table that holds a part of a release only: nodes of some level of the whole release.
-        Sums of nodes of this level and of those above are taken from them.
+        Nodes of some level of the entire release, if the table contains only a part of it. They
+        give the sums of nodes of this level and above.
     """
 
     def __init__(self, table: ReleasedTable, tops: Tops | None = None) -> None:
         self._from = 0 if tops is None else tops[0]
+        # A table of a part of a release knows its own cells only; sums above the cut come from the
+        # tops.
         self._layers = [self._layer(table.key, table.count)]
         if tops is not None:
             self._layers.append(self._layer(*tops[1:]))
@@ -197,12 +205,12 @@ class NodeSums:
         return key, np.concatenate([np.zeros(1, count.dtype), np.cumsum(count)])
 
     def _at(self, stride: int) -> tuple[NDArray[np.uint64], CountArray, int]:
-        """Keys, prefix sums, and how many of these keys a node covers."""
+        """Return keys, prefix sums, and how many of these keys a node covers."""
         above = bool(self._from) and stride >= self._from
         return *self._layers[above], stride // self._from if above else stride
 
     def layers(self) -> tuple[Layer, Layer]:
-        """Return the listed cells, and the tops, as kernels take them; of stride 0: none."""
+        """Return the listed cells and the tops in the form of kernels; a stride of 0 means none."""
         key, sums = self._layers[0]
         tops = self._layers[1:]
         near = Layer(freeze(key), sums, 1)
@@ -214,28 +222,16 @@ class NodeSums:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody at all was released."""
+        """Whether all counts were released as 0."""
         return not self._layers[-1][0].size
 
     def of(self, prefix: NDArray[np.uint64], stride: int) -> FloatArray:
-        """Of nodes that cover ``stride`` keys each."""
+        """Return the sums of nodes that cover ``stride`` keys each: float64[n]."""
         key, sums, stride = self._at(stride)
         first = prefix * np.uint64(stride)
         begin, end = np.split(find(key, np.concatenate([first, first + np.uint64(stride)])), 2)
-        found: FloatArray = (sums[end] - sums[begin]).astype(np.float64)
-        return found
-
-    def listed(self, prefix: NDArray[np.uint64], stride: int, least: float = 0.0) -> IntArray:
-        """Return how many listed cells of ``least`` people nodes of ``stride`` keys have.
-
-        Of a part of a release: nodes that lie in it, or any, if the tops are cells.
-        """
-        key, before = self._layers[self._from == 1]
-        key = key[np.diff(before) >= least] if least else key
-        first = prefix * np.uint64(stride)
-        last = first + np.uint64(stride - 1)
-        ends = np.searchsorted(key, last, "right") - np.searchsorted(key, first, "left")
-        return np.asarray(ends, np.int64)
+        held: FloatArray = (sums[end] - sums[begin]).astype(np.float64)
+        return held
 
     def occupied(self, stride: int, start: int, stop: int) -> tuple[NDArray[np.uint64], FloatArray]:
         """Nodes from ``start`` to before ``stop`` that hold somebody, and their sums.

@@ -1,10 +1,10 @@
-"""How far the count of a single cell is off, in standard errors, by what was released around it.
+"""Margins of single cells in standard errors, by the counts released around them.
 
-Where a node's children are shared out without negative ones, an occupied child loses about as much
-as its siblings that nobody lives in take. How many cells around were released as 0 tells how much
-that is, in standard errors, much alike on all maps, budgets and methods: ``python -m bench
-margins`` measures it on public maps. Where none of them has people beyond doubt the cell stands
-alone: what it can have lost depends on levels above, and is left to :mod:`geodp.accuracy.interval`.
+If a node is apportioned to its children without negative counts, an occupied child loses about as
+much as its empty siblings receive. The number of cells around it that were released as 0 determines
+this loss in standard errors, similarly on all maps, budgets and methods: ``python -m bench
+margins`` measures it on public maps. If none of these cells has people beyond doubt, the cell is
+isolated: its loss depends on levels above, and is left to :mod:`geodp.accuracy.interval`.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from geodp.reprs import one_line
 from geodp.typing import FloatArray, IntArray
 
 VERSION = 2
-"""Of the margins, which cards state: counts up with every change of intervals in files."""
+"""Version of the margins, in cards: increases with every change of intervals in files."""
 
 DROPPED_VERSION = 3
-"""The same of methods that drop children: before it, intervals did not count what is dropped."""
+"""Version for methods that drop children; intervals of earlier versions ignore dropped people."""
 
 CHILDREN = (2, 4, 16)
-"""Most children of a node, by group; the last group has more."""
+"""Maximal children of a node, by group; the last group has more."""
 
 AROUND = 16
-"""Cells around which are looked at: the smallest node that has as many keys or more."""
+"""Number of cells around a cell: the smallest node with at least as many keys is used."""
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Of the cells around that were released as 0: at most, by group; of the last group below."""
+"""Maximal share of the cells around that were released as 0, by group; less than the last one."""
 
-LEAST = 2.12
-"""Standard errors of a margin at least: Laplace noise alone takes as much."""
+MIN_MARGIN = 2.12
+"""Minimal margin in standard errors: Laplace noise alone needs as much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,12 @@ class Margins:
     Attributes
     ----------
     down, up : float64[groups of children, groups of shares]
-        Infinite where nothing is known.
+        Infinite if not measured.
     alone : tuple of float
-        People that a cell may have lost that stands alone over 0, 1, 2 ... levels; empty: no more
-        is known than the closed form.
+        Maximal loss in people of a cell that is isolated over 0, 1, 2 ... levels; empty: only the
+        closed form applies.
     releases : int
-        Simulated ones that they are of; 0: those of public maps.
+        Number of simulated releases behind the margins; 0: margins of public maps.
     """
 
     __repr__ = one_line
@@ -62,13 +62,13 @@ class Margins:
     releases: int = 0
 
     def of(self, place: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return those of cells: float64[n] each; ``place``: of :func:`find_classes`."""
+        """Return the margins of cells: float64[n] each; ``place``: from :func:`find_classes`."""
         down, up = (np.append(side.reshape(-1), inf)[place] for side in (self.down, self.up))
         return down, up
 
 
 def span_of(fanouts: tuple[int, ...]) -> int:
-    """Return the keys of the node whose cells are looked at, of a tree with such fan-outs."""
+    """Return the number of keys of the node in which the cells around a cell are counted."""
     span = 1
     for fanout in reversed(fanouts):
         span *= fanout
@@ -78,32 +78,35 @@ def span_of(fanouts: tuple[int, ...]) -> int:
 
 
 def find_classes(children: Any, others: Any, zeros: Any, company: Any) -> IntArray:
-    """Return the class of cells, a number in a flat table of margins: int64[n]; -1 alone.
+    """Return the class of cells, an index into a flat table of margins: int64[n].
+
+    -1 if isolated.
 
     Parameters
     ----------
     children : float64[n]
-        Of the cell's node, that overlap the domain.
+        Number of children of the cell's node that overlap the domain.
     others : float64[n]
-        Other cells of the domain in the node that is looked at.
+        Number of other cells of the domain in the node around it.
     zeros : float64[n]
-        How many of these were released as 0.
+        Number of these that were released as 0.
     company : bool[n]
-        Whether somebody lives beyond doubt in one of these.
+        Whether one of these has people beyond doubt.
     """
+    # If all cells around are 0, the cell is isolated, whatever its share.
     share = np.searchsorted(SHARES, zeros / np.maximum(others, 1))
     group = np.searchsorted(CHILDREN, children) * len(SHARES) + share
     return np.where(company & (zeros < others), group, -1).astype(np.int64)
 
 
 def read_margins(text: str) -> Margins:
-    """Read a line for every group of children: a pair ``down/up`` for every share; ``-``: none."""
+    """Read a line for every group of children: a pair ``down/up`` for every share, or ``-``."""
     rows = [[part.split("/") for part in line.split()] for line in text.strip().splitlines()]
     pairs = [
         [pair if len(pair) == 2 and pair[0] else ("inf", "inf") for pair in row] for row in rows
     ]
-    found = np.array(pairs, np.float64)
-    return Margins(found[:, :, 0], found[:, :, 1])
+    table = np.array(pairs, np.float64)
+    return Margins(table[:, :, 0], table[:, :, 1])
 
 
 PUBLIC = """
@@ -112,7 +115,7 @@ PUBLIC = """
 2.34/2.54 2.26/2.47 2.33/2.73 2.51/2.77 3.37/3.70
 2.82/2.29 2.29/2.64 2.30/2.59 2.32/2.59 3.09/2.99
 """
-"""Of the largest on any of the public maps, budgets and methods of ``python -m bench margins``."""
+"""Largest margins on all public maps, budgets and methods of ``python -m bench margins``."""
 
 MARGINS = read_margins(PUBLIC)
 
@@ -148,21 +151,22 @@ DROPPED: dict[int, str] = {
 2.86/3.51 2.99/4.86 3.07/4.54 5.43/4.54 19.56/4.60
 """,
 }
-"""The same of pyramids that drop children with fewer than so many noise scales, or fewer."""
+"""Margins of pyramids, by the threshold in noise scales below which they drop children."""
 
 UNKNOWN = read_margins("\n".join(["- " * len(SHARES)] * (len(CHILDREN) + 1)))
-"""Of methods whose margins nobody has measured: the closed form stands."""
+"""Margins of methods that were not measured: only the closed form applies."""
 
 
 def margins_of(drops: Sequence[Drop]) -> Margins:
-    """Return those of public maps, of a method that drops such children on its levels.
+    """Return margins of public maps for a method that drops children on its levels.
 
-    ``UNKNOWN`` where it drops more than any that was measured, or noise of another law.
+    ``UNKNOWN`` for thresholds above all measured ones, or noise that is not Laplace.
     """
     if not drops:
         return MARGINS
-    scales = max(one.least / one.scale if one.scale else inf for one in drops)
+    # The level with the highest threshold in noise scales decides, as it drops most people.
+    scales = max(one.threshold / one.scale if one.scale else inf for one in drops)
     return next(
-        (read_margins(text) for most, text in DROPPED.items() if scales <= most * (1 + 1e-9)),
+        (read_margins(text) for limit, text in DROPPED.items() if scales <= limit * (1 + 1e-9)),
         UNKNOWN,
     )

@@ -1,19 +1,19 @@
-"""How far parts of a map's counts are off: by the map, by their noise, and by how places differ.
+"""Errors of the parts of a map's counts: from the map, from noise, and from differences of places.
 
 Parts of areas are measured down to some level; below it every cell has the shares of its area. So
-the error of a sum of parts over some cells has three sources. The map's count of the cells is off,
-and the parts with it. The parts of measured areas have noise; an area's error is shared out by
-people among the areas inside. And areas differ from their surroundings: of t people, of whom the
-area above has the share s in some parts, ``D = mu (1 + 0.7 sqrt(mu))`` is the expected square of
-what is held more or less than ``s t``, with ``mu = t s (1 - s)``. The constants are those of public
-tables (``python -m bench parts``). Where a level is measured with the variance V, what is left is
+the error of a sum of parts over some cells has three sources. The map's count of the cells has an
+error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
+by people to the areas inside. And areas differ from their surroundings: of t people, of whom the
+area above has the share s in some parts, ``D = mu (1 + 0.7 sqrt(mu))`` is the expected squared
+deviation from ``s t``, with ``mu = t s (1 - s)``. The constants are those of public tables
+(``python -m bench parts``). If a level is measured with the variance V, the remaining variance is
 ``V D / (V + D)``.
 
 With f(v) the part of a node's people that live in the region, the variance is
 
     f(root)**2 V(root) + sum over nodes c below the root of (f(c) - f(parent of c))**2 tau(c),
 
-as the error of a child is its own, less what its siblings and it are given together.
+as the error of a child is its own, less what its siblings and it receive together.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
 VERSION = 1
-"""Of the constants, which cards state: counts up with every change of intervals in files."""
+"""Version of the constants, in cards: increases with every change of intervals in files."""
 
 DIFFERENCE = 0.7
-"""How much places differ: see above."""
+"""Constant of the differences between places: see above."""
 
 BELOW, ABOVE = 2.12, SKEWED_Z
-"""Half of a 95 % interval, in standard errors: small parts have more above their count."""
+"""Half of a 95 % interval, in standard errors, below and above a count: small parts are skewed."""
 
 COIN = 0.25
-"""Variance at most of what is rounded to a whole number."""
+"""Maximal variance of randomised rounding to an integer."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepNoise:
-    """Noise of what one step of a method measures: groups of parts, or the parts in each group.
+    """Noise of the measurements of one step: groups of parts, or the parts in each group.
 
     Attributes
     ----------
     inside : int
-        Parts that one measured count holds.
+        Number of parts in one measured count.
     together : int
-        Counts that are shared out together, in each group; the last group may have fewer.
+        Number of counts in each group that is apportioned together; the last may have fewer.
     variance : float64[groups, levels]
-        Of a count; infinite where nothing is measured.
+        Variance of a count; infinite if it is not measured.
     """
 
     inside: int
@@ -62,42 +62,44 @@ class StepNoise:
     variance: FloatArray = field(repr=False)
 
     def of(self, part: IntArray, parts: int) -> FloatArray:
-        """Return variances of some of all parts together, and of what is shared out with them.
+        """Return variances of the sum of some parts, and of the others apportioned with them.
 
         Returns
         -------
         float64[2, levels]
-            0 where the parts are all that is shared out.
+            0 if the parts are all that is apportioned.
         """
         sizes = np.bincount(np.arange(parts) // self.inside)
         unit, held = np.unique(part // self.inside, return_counts=True)
-        whole = held == sizes[unit]
-        found = np.zeros((2, self.variance.shape[1]))
+        complete = held == sizes[unit]
+        variances = np.zeros((2, self.variance.shape[1]))
         for group in np.unique(unit // self.together):
-            own = unit // self.together == group
-            n, of = int(own.sum()), min(self.together, sizes.size - group * self.together)
-            if n < of or not whole[own].all():
-                found += self.variance[group] * np.array([[n], [max(of - n, 1)]])
-        return found
+            members = unit // self.together == group
+            n, of = int(members.sum()), min(self.together, sizes.size - group * self.together)
+            # Parts that are a complete group have no noise of their own: their sum is that of the
+            # node.
+            if n < of or not complete[members].all():
+                variances += self.variance[group] * np.array([[n], [max(of - n, 1)]])
+        return variances
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalNoise:
-    """Noise of sums of parts that were measured by themselves.
+    """Noise of sums of parts that were measured separately.
 
     Attributes
     ----------
     label : int64[parts]
-        Of every part.
+        Label of every part.
     variance : float64[levels]
-        Of a count; infinite where nothing is measured.
+        Variance of a count; infinite if it is not measured.
     """
 
     label: IntArray = field(repr=False)
     variance: FloatArray = field(repr=False)
 
     def of(self, part: IntArray) -> FloatArray | None:
-        """Return the same as a step; None of parts that are not all of their labels'."""
+        """Return variances as :meth:`StepNoise.of`; None unless the parts are entire labels."""
         sizes = np.bincount(self.label)
         held = np.bincount(self.label[part], minlength=sizes.size)
         n = int((held == sizes).sum())
@@ -108,17 +110,17 @@ class MarginalNoise:
 
 @dataclass(frozen=True, eq=False)
 class MapTree:
-    """Nodes of a released map with somebody in them, level by level, the root's first.
+    """Non-empty nodes of a released map, level by level, the root's first.
 
     Attributes
     ----------
     strides : tuple of int
-        Keys that a node of each level covers; the last is 1.
+        Number of keys of a node of each level; the last is 1.
     node : list of uint64[n]
-        Strictly increasing.
+        Nodes, strictly increasing.
     count : list of float64[n]
     parent : list of int64[n]
-        Place of a node's parent on the level above; of the root's 0.
+        Position of each node's parent on the level above; 0 for the root.
     """
 
     strides: tuple[int, ...]
@@ -128,26 +130,26 @@ class MapTree:
 
     @classmethod
     def of(cls, table: ReleasedTable, strides: tuple[int, ...]) -> Self:
-        """Take the cells of a map, and levels."""
+        """Create the tree of a map's cells with some levels."""
         node, count = [table.key], [table.count.astype(np.float64)]
         parent: list[IntArray] = []
         for stride, below in zip(strides[-2::-1], strides[:0:-1], strict=True):
-            own = node[0] // np.uint64(stride // below)
-            above, place = np.unique(own, return_inverse=True)
+            coarser = node[0] // np.uint64(stride // below)
+            above, place = np.unique(coarser, return_inverse=True)
             count.insert(0, _add_up(place, count[0], above.size))
             node.insert(0, above)
             parent.insert(0, place)
         return cls(strides, node, count, [np.zeros(node[0].size, np.int64), *parent])
 
     def add_up(self, held: FloatArray) -> list[FloatArray]:
-        """Return sums over the nodes of all levels of what their cells hold: float64[n] each."""
-        found = [held]
+        """Return sums over the nodes of all levels of values of their cells: float64[n] each."""
+        sums = [held]
         for i in range(len(self.node) - 1, 0, -1):
-            found.insert(0, _add_up(self.parent[i], found[0], self.node[i - 1].size))
-        return found
+            sums.insert(0, _add_up(self.parent[i], sums[0], self.node[i - 1].size))
+        return sums
 
     def find(self, key: KeyArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Return places of cells among those with somebody, and which of them are there."""
+        """Return the positions of cells among the non-empty ones, and whether they are there."""
         at = np.searchsorted(self.node[-1], key)
         at = np.minimum(at, max(self.node[-1].size - 1, 0))
         return at, (self.node[-1][at] == key) if self.node[-1].size else np.zeros(at.size, bool)
@@ -162,7 +164,7 @@ class Split:
     joint : Joint
     map : ReleasedTable
     tree : MapTree
-        Whose nodes' parts are measured, on its first levels.
+        Tree on whose first levels the parts of nodes are measured.
     steps : tuple of StepNoise
     marginals : tuple of MarginalNoise
     """
@@ -174,11 +176,12 @@ class Split:
     marginals: tuple[MarginalNoise, ...] = ()
 
     def add_up(self, part: IntArray, count: FloatArray) -> Sum:
-        """Return sums of some parts, of whom ``count`` live in the map's cells: float64[n]."""
+        """Return sums of some parts, with ``count`` of their people in the cells: float64[n]."""
         noise = np.zeros((2, len(self.tree.strides)))
         for step in self.steps:
             noise += step.of(part, self.joint.parts)
         for marginal in self.marginals:
+            # A marginal measured only sums over complete labels.
             if (other := marginal.of(part)) is not None:
                 noise = pool(noise, other)
         return Sum(self.tree, self.tree.add_up(count), noise)
@@ -186,16 +189,16 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class KnownParts:
-    """What is known of some parts together, where they live.
+    """Estimates of some parts together, at some places.
 
     Attributes
     ----------
     share : float64[n]
-        Of the people of the cell, by the smallest area that is known better than its cells.
+        Share of the people of the cell, from the smallest area that is known better than its cells.
     doubt : float64[n]
-        Standard error of that.
+        Standard error of the share.
     variance : float64[n]
-        Of the parts' sum in the cell, where the map's counts are right.
+        Variance of the parts' sum in the cell, given the map's counts.
     """
 
     share: FloatArray
@@ -211,10 +214,10 @@ class Sum:
     ----------
     tree : MapTree
     held : list of float64[n]
-        By level, the root's first.
+        Sums by level, the root's first.
     noise : float64[2, levels]
-        Variance of what was measured of these parts together, and of the others; infinite below
-        the measured levels.
+        Variance of the measurements of these parts together, and of the others; infinite below the
+        measured levels.
     """
 
     tree: MapTree
@@ -223,67 +226,76 @@ class Sum:
 
     @property
     def last(self) -> int:
-        """The level whose shares are looked at: the last measured one, but for cells."""
+        """The level whose shares are used: the last measured one above the cells."""
         return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
 
     @cached_property
     def left(self) -> list[FloatArray]:
-        """Variances that are left of nodes' own counts, by level: float64[n] each."""
-        found = []
-        for i, (own, rest) in enumerate(self.noise.T):
+        """Variances that remain of the nodes' own counts, by level: float64[n] each."""
+        remaining = []
+        for i, (variance, rest) in enumerate(self.noise.T):
             people, parent = self.tree.count[i], self.tree.parent[i]
             above = max(i - 1, 0)
             share = (self.held[above] / self.tree.count[above])[parent]
             differ = difference(people, share)
-            if not np.isfinite(own):
-                found.append(differ + np.minimum(people * share, COIN))
+            # Nothing was measured here: places differ, and counts were rounded at random.
+            if not np.isfinite(variance):
+                remaining.append(differ + np.minimum(people * share, COIN))
                 continue
             others = spread(people * np.clip(1 - share, 0.0, 1.0))
             if i:
-                own = own * differ / (own + differ)
+                variance = variance * differ / (variance + differ)
                 rest = rest * others / (rest + others)
-            left = (1 - share) ** 2 * own + share**2 * rest
-            found.append(left + np.minimum(people * share, COIN))
-        return found
+            left = (1 - share) ** 2 * variance + share**2 * rest
+            remaining.append(left + np.minimum(people * share, COIN))
+        return remaining
 
     @cached_property
-    def known(self) -> list[KnownParts]:
-        """What is known of nodes, by level."""
+    def estimates(self) -> list[KnownParts]:
+        """Estimates for the nodes of each level."""
         root = self.held[0] / self.tree.count[0]
         variance = self.left[0]
-        found = [KnownParts(root, np.sqrt(variance) / self.tree.count[0], variance)]
+        estimates = [KnownParts(root, np.sqrt(variance) / self.tree.count[0], variance)]
         for i in range(1, len(self.held)):
             people, parent = self.tree.count[i], self.tree.parent[i]
             part = people / self.tree.count[i - 1][parent]
             left = self.left[i]
-            beside = np.bincount(parent, left)[parent] - left
-            variance = part**2 * (variance[parent] + beside) + (1 - part) ** 2 * left
-            share, doubt = found[-1].share[parent], found[-1].doubt[parent]
+            siblings = np.bincount(parent, left)[parent] - left
+            variance = part**2 * (variance[parent] + siblings) + (1 - part) ** 2 * left
+            share, doubt = estimates[-1].share[parent], estimates[-1].doubt[parent]
+            # Below the last measured level, parts have the share of their area, and its doubt.
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            found.append(KnownParts(share, doubt, variance))
-        return found
+            estimates.append(KnownParts(share, doubt, variance))
+        return estimates
 
     def of_cells(self, key: KeyArray) -> KnownParts:
-        """Return what is known of cells: of those without anybody, by the area around them."""
-        found = KnownParts(*(np.zeros(key.size) for _ in range(3)))
+        """Return the estimates of cells.
+
+        Cells without people have those of the area around them.
+        """
+        estimate = KnownParts(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
+        # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
             node, some = self.tree.node[i], np.flatnonzero(missing)
             if not node.size or not some.size:
                 break
-            own = key[some] // np.uint64(self.tree.strides[i])
-            at = np.minimum(np.searchsorted(node, own), node.size - 1)
-            here = node[at] == own
+            ancestor = key[some] // np.uint64(self.tree.strides[i])
+            at = np.minimum(np.searchsorted(node, ancestor), node.size - 1)
+            here = node[at] == ancestor
             at, some = at[here], some[here]
-            found.share[some], found.doubt[some] = self.known[i].share[at], self.known[i].doubt[at]
+            estimate.share[some], estimate.doubt[some] = (
+                self.estimates[i].share[at],
+                self.estimates[i].doubt[at],
+            )
             if i == len(self.held) - 1:
-                found.variance[some] = self.known[i].variance[at]
+                estimate.variance[some] = self.estimates[i].variance[at]
             missing[some] = False
-        return found
+        return estimate
 
     def of_region(self, key: KeyArray) -> KnownParts:
-        """Return what is known of cells together: float64[1] each."""
+        """Return the estimate of cells together: float64[1] each."""
         cells = self.of_cells(key)
         at, some = self.tree.find(key)
         inside = np.zeros(self.tree.node[-1].size)
@@ -294,20 +306,29 @@ class Sum:
             return KnownParts(np.array([share]), np.array([doubt]), np.zeros(1))
         weight = self.tree.count[-1][at[some]] / people[0].sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
-        of = [own / count for own, count in zip(people, self.tree.count, strict=True)]
+        of = [
+            inside_people / count
+            for inside_people, count in zip(people, self.tree.count, strict=True)
+        ]
         variance = float(of[0] ** 2 @ self.left[0])
         for i in range(1, len(of)):
+            # Second sum of the module's equation: only deviations from the parent's part add
+            # variance.
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
         return KnownParts(np.array([share]), np.array([doubt]), np.array([variance]))
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return variances of means of two estimates by the inverse of theirs; some are infinite."""
+    """Return variances of means of two estimates, weighted inversely to theirs.
+
+    Some are infinite.
+    """
+    # The formula is NaN for infinite variances: the smaller one stands there.
     both = np.isfinite(one) & np.isfinite(other)
-    found = np.minimum(one, other)
-    found[both] = one[both] * other[both] / (one[both] + other[both])
-    return found
+    pooled = np.minimum(one, other)
+    pooled[both] = one[both] * other[both] / (one[both] + other[both])
+    return pooled
 
 
 def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:
@@ -315,34 +336,36 @@ def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:
 
 
 def difference(people: Any, share: Any) -> Any:
-    """Return the expected square of how many more or less than a share of people are in parts."""
+    """Return the expected squared deviation of parts from a share of people."""
     return spread(people * np.clip(share * (1 - share), 0.0, 0.25))
 
 
 def spread(mean: Any) -> Any:
-    """Return the same of ``t s (1 - s)``."""
+    """Return the expected squared deviation for a value of ``t s (1 - s)``."""
     return mean * (1 + DIFFERENCE * np.sqrt(mean))
 
 
 def intervals_around(
-    count: Any, known: KnownParts, people: Any, ends: tuple[Any, Any]
+    count: Any, estimate: KnownParts, people: Any, ends: tuple[Any, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
 
     Parameters
     ----------
     count : float64[n]
-        Released.
-    known : Known
+        Released counts of the parts.
+    estimate : KnownParts
     people : float64[n]
-        Released of the map.
+        Released counts of the map.
     ends : (float64[n], float64[n])
-        Of the map's intervals.
+        Low and high ends of the map's intervals.
     """
     low, high = ends
-    most = np.minimum(known.share + known.doubt, 1.0)
-    more = difference(np.maximum(high - people, 0.0), most) + people * (most - known.share)
-    down = np.hypot(known.share * (people - low), BELOW * np.sqrt(known.variance))
-    up = np.hypot(known.share * (high - people), ABOVE * np.sqrt(known.variance + more))
-    found = np.maximum(count - round_out(down, count), 0.0)
-    return found, np.maximum(np.minimum(count + round_out(up, count), high), count)
+    upper_share = np.minimum(estimate.share + estimate.doubt, 1.0)
+    more = difference(np.maximum(high - people, 0.0), upper_share) + people * (
+        upper_share - estimate.share
+    )
+    down = np.hypot(estimate.share * (people - low), BELOW * np.sqrt(estimate.variance))
+    up = np.hypot(estimate.share * (high - people), ABOVE * np.sqrt(estimate.variance + more))
+    low_end = np.maximum(count - round_out(down, count), 0.0)
+    return low_end, np.maximum(np.minimum(count + round_out(up, count), high), count)

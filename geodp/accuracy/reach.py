@@ -1,7 +1,7 @@
-"""What lies around regions: sums that hold their true sums from above and from below.
+"""Sums around regions that bound their true sums from above and from below.
 
-All regions are followed together from their cells up to the root, level by level, so that many cost
-little more than the work on their nodes.
+All regions are followed together from their cells up to the root, level by level, so that many
+regions cost little more than the work on their nodes.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.dropped import WHOLE, find_moved
+from geodp.accuracy.dropped import INSIDE, find_moved
 from geodp.accuracy.interval import NodeSums, Reach
-from geodp.accuracy.variance import MOST_CHILDREN, TreeVariance
+from geodp.accuracy.variance import MAX_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.cell_paths import INNER, OUTER
 from geodp.typing import FloatArray, IntArray
 
 RISK = 0.1
-"""Of taking a child that holds nobody for one with people, in all children around a region."""
+"""Risk of taking an empty child for one with people, among all children around a region."""
 
 
 @dataclass(frozen=True, eq=False)
 class RegionKeys:
-    """Cells of regions one after the other; no region is without cells.
+    """Cells of regions, one region after the other; no region is empty.
 
     Attributes
     ----------
     key : uint64[m]
-        Strictly increasing within each region.
+        Cells, strictly increasing within each region.
     region : int64[m]
-        Which region a cell is one of, from 0 on without a gap.
+        Number of each cell's region, from 0 on without gaps.
     """
 
     key: NDArray[np.uint64]
@@ -43,17 +43,17 @@ class RegionKeys:
 
     @classmethod
     def of(cls, keys: Sequence[NDArray[np.uint64]]) -> RegionKeys:
-        """Of the cells of each region."""
+        """Create the keys from the cells of each region."""
         sizes = [key.size for key in keys]
         return cls(np.concatenate(keys), np.repeat(np.arange(len(keys)), sizes))
 
     @property
     def first(self) -> IntArray:
-        """Where each region begins: int64[n]."""
+        """Position of each region's first cell: int64[n]."""
         return np.flatnonzero(np.diff(self.region, prepend=-1))
 
     def above(self, fanout: int) -> tuple[RegionKeys, NDArray[np.intp], NDArray[np.intp]]:
-        """Parents of nodes, each's first node, and each node's parent by number."""
+        """Return parents of nodes, the first node of each, and the number of each node's parent."""
         above = self.key // np.uint64(fanout)
         is_first = np.append(True, above[1:] != above[:-1])
         is_first[1:] |= self.region[1:] != self.region[:-1]
@@ -64,21 +64,22 @@ class RegionKeys:
 def strength(
     tree: TreeVariance, regions: RegionKeys, gaussian: bool, risk: float = RISK
 ) -> FloatArray:
-    """Return standard deviations that noise alone does not reach in any child around a region.
+    """Return the number of standard deviations that noise alone reaches in no child
+    around a region.
 
     Parameters
     ----------
     tree, regions
-        As for :func:`reach`.
+        See :func:`reach`.
     gaussian : bool
-        The noise's law; otherwise Laplace, which reaches further.
+        Whether the noise is Gaussian; otherwise it is Laplace noise, which has longer tails.
     risk : float
-        Of one that it reaches.
+        Probability that some child exceeds it.
 
     Returns
     -------
     float64[n]
-        For each region.
+        One number for each region.
     """
     node = regions
     children = np.ones(regions.first.size)
@@ -104,19 +105,19 @@ def reach(
     ----------
     tree : TreeVariance
     sums : NodeSums
-        Of a table without negative counts.
+        Sums of a table without negative counts.
     regions : RegionKeys
         The cells of n regions.
     strong : float64[n]
-        A node with fewer people than so many standard deviations of what was measured of it may
-        hold nobody.
+        A node with fewer people than this number of standard deviations of its
+        measurement may be empty.
     grid : Grid, optional
-        As for :meth:`geodp.accuracy.variance.TreeVariance.region`.
+        See :meth:`geodp.accuracy.variance.TreeVariance.region`.
     """
     if grid is not None and grid.size == prod(tree.fanouts):
         grid = None
     n = regions.first.size
-    node, whole = regions, np.ones(regions.key.size, np.bool_)
+    node, covered = regions, np.ones(regions.key.size, np.bool_)
     part = np.ones((3, regions.key.size))
     here = sums.of(regions.key, 1)
     count = np.repeat(here[None], 3, axis=0)
@@ -125,15 +126,17 @@ def reach(
     fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
     drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
     steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
-    for fanout, own, tail, drop in steps:
-        weak = here < strong[node.region] * sqrt(own)
+    for fanout, level_variance, level_fourth, drop in steps:
+        weak = here < strong[node.region] * sqrt(level_variance)
+        # Weak nodes that the region touches belong to the outer approximation entirely, and to the
+        # inner one not at all.
         part[OUTER, weak], count[OUTER, weak] = 1, here[weak]
         part[INNER, weak], count[INNER, weak] = 0, 0
         above, first, inverse = node.above(fanout)
-        least = strong[above.region] * sqrt(own)
-        around = _around(above.key, node.key, inverse, (fanout, stride), grid, sums, least)
+        threshold = strong[above.region] * sqrt(level_variance)
+        around = _around(above.key, node.key, inverse, (fanout, stride), grid, sums, threshold)
         held, possible = sums.of(above.key, stride * fanout), around.possible
-        cut = np.add.reduceat(whole.astype(np.int64), first) < possible
+        cut = np.add.reduceat(covered.astype(np.int64), first) < possible
         risky = cut & (held > 0)
         touched = np.diff(np.append(first, node.key.size))
         each = above.first
@@ -141,60 +144,64 @@ def reach(
         losing.append(np.add.reduceat((risky & (around.zero > 0)).astype(np.int64), each))
         lost = risky & np.logical_or.reduceat(here == 0, first)
         gaining.append(np.add.reduceat(lost.astype(np.int64), each))
+        # A threshold moves people between siblings, which the clamp's bounds do not include.
         if drop is not None:
-            zero, kept, other = _list_children(here, whole, first, around, held)
-            moved += find_moved(zero * risky, kept * risky, other * risky, drop, each)
-        added = np.array([[0], [1], [0]]) * around.weak  # whole children around it
+            zero, retained, other = _list_children(here, covered, first, around, held)
+            moved += find_moved(zero * risky, retained * risky, other * risky, drop, each)
+        # The outer approximation takes in all weak children that the region does not touch.
+        added = np.array([[0], [1], [0]]) * around.weak
         total = np.add.reduceat(part, first, axis=1) + added
         squares = np.add.reduceat(part**2, first, axis=1) + added
         mean = total / possible
+        # Fourth cumulants add up with the fourth powers of the weights' deviations.
         apart = np.square(part - mean[:, inverse])
         powers = np.add.reduceat(np.square(apart, out=apart), first, axis=1)
         outside = possible - touched - added
         powers += added * (1 - mean) ** 4 + outside * mean**4
         sum_ = np.add.reduceat(count, first, axis=1)
         sum_[OUTER] += around.count
-        variance += own * np.add.reduceat((squares - total * mean) * cut, each, axis=1)
-        fourth += tail * np.add.reduceat(powers * cut, each, axis=1)
+        variance += level_variance * np.add.reduceat((squares - total * mean) * cut, each, axis=1)
+        fourth += level_fourth * np.add.reduceat(powers * cut, each, axis=1)
         stride *= fanout
         part = np.where(cut, mean, 1)
         count = np.where(cut, sum_, held)
-        node, whole, here = above, ~cut, held
-    nobody = ~whole if sums.is_empty else np.zeros(n, np.bool_)
-    part[OUTER, nobody] = 1
+        node, covered, here = above, ~cut, held
+    # If all was released as 0, the loss may have happened at the root, which no cut node shows.
+    empty = ~covered if sums.is_empty else np.zeros(n, np.bool_)
+    part[OUTER, empty] = 1
     variance += tree.variances[0] * part**2
     fourth += fourths[0] * part**4
     losses, gains = (np.array(levels[::-1]).reshape(-1, n) for levels in (losing, gaining))
-    return Reach(count, variance, fourth, losses, gains, is_path, nobody, moved)
+    return Reach(count, variance, fourth, losses, gains, is_path, empty, moved)
 
 
 def _list_children(
     here: FloatArray,
-    whole: NDArray[np.bool_],
+    covered: NDArray[np.bool_],
     first: NDArray[np.intp],
     around: _Untouched,
     held: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what :func:`geodp.accuracy.dropped.find_moved` goes by.
+    """Return the arguments of :func:`geodp.accuracy.dropped.find_moved`.
 
     Parameters
     ----------
     here : float64[m]
         People released in the children that a region touches.
     whole : bool[m]
-        Whether it holds all of them.
+        Whether the region contains the child entirely.
     first : int64[n]
-        Of every node, its first such child.
+        Position of every node's first such child.
     around : _Around
     held : float64[n]
         People released in every node.
     """
-    zero, sides = (here == 0).astype(np.float64), np.array([whole, ~whole]).astype(np.float64)
+    zero, sides = (here == 0).astype(np.float64), np.array([covered, ~covered]).astype(np.float64)
     none, some, people = (
         np.add.reduceat(sides * part, first, axis=1) for part in (zero, 1 - zero, here)
     )
     outside = around.possible - np.diff(np.append(first, here.size)) - around.zero
-    other = np.array([held - people[WHOLE], people.sum(axis=0)])
+    other = np.array([held - people[INSIDE], people.sum(axis=0)])
     return np.vstack([none, around.zero]), np.vstack([some, outside]), other
 
 
@@ -205,11 +212,11 @@ class _Untouched:
     Attributes
     ----------
     possible : float64[n]
-        All children that overlap the domain, touched or not.
+        Number of children that overlap the domain, touched or not.
     weak, count : float64[n]
-        How many untouched ones may hold nobody, and how many people were released there.
+        Number of untouched children that may be empty, and the people released there.
     zero : float64[n]
-        How many untouched ones were released as 0.
+        Number of untouched children released as 0.
     """
 
     possible: FloatArray
@@ -225,12 +232,12 @@ def _around(
     size: tuple[int, int],
     grid: Grid | None,
     sums: NodeSums,
-    least: FloatArray,
+    threshold: FloatArray,
 ) -> _Untouched:
-    """Look at the children of nodes; ``size``: the fan-out, and how many keys a child covers."""
+    """Describe the children of nodes; ``size``: the fan-out, and the number of keys of a child."""
     (fanout, stride), n = size, above.size
-    found = _Untouched(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
-    step = max(1, MOST_CHILDREN // fanout)
+    untouched = _Untouched(np.empty(n), np.empty(n), np.empty(n), np.empty(n))
+    step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, above.size, step):
         some = slice(start, min(start + step, above.size))
         first = above[some, None] * np.uint64(fanout)
@@ -238,12 +245,12 @@ def _around(
         inside = np.ones(child.shape, np.bool_)
         if grid is not None:
             inside = overlaps(grid, child.reshape(-1), stride).reshape(child.shape)
-        found.possible[some] = inside.sum(axis=1)
-        own = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
-        inside[parent[own] - start, (node[own] % np.uint64(fanout)).astype(np.intp)] = False
+        untouched.possible[some] = inside.sum(axis=1)
+        touched = slice(*np.searchsorted(parent, [some.start, some.stop]).tolist())
+        inside[parent[touched] - start, (node[touched] % np.uint64(fanout)).astype(np.intp)] = False
         held = sums.of(child.reshape(-1), stride).reshape(child.shape)
-        weak = inside & (held < least[some, None])
-        found.weak[some] = weak.sum(axis=1)
-        found.count[some] = (held * weak).sum(axis=1)
-        found.zero[some] = (inside & (held == 0)).sum(axis=1)
-    return found
+        weak = inside & (held < threshold[some, None])
+        untouched.weak[some] = weak.sum(axis=1)
+        untouched.count[some] = (held * weak).sum(axis=1)
+        untouched.zero[some] = (inside & (held == 0)).sum(axis=1)
+    return untouched

@@ -1,4 +1,4 @@
-"""The finest block whose error still leaves a signal."""
+"""Resolution limit: the finest block whose error still leaves a signal."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from geodp.accuracy.blocks import BlockError
 
 
 def resolution_limit(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
-    """Cells of the smallest block whose standard error is at most the people expected in it.
+    """Return the cells of the smallest block whose standard error is at most its expected people.
 
-    Below that size a release carries no more signal than publishing zeros would. Expected is the
-    mean: where people live f times as densely, the floor is f times smaller.
+    Below that size a release carries no more signal than zeros would. The expectation is the mean
+    density: where people live f times as densely, the limit is f times smaller.
 
     Parameters
     ----------
     errors : sequence of BlockError
-        From all cells down to one.
+        Errors of blocks, from all cells down to one.
     people : float
         A public guess of the sum of all counts; never taken from the data.
     cells : int
-        Of the domain.
+        Number of cells of the domain.
 
     Returns
     -------
     int or None
-        None where not even the total is large enough.
+        None if not even the total is large enough.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How pictures of errors look: colours, markers, axes."""
+"""Style of plots of errors: colours, markers, axes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
     *("#332288", "#999933", "#882255", "#117733", "#44AA99", "#CC6677"),
 )
-"""Okabe and Ito (2008), then Tol's muted ones: told apart by the colour-blind too."""
+"""Colours by Okabe and Ito (2008), then Tol's muted ones, which colour-blind readers
+distinguish.
+"""
 
 
 MARKERS = "osD^vPX<>hp"
-"""As many as differ from the colours in number, so that both repeat together very late."""
+"""Markers; their number and that of colours are coprime, so that pairs repeat very late."""
 
 
 INK, FAINT = "#333333", "#E4E4E4"
 
 
 def require_matplotlib() -> None:
-    """Raise UsageError where Matplotlib, which is an extra, is not installed."""
+    """Raise UsageError if Matplotlib, which is an optional extra, is not installed."""
     if find_spec("matplotlib") is None:
         raise UsageError(
-            "Pictures of errors need Matplotlib, which is not installed; "
+            "Plots of errors need Matplotlib, which is not installed; "
             "install it by: pip install 'geodp[plots]'",
             code="library-missing",
         )
@@ -39,7 +41,7 @@ def require_matplotlib() -> None:
 def draw_figure(
     size: tuple[float, float], file: str | PathLike[str] | IO[bytes], form: str
 ) -> Iterator[Any]:
-    """Yield an empty figure, and save it after the block: the same bytes from the same numbers."""
+    """Yield an empty figure, and save it after the block."""
     require_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -52,12 +54,14 @@ def draw_figure(
         figure.set_layout_engine("none")  # whatever the caller's defaults are
         FigureCanvasAgg(figure)
         yield figure
+        # Without the salt, dates and versions the same numbers give the same bytes, which tests
+        # and releases compare.
         metadata = {"png": {"Software": "geodp"}, "pdf": {"CreationDate": None}}
         figure.savefig(file, format=form, metadata=metadata.get(form, {"Date": None}))
 
 
 def style_axes(axes: Any, title: str, label: str) -> None:
-    """Powers of two along the x axis, plain numbers along the y axis, a quiet grid."""
+    """Set powers of two on the x axis, plain numbers on the y axis, and a light grid."""
     from matplotlib.ticker import FuncFormatter, NullLocator
 
     axes.xaxis.set_minor_locator(NullLocator())
@@ -67,7 +71,7 @@ def style_axes(axes: Any, title: str, label: str) -> None:
 
 
 def quiet_axes(axes: Any, title: str, label: str) -> None:
-    """Set a title on the left and the label of the x axis, and draw a quiet grid."""
+    """Set a title on the left and the label of the x axis, and draw a light grid."""
     axes.set_xlabel(label)
     axes.set_title(title, fontsize=10, loc="left", color=INK)
     axes.grid(which="major", color=FAINT, linewidth=0.8)

@@ -1,7 +1,7 @@
 """Closed-form variance of estimates on a tree, for blocks and for any set of cells.
 
-Many methods end in the same way: the estimate of a node is shared out among its children, and
-every child's deviation from an equal share is uncorrelated with everything above it. With
+Many methods end in the same way: the estimate of a node is apportioned to its children, and every
+child's deviation from an equal share is uncorrelated with everything above it. With
 ``V[i]`` the variance of a child's own estimate on level i, and ``a(v)`` the part of a node's cells
 that lie in a set R, the error of the sum over R has the variance
 
@@ -28,8 +28,8 @@ from geodp.accuracy.dropped import Drop
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box, overlaps
 
-MOST_CHILDREN = 1 << 20
-"""Children whose overlap with a domain is looked at together."""
+MAX_CHILDREN = 1 << 20
+"""Maximal children whose overlap with a domain is tested together."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class TreeVariance:
     Attributes
     ----------
     fanouts : tuple of int
-        Children of a node of each level but the last, from the root on.
+        Number of children of a node of each level but the last, from the root on.
     variances : tuple of float
         ``V`` of every level, the root's first, in counts squared.
     fourths : tuple of float
-        Fourth cumulants of the same estimates, for the tails of intervals; empty: 0, as of
+        Fourth cumulants of the same estimates, for the tails of intervals; empty: 0, as for
         Gaussian noise.
     drops : tuple of Drop
-        Of children of every level but the root's; empty: none are dropped.
+        Rules for children of every level but the root's; empty: none are dropped.
 
     Examples
     --------
@@ -65,32 +65,33 @@ class TreeVariance:
     drops: tuple[Drop, ...] = ()
 
     def levels(self) -> Iterator[tuple[int, float, float]]:
-        """Fan-out, V and the variance of a whole node, level by level under the root."""
+        """Yield fan-out, V and the variance of a node, level by level below the root."""
         node = self.variances[0]
-        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
-            node = own * (1 - 1 / fanout) + node / fanout**2
-            yield fanout, own, node
+        for fanout, variance in zip(self.fanouts, self.variances[1:], strict=True):
+            node = variance * (1 - 1 / fanout) + node / fanout**2
+            yield fanout, variance, node
 
     def nodes(self) -> list[float]:
-        """Variance of a node of every level, the root's first."""
+        """Return the variance of a node of every level, the root's first."""
         return [self.variances[0], *(node for _, _, node in self.levels())]
 
     def blocks(self) -> NDArray[np.float64]:
-        """Variance of an aligned block of ``2**(bits - i)`` keys at index i: float64[bits + 1].
+        """Return the variance of an aligned block of ``2**(bits - i)`` keys at index i:
+        float64[bits + 1].
 
-        For fan-outs that are powers of two.
+        Fan-outs must be powers of two.
         """
         return self.prefixes((2,) * (prod(self.fanouts).bit_length() - 1))
 
     def prefixes(self, radices: Sequence[int]) -> NDArray[np.float64]:
-        """Variance of the keys that share their first i digits, at index i: float64[digits + 1].
+        """Return the variance of the keys that share their first i digits, at index i.
 
         k of a node's b children have the variance ``k V (1 - k/b) + (k/b)**2 Var(node)``.
 
         Parameters
         ----------
         radices : sequence of int
-            Of a key's digits; every level splits whole digits. All keys are cells; see
+            Radices of a key's digits, each of which belongs to one level. All keys are cells; see
             :meth:`largest` for a domain with edges.
 
         Examples
@@ -99,33 +100,36 @@ class TreeVariance:
         [9.0, 12.25, 3.69, 0.98]
         """
         digits = iter(radices)
-        found = [self.variances[0]]
+        variances = [self.variances[0]]
         above = self.variances[0]
-        for fanout, own, node in self.levels():
+        for fanout, variance, node in self.levels():
             k = fanout
             while k > 1:
                 k //= next(digits)
-                found.append(_of_children(k, fanout, own, above))
+                variances.append(_of_children(k, fanout, variance, above))
             above = node
-        return np.array(found)
+        return np.array(variances)
 
     def largest(self, grid: Grid) -> NDArray[np.float64]:
-        """Largest variance of the keys that share their first i digits: float64[digits + 1].
+        """Return the largest variance of the keys that share their first i digits:
+        float64[digits + 1].
 
-        Nodes share out among the children that overlap the domain. On a box of cells it is the
-        variance of some such block; with a mask or regions, where nodes may have any children, a
-        bound.
+        Nodes are apportioned to the children that overlap the domain. On a box of cells it is the
+        exact variance of some such block; with a mask or regions, where nodes may have any
+        children, an upper bound.
         """
         radices = grid.order.radices
         if grid.size == prod(radices):
             return self.prefixes(radices)
         if not grid.domain.is_box:
             return self._bound(radices)
+        # Blocks of a box differ only by the edges that they touch: few states stand for all
+        # blocks.
         edges = BoundaryBlocks.of(grid)
-        found = [self.variances[0]]
+        largest = [self.variances[0]]
         nodes, digit = {edges.root: self.variances[0]}, 0
-        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
-            # Blocks by the state of their node and their own: alike blocks have one variance.
+        for fanout, variance in zip(self.fanouts, self.variances[1:], strict=True):
+            # Blocks are classified by the states of their node and themselves: one variance each.
             blocks = {(state, state) for state in nodes}
             k, last = fanout, digit
             while k > 1:
@@ -137,49 +141,50 @@ class TreeVariance:
                     (top, state): _of_children(
                         edges.children(state, at + 1, last),
                         edges.children(top, digit, last),
-                        own,
+                        variance,
                         nodes[top],
                     )
                     for top, state in blocks
                 }
-                found.append(max(held.values()))
+                largest.append(max(held.values()))
             if last > digit:
                 states = {state for _, state in held}
                 nodes = {s: max(v for (_, low), v in held.items() if low == s) for s in states}
             digit = last
-        return np.array(found)
+        return np.array(largest)
 
     def _bound(self, radices: Sequence[int]) -> NDArray[np.float64]:
-        """Return the same where a node may have any of its children."""
+        """Return upper bounds of the variances if a node may have any of its children."""
         digits = iter(radices)
-        found = [self.variances[0]]
-        for fanout, own in zip(self.fanouts, self.variances[1:], strict=True):
-            k, node = fanout, found[-1]
+        bounds = [self.variances[0]]
+        for fanout, variance in zip(self.fanouts, self.variances[1:], strict=True):
+            k, node = fanout, bounds[-1]
             while k > 1:
                 k //= next(digits)
                 m = np.arange(1, fanout + 1, dtype=np.float64)
-                fewest, most = np.maximum(1, m - (fanout - k)), np.minimum(m, k)
-                # own j - bend j**2 is largest at an end, or at its vertex where it bends down.
-                bend = own / m - node / m**2
-                vertex = own / (2 * np.where(bend > 0, bend, np.inf))
-                tried = [fewest, most, np.clip(vertex, fewest, most)]
-                found.append(max(float(_of_children(j, m, own, node).max()) for j in tried))
-        return np.array(found)
+                minimum, maximum = np.maximum(1, m - (fanout - k)), np.minimum(m, k)
+                # variance j - bend j**2 is largest at an end, or at its vertex if it bends down.
+                bend = variance / m - node / m**2
+                vertex = variance / (2 * np.where(bend > 0, bend, np.inf))
+                tried = [minimum, maximum, np.clip(vertex, minimum, maximum)]
+                bounds.append(max(float(_of_children(j, m, variance, node).max()) for j in tried))
+        return np.array(bounds)
 
     def region(self, key: NDArray[np.uint64], grid: Grid | None = None) -> float:
-        """Variance of the sum over cells.
+        """Return the variance of the sum over cells.
 
         Parameters
         ----------
         key : uint64[n]
-            Of the cells, strictly increasing.
+            Keys of the cells, strictly increasing.
         grid : Grid, optional
-            Whose domain leaves nodes with fewer children: a node shares out among those that
+            Grid whose domain excludes children of nodes: a node is apportioned to those that
             overlap the domain. Default: all keys are cells.
         """
         if grid is not None and grid.size < prod(self.fanouts):
             return self._region_of(key, grid)
         stride = prod(self.fanouts)
+        # A[0] of the module's equation, for the root.
         squares = [(key.size / stride) ** 2]
         for fanout in self.fanouts:
             stride //= fanout
@@ -188,49 +193,61 @@ class TreeVariance:
             inside = np.diff(np.append(first, node.size)) / stride
             squares.append(float(inside @ inside))
         steps = zip(self.fanouts, self.variances[1:], squares[:-1], squares[1:], strict=True)
-        below = sum(own * (fine - fanout * coarse) for fanout, own, coarse, fine in steps)
+        # The module's equation, sum over levels of V[i] (A[i] - b[i] A[i - 1]).
+        below = sum(variance * (fine - fanout * coarse) for fanout, variance, coarse, fine in steps)
         return self.variances[0] * squares[0] + below
 
     def _region_of(self, key: NDArray[np.uint64], grid: Grid) -> float:
-        """From the cells up: ``a(v)`` is the sum of ``a(c)`` over v's possible children by b_v."""
+        """Return the variance for a domain, from the cells up.
+
+        ``a(v)`` is the sum of ``a(c)`` over v's possible children, divided by their number b_v.
+        """
         node, part = key, np.ones(key.size)
-        found, stride = 0.0, 1
-        for fanout, own in zip(reversed(self.fanouts), reversed(self.variances[1:]), strict=True):
+        total_variance, stride = 0.0, 1
+        for fanout, variance in zip(
+            reversed(self.fanouts), reversed(self.variances[1:]), strict=True
+        ):
             above = node // np.uint64(fanout)
             first = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]])[: above.size])
             above = above[first]
             total = np.add.reduceat(part, first) if first.size else part
             possible = possible_children(grid, above, fanout, stride)
             squares = np.add.reduceat(part * part, first) if first.size else part
-            found += own * float((squares - total**2 / possible).sum())
+            total_variance += variance * float((squares - total**2 / possible).sum())
             node, part, stride = above, total / possible, stride * fanout
-        return found + self.variances[0] * float((part * part).sum())
+        return total_variance + self.variances[0] * float((part * part).sum())
 
 
-def _of_children(j: Any, children: Any, own: float, node: float) -> Any:
-    """Variance of j of a node's children."""
-    return j * own * (1 - j / children) + (j / children) ** 2 * node
+def _of_children(j: Any, children: Any, variance: float, node: float) -> Any:
+    """Return the variance of the sum of j of a node's children."""
+    return j * variance * (1 - j / children) + (j / children) ** 2 * node
 
 
 def possible_children(
     grid: Grid, above: NDArray[np.uint64], fanout: int, stride: int
 ) -> NDArray[np.float64]:
-    """Children of nodes that overlap the domain: float64[n]; a child has ``stride`` keys."""
-    found, some = np.full(above.size, float(fanout)), np.arange(above.size)
-    if grid.domain.is_box:  # few nodes lie at its edges
-        whole = stride * fanout
-        some = np.flatnonzero(cells_of_box(grid, above, whole) < whole)
-    step = max(1, MOST_CHILDREN // fanout)
+    """Count the children of nodes that overlap the domain: float64[n].
+
+    A child has ``stride`` keys.
+    """
+    children, some = np.full(above.size, float(fanout)), np.arange(above.size)
+    # On a box, only the few nodes at its edges can lack children.
+    if grid.domain.is_box:
+        keys = stride * fanout
+        some = np.flatnonzero(cells_of_box(grid, above, keys) < keys)
+    # In chunks, as nodes times fan-out may exceed the memory.
+    step = max(1, MAX_CHILDREN // fanout)
     for start in range(0, some.size, step):
         chosen = some[start : start + step]
         number = np.arange(fanout, dtype=np.uint64)
         child = np.asarray(above[chosen, None] * np.uint64(fanout) + number, np.uint64).reshape(-1)
-        found[chosen] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
-    return found
+        children[chosen] = overlaps(grid, child, stride).reshape(-1, fanout).sum(axis=1)
+    return children
 
 
-def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float, ...]:
-    """Variances of the best linear estimates of nodes from all that is measured at or below them.
+def from_below(fanouts: tuple[int, ...], measured: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the variances of the best linear estimates of nodes from measurements
+    at or below them.
 
     A node's own measurement of variance s and the sum of b children, each estimated with V,
     combine to ``s b V / (s + b V)`` (Hay et al. 2010, section 4.1, with a variance per level).
@@ -239,27 +256,29 @@ def from_below(fanouts: tuple[int, ...], own: tuple[float, ...]) -> tuple[float,
     ----------
     fanouts : tuple of int
     own : tuple of float
-        Variance of the measurements of each level, the root's first; ``math.inf`` where nothing
-        is measured.
+        Variance of the measurements of each level, the root's first; ``math.inf`` for levels that
+        are not measured.
     """
-    best = [own[-1]]
-    for fanout, s in zip(reversed(fanouts), reversed(own[:-1]), strict=True):
+    best = [measured[-1]]
+    for fanout, s in zip(reversed(fanouts), reversed(measured[:-1]), strict=True):
         below = fanout * best[-1]
+        # Hay et al. (2010), section 4.1; in this form a level that is not measured, s = inf, needs
+        # no special case.
         best.append(below / (1 + below / s))
     return tuple(reversed(best))
 
 
 def fourths_from_below(
-    fanouts: tuple[int, ...], own: tuple[float, ...], best: tuple[float, ...]
+    fanouts: tuple[int, ...], measured: tuple[float, ...], best: tuple[float, ...]
 ) -> tuple[float, ...]:
-    """Fourth cumulants of the estimates of :func:`from_below` with Laplace noise.
+    """Return the fourth cumulants of the estimates of :func:`from_below` with Laplace noise.
 
     Laplace noise of variance s has ``3 s**2``; the weights are ``w = V / s`` of a node's own
     measurement and ``1 - w`` of its children's sum.
     """
-    found = [3 * own[-1] ** 2]
-    steps = zip(reversed(fanouts), reversed(own[:-1]), reversed(best[:-1]), strict=True)
+    fourths = [3 * measured[-1] ** 2]
+    steps = zip(reversed(fanouts), reversed(measured[:-1]), reversed(best[:-1]), strict=True)
     for fanout, s, v in steps:
         w = v / s
-        found.append(w**4 * 3 * s**2 + (1 - w) ** 4 * fanout * found[-1])
-    return tuple(reversed(found))
+        fourths.append(w**4 * 3 * s**2 + (1 - w) ** 4 * fanout * fourths[-1])
+    return tuple(reversed(fourths))

@@ -1,1 +1,1 @@
-"""Where: cells and their codes, orders, hierarchies of areas, domains and regions."""
+"""Cells and their codes, orders of cells, hierarchies of areas, domains and regions."""

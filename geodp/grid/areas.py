@@ -1,4 +1,4 @@
-"""The levels of areas that an order of cells puts one under the other: official, regions, none."""
+"""Nested levels of areas that an order of cells defines: official areas, regions, or none."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class AreaLevels:
     labelled : tuple of str
         Names of the attributes, which are no areas.
     digits : int
-        Of a key.
+        Digits of a key.
     nested : bool
         Whether the order of cells is one of areas; otherwise there are no steps.
     tables : tuple of Hierarchy
-        The public table that defines the areas, where an office's does.
+        The public table that defines the areas, where they are regions.
     levels : tuple of str
         Names of the levels of that table, the coarsest first and the cells last.
     """
@@ -41,12 +41,12 @@ class AreaLevels:
 
     @property
     def tables(self) -> tuple[Hierarchy, ...]:
-        """None: the areas are those that a code system publishes."""
+        """List no tables: the areas are those that a code system publishes."""
         return ()
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """None, without a table."""
+        """List no levels, as there is no table."""
         return ()
 
     @property
@@ -56,18 +56,19 @@ class AreaLevels:
 
     @property
     def above_cells(self) -> tuple[tuple[str, int], ...]:
-        """Names of areas that are runs of more than one key, and digits of a key that name one."""
-        found, digits = [], 0
+        """Names of areas of more than one key, and the number of digits that identify one."""
+        areas, digits = [], 0
         for name, step in self.steps:
             digits += step
+            # A step that ends at the last digit is the cell itself, which is listed elsewhere.
             if name not in self._no_areas and digits < self.digits:
-                found.append((name, digits))
-        return tuple(found)
+                areas.append((name, digits))
+        return tuple(areas)
 
     def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
-        """Return the names of the columns that tell an area.
+        """Return the names of the columns that identify an area.
 
-        ``depth``: of regions, at most so many levels. Default: all.
+        ``depth``: the largest number of levels of regions. Default: all.
 
         Examples
         --------
@@ -77,29 +78,31 @@ class AreaLevels:
         return ("code",)
 
     def list_nodes(self) -> dict[str, int]:
-        """Return areas by the attributes that stand above them, and digits that their keys share.
+        """Return the number of leading digits that the keys of each kind of area share.
 
         Examples
         --------
         >>> AreaLevels((("sex", 1), ("city", 2), ("cell", 4)), ("sex",), 7).list_nodes()
         {'everywhere by sex': 1, 'city by sex': 3, 'cell by sex': 7}
         """
-        found, labels, area, digits = dict[str, int](), list[str](), "everywhere", 0
+        nodes, labels, area, digits = dict[str, int](), list[str](), "everywhere", 0
         for name, step in self.steps:
             digits += step
             if not name:
                 continue
+            # Labels accumulate and areas replace each other: a node is one area with the labels
+            # chosen so far.
             if name in self.labelled:
                 labels.append(name)
             else:
                 area = name
-            found[f"{area} by {', '.join(labels)}" if labels else area] = digits
-        return found
+            nodes[f"{area} by {', '.join(labels)}" if labels else area] = digits
+        return nodes
 
 
 @dataclass(frozen=True)
 class NoAreaLevels(AreaLevels):
-    """The order of cells is one of no areas."""
+    """Levels of an order of cells that does not follow areas: there are none."""
 
     __repr__ = one_line
 
@@ -112,7 +115,7 @@ class NoAreaLevels(AreaLevels):
 
 @dataclass(frozen=True)
 class RegionLevels(AreaLevels):
-    """Regions of an office, or pairs of them.
+    """Levels of the regions of an official table, or of pairs of regions.
 
     Attributes
     ----------
@@ -125,48 +128,51 @@ class RegionLevels(AreaLevels):
 
     @property
     def tables(self) -> tuple[Hierarchy, ...]:
-        """The office's table."""
+        """The official table."""
         return (self.table,)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Levels of the table, and the cells."""
+        """Names of the levels of the table, and of the cells."""
         return (*self.table.levels, CELL)
 
     @property
     def _no_areas(self) -> tuple[str, ...]:
-        """Above attributes a cell is a run of keys too, but no region."""
+        """Names of steps that end at no region.
+
+        A cell above attributes is a run of keys, but no region.
+        """
         return (*super()._no_areas, CELL)
 
     def name_codes(self, depth: int | None = None) -> tuple[str, ...]:
-        """Return the table's first levels: a region is told by those that hold it, and its own."""
+        """Return the table's first levels, which identify a region and its ancestors."""
         return self.table.levels[:depth]
 
 
 def insert_attributes(
     steps: Sequence[tuple[str, int]], axes: Sequence[int], names: Sequence[str], places: int
 ) -> tuple[tuple[str, int], ...]:
-    """Return the steps of an order that has digits of attributes among those of its areas.
+    """Merge the digits of attributes into the steps of an order of areas.
 
     Parameters
     ----------
     steps : sequence of (str, int)
-        Of the areas alone.
+        Steps of the areas alone.
     axes : sequence of int
         Axis of every digit.
     names : sequence of str
-        Of all axes.
+        Names of all axes.
     places : int
-        How many axes are rows and columns of maps; they come first.
+        Number of axes that are rows and columns of maps; they come first.
 
     Examples
     --------
     >>> insert_attributes((("city", 1), ("cell", 2)), (0, 2, 0, 0), ("row", "col", "sex"), 2)
     (('city', 1), ('sex', 1), ('cell', 2))
     """
-    left, found, at = iter(steps), list[tuple[str, int]](), 0
+    left, merged, at = iter(steps), list[tuple[str, int]](), 0
     while at < len(axes):
         axis = axes[at]
-        found.append(next(left) if axis < places else (names[axis], 1))
-        at += found[-1][1]
-    return tuple(found)
+        merged.append(next(left) if axis < places else (names[axis], 1))
+        at += merged[-1][1]
+    return tuple(merged)

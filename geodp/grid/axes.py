@@ -1,4 +1,4 @@
-"""What a grid has beside its places: attributes, and a public mask."""
+"""Axes of a grid other than its places: attributes, and the public mask."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from geodp.errors import Rule, UsageError, is_utf8
 from geodp.reprs import one_line
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Beginnings of texts that spreadsheets run as formulas when they open a CSV."""
+"""First characters of texts that spreadsheets run as formulas when they open a CSV."""
 
 NO_FORMULA = Rule(
     "name-is-formula",
-    "A name or label begins with = + - @ or a blank that is no space: spreadsheets take it for a "
-    "formula when they open the CSV. Let it begin with a letter or a digit.",
+    "A name or label begins with = + - @, a tab or a line break: spreadsheets read it as a "
+    "formula when they open the CSV. Start it with a letter or a digit.",
 )
 
 
 JOINT = "*"
-"""Between the names of attributes that a table or a margin has together: sex*age."""
+"""Separator between the names of attributes that a table or a margin combines: sex*age."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One axis that is no place: sex, age band, hour. ``labels`` name its indices."""
+    """An axis that is not a place, such as sex, age band or hour; ``labels`` name its indices."""
 
     __repr__ = one_line
 
@@ -39,17 +39,20 @@ class Attribute:
         texts = all(isinstance(text, str) and text for text in (self.name, *self.labels))
         if not texts or not self.labels or len(set(self.labels)) != len(self.labels):
             raise UsageError(
-                "An attribute has a name and labels: texts that differ.", code="attribute-form"
+                "An attribute needs a name and labels, as non-empty texts; no label may repeat.",
+                code="attribute-form",
             )
         if not all(map(is_utf8, (self.name, *self.labels))):
             raise UsageError(
                 "The name and the labels of an attribute must be UTF-8.", code="attribute-not-utf8"
             )
+        # Labels are written into CSV files that recipients open in spreadsheets: refusing formulas
+        # here protects every writer at once.
         if any(text.startswith(FORMULA) for text in (self.name, *self.labels)):
             raise UsageError(NO_FORMULA)
 
     def describe(self) -> dict[str, Any]:
-        """Plain values for the release card."""
+        """Return plain values for the release card."""
         return {"attribute": self.name, "labels": list(self.labels)}
 
 
@@ -64,7 +67,7 @@ class Mask:
     cells : int
         Cells of the spatial axes inside.
     source : str
-        Where the mask comes from, in words; published with every release. By naming it you vouch
+        Where the mask comes from, as text; published with every release. By naming it you assert
         that the mask is public and was not made from the data. Blank: UsageError.
     """
 
@@ -75,13 +78,16 @@ class Mask:
     source: str
 
     def __post_init__(self) -> None:
+        # The source is the only evidence a reader has that the mask does not depend on the data,
+        # so a mask without one is refused; control characters would break the card and the page.
         if not self.source.strip() or not self.source.isprintable():
             raise UsageError(
-                "A mask needs its public source in words; it is published.",
+                "A mask needs a description of its public source; it is published.",
                 code="mask-source-missing",
             )
 
     @property
     def sha256(self) -> str:
         """Digest of the ranges."""
+        # Little-endian on every machine, so that the digest in a card can be checked anywhere.
         return hashlib.sha256(self.ranges.astype("<u8").tobytes()).hexdigest()

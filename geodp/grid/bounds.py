@@ -1,4 +1,4 @@
-"""Bounds of a domain that are not given along the edges of cells: those that hold places."""
+"""Bounds of a domain that are not given along the edges of cells: the cells that cover them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from geodp.grid.codes import CodeSystem
 from geodp.grid.crs import name_crs
 
 STEP = 0.05
-"""Degrees between the points of a box's edges that are moved to another CRS."""
+"""Spacing, in degrees, of the points on a box's edges that are transformed to another CRS."""
 
-MOST_POINTS = 2_000
-"""On one edge of a box."""
+MAX_POINTS = 2_000
+"""Maximal number of points on one edge of a box."""
 
 NEAR = 1e-6
-"""Of a cell, by which a bound may lie beyond an edge that it is meant to run along."""
+"""Tolerance, in cells: a bound this close to an edge is meant to run along it."""
 
 
 def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fraction, ...]:
-    """Return the smallest bounds of cells that hold a box in degrees.
+    """Return the smallest bounds along edges of cells that contain a box in degrees.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
     tuple of Fraction
         West, south, east, north in the CRS of the system, along edges of cells.
 
-    Raises UsageError for what is no box in degrees, or leaves the extent.
+    Raises UsageError if it is not a box in degrees, or extends beyond the extent.
 
     Examples
     --------
@@ -62,8 +62,12 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
         raise UsageError(
             "The west and the east of bounds in degrees must differ.", code="bounds-without-width"
         )
+    # From here on east is above west, so that a box across 180 degrees needs no second case;
+    # `move_points` takes longitudes back to -180 to 180.
     east += 360 if east < west else 0
     x, y = move_points(edge_points((west, south, east, north)), system.crs)
+    # Points along the edges, not the corners alone: a straight edge in degrees is curved in most
+    # CRSs and may bulge out of the extent, or out of the box around its corners.
     if not _inside(system, x, y)[1].all():
         row0, col0, rows, cols = system.extent
         edges = [
@@ -80,10 +84,10 @@ def bounds_of_degrees(system: CodeSystem, box: Sequence[float]) -> tuple[Fractio
 
 
 def edge_points(box: tuple[float, float, float, float]) -> NDArray[np.float64]:
-    """Return points of a box's edges, float64[n, 2], no two neighbours far apart."""
+    """Return points along a box's edges, float64[n, 2], at most `STEP` degrees apart."""
     west, south, east, north = box
     counts = (
-        min(math.ceil((high - low) / STEP) + 1, MOST_POINTS)
+        min(math.ceil((high - low) / STEP) + 1, MAX_POINTS)
         for low, high in ((west, east), (south, north))
     )
     xs, ys = (
@@ -96,14 +100,15 @@ def edge_points(box: tuple[float, float, float, float]) -> NDArray[np.float64]:
 
 
 def move_points(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float64], ...]:
-    """Return x and y, float64[n] each, of points in degrees in a CRS.
+    """Transform points in degrees to a CRS: x and y, float64[n] each.
 
-    They are infinite where it has no place for them, and stay where it has degrees itself.
+    Coordinates are infinite where the CRS is not defined, and unchanged if it has degrees itself.
     """
     from pyproj import CRS, Transformer  # late: it is slow, and most bounds do without
 
     if CRS.from_user_input(crs).is_geographic:
         return points[:, 0], points[:, 1]
+    # CRS84 and always_xy: longitude first, whatever order the axes have in the CRS's definition.
     move = Transformer.from_crs("OGC:CRS84", crs, always_xy=True)
     x, y = move.transform((points[:, 0] + 180) % 360 - 180, points[:, 1])
     return np.asarray(x), np.asarray(y)
@@ -112,24 +117,25 @@ def move_points(points: NDArray[np.float64], crs: str) -> tuple[NDArray[np.float
 def cover_points(
     system: CodeSystem, x: NDArray[np.float64], y: NDArray[np.float64], name: str
 ) -> tuple[Fraction, ...]:
-    """Return the bounds of the cells that hold points in a system's CRS, float64[n] each.
+    """Return the bounds of the cells that contain points in a system's CRS, float64[n] each.
 
-    Points outside the extent are left out; UsageError, which calls them by the name, where all are.
+    Points outside the extent are left out; UsageError, with their name, if all of them are.
     """
     at, inside = _inside(system, x, y)
     row0, col0, rows, cols = system.extent
     low, high = (row0, col0), (row0 + rows, col0 + cols)
     if not inside.any():
         raise UsageError(
-            f"Nothing of {name} lies in the extent of {system.name}.", code="area-outside-extent"
+            f"No part of {name} lies in the extent of {system.name}.", code="area-outside-extent"
         )
     ends = [_ends(one[inside]) for one in at]
     if system.around is not None:
         ends[1] = _shortest(at[1][inside], system.around)
         high = (high[0], high[1] + system.around)
     (south, north), (west, east) = (
-        (max(first, least), min(max(last, first + 1), most))
-        for (first, last), least, most in zip(ends, low, high, strict=True)
+        # At least one cell, also where all points lie on one edge of cells.
+        (max(first, minimum), min(max(last, first + 1), maximum))
+        for (first, last), minimum, maximum in zip(ends, low, high, strict=True)
     )
     edges = ((west, 1), (south, 0), (east, 1), (north, 0))
     return tuple(system.origin[axis] + edge * system.step[axis] for edge, axis in edges)
@@ -138,7 +144,7 @@ def cover_points(
 def _inside(
     system: CodeSystem, x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
-    """Return rows and columns of points as floats, and which lie in the extent: [n] each."""
+    """Return rows and columns of points as floats, and whether they lie in the extent: [n] each."""
     row0, col0, rows, cols = system.extent
     with np.errstate(invalid="ignore"):
         at = [
@@ -146,6 +152,7 @@ def _inside(
             for values, origin, step in zip((y, x), system.origin, system.step, strict=True)
         ]
         if system.around is not None:
+            # Columns beyond the last one are the first ones again, once around the Earth.
             at[1] = np.where(at[1] > col0 + cols, at[1] - system.around, at[1])
         inside = (at[0] >= row0 - NEAR) & (at[0] <= row0 + rows + NEAR)
         inside &= (at[1] >= col0 - NEAR) & (at[1] <= col0 + cols + NEAR)
@@ -153,19 +160,20 @@ def _inside(
 
 
 def _ends(at: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the first cell and that after the last; an edge that is touched brings none."""
+    """Return the first cell and the one after the last; touching an edge adds no cell."""
     return math.floor(at.min() + NEAR), math.ceil(at.max() - NEAR)
 
 
 def _shortest(at: NDArray[np.float64], around: int) -> tuple[int, int]:
-    """Return the first and the last of the columns that hold places at, float64[n].
+    """Return the first and the last of the columns that contain positions, float64[n].
 
-    Across the widest gap between them no column is needed, so that Fiji is 6 degrees wide; the
-    last may then lie beyond the number of columns around the Earth.
+    The widest gap between them is left out, so that Fiji is 6 degrees wide; the last column may
+    then exceed the number of columns around the Earth.
     """
     first, last = _ends(at)
     held = np.unique(np.floor(at).astype(np.int64))
     gaps = np.diff(held)
+    # The gap across 180 degrees is the one that an ordinary range leaves out already.
     if not gaps.size or gaps.max() <= first + around - last:
         return first, last
     gap = int(gaps.argmax())

@@ -1,4 +1,4 @@
-"""Coarser cells: the published areas of a code system, or squares of cells."""
+"""Coarser grids: the published areas of a code system, or square blocks of cells."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from geodp.grid.lattice import Lattice
 from geodp.grid.mask import mask_of_blocks
 
 LARGEST_MASK = 1 << 26
-"""Most cells of a mask that is made coarser, one by one."""
+"""Maximal cells of a mask that is coarsened, cell by cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coarsening:
-    """A grid, and the one whose cells are squares of its cells.
+    """A grid, and the coarser grid whose cells are squares of its cells.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Coarsening:
     side : int
         Cells of the fine grid on a side of a coarser cell.
     first : tuple of (int, int)
-        Of each map: rows and columns that its first square has before the map begins.
+        For each map, rows and columns of its first square that lie before the map begins.
     """
 
     fine: Grid
@@ -38,21 +38,21 @@ class Coarsening:
 
     @classmethod
     def of(cls, fine: Grid, level: str | int) -> Coarsening:
-        """Every map of the grid made coarser; attributes stay.
+        """Coarsen every map of a grid; attributes stay.
 
         Parameters
         ----------
         fine : Grid
-            Of a map or of pairs; not in an order of regions.
+            A grid of a map or of pairs; not in an order of regions.
         level : str or int
-            The name of a published area of the code system (``"jis:basic"``, ``"inspire:10km"``,
-            with or without what is before the colon), or cells on a side. A square at the edge of
-            the domain, or half outside a mask, is a coarser cell of those people who are inside.
+            Name of a published area of the code system (``"jis:basic"``, ``"inspire:10km"``, with
+            or without the prefix), or the number of cells on a side. A square at the edge of the
+            domain, or partly outside a mask, is a coarser cell of the people who are inside.
 
         Raises
         ------
         UsageError
-            No such level, or a grid that has none.
+            The level does not exist, or the grid has no coarser cells.
 
         Examples
         --------
@@ -62,7 +62,7 @@ class Coarsening:
         """
         if not fine.places or not fine.order.follows_map:
             raise UsageError(
-                "Coarser cells need a map whose cells are in no order of regions.",
+                "Coarser cells need a map whose cells are not ordered by regions.",
                 code="coarsen-ordered-map",
             )
         sides = {_side(place, level) for place in fine.places}
@@ -71,14 +71,14 @@ class Coarsening:
         (side,) = sides
         places = tuple(coarser_lattice(place, side) for place in fine.places)
         first = tuple(_first(place, side) for place in fine.places)
-        found = cls(fine, Grid(places, fine.attributes), side, first)
+        coarsening = cls(fine, Grid(places, fine.attributes), side, first)
         if fine.mask is not None:
-            return replace(found, grid=found.grid.with_mask(found._mask(fine.mask)))
-        return replace(found, grid=_order_like(fine, found.grid))
+            return replace(coarsening, grid=coarsening.grid.with_mask(coarsening._mask(fine.mask)))
+        return replace(coarsening, grid=_order_like(fine, coarsening.grid))
 
     @classmethod
     def by_digits(cls, fine: Grid, digits: int) -> Coarsening:
-        """One map made coarser: squares of cells that share the first digits of their keys.
+        """Coarsen one map to squares of cells that share the first digits of their keys.
 
         Keys of the squares are these digits, in the same order.
 
@@ -87,12 +87,13 @@ class Coarsening:
         fine : Grid
             One map, without attributes and mask.
         digits : int
-            So many that the cells make a square; in the order of official areas an area.
+            Number of digits such that the cells form a square; in the order of
+            official areas, an area.
 
         Raises
         ------
         UsageError
-            Blocks of so many digits are no squares, or the grid is another.
+            The blocks are not square, or the grid is not a plain map.
 
         Examples
         --------
@@ -102,7 +103,7 @@ class Coarsening:
         place = fine.plain_map
         if place is None or not fine.domain.is_box:
             raise UsageError(
-                "Such blocks are those of one map without a mask and regions.",
+                "Blocks need a single map without a mask and without regions.",
                 code="blocks-need-plain-map",
             )
         if not 0 <= digits <= len(fine.order.radices):
@@ -113,44 +114,48 @@ class Coarsening:
         rows, cols = fine.order.sides(digits, 2).tolist()
         if rows != cols:
             raise UsageError(
-                "Blocks of so many digits are no squares; choose another number.",
+                "Blocks with this number of digits are not square; choose another number.",
                 code="blocks-not-square",
             )
         if fine.areas.nested:
             return cls.of(fine, rows)
         if fine.order != Grid(fine.places).order:
             raise UsageError(
-                "Blocks are those of Morton order or of official areas.", code="blocks-order"
+                "Blocks need cells in Morton order or in the order of official areas.",
+                code="blocks-order",
             )
         if place.system is None or rows == 1:
             coarse = coarser_lattice(place, rows) if rows > 1 else place
         elif rows in dict(place.system.areas).values() and _first(place, rows) == (0, 0):
             coarse = coarser_lattice(place, rows)
-        else:  # they are none of the code system's areas
+        else:
+            # Blocks that are not published areas have no codes: a plain lattice stands for them.
             coarse = coarser_lattice(replace(place, system=None, row0=0, col0=0), rows)
         return cls(fine, Grid((coarse,)), rows, ((0, 0),))
 
     def index(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return indices int64[d, n] of the coarser cells that hold cells."""
-        found = index.copy()
+        """Return the indices of the coarser cells that contain cells, int64[d, n]."""
+        coarse = index.copy()
         for number, first in enumerate(self.first):
             for axis in (0, 1):
-                found[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
-        return found
+                coarse[2 * number + axis] = (index[2 * number + axis] + first[axis]) // self.side
+        return coarse
 
     def _mask(self, mask: Mask) -> Mask:
-        """Return the coarser cells that hold a cell of the mask."""
+        """Return the mask of the coarser cells that contain a cell of the mask."""
         cell = np.unique(self._index_mask(mask), axis=1)
         blocks = np.concatenate([cell, np.ones_like(cell)])
         return mask_of_blocks(self.grid, blocks, f"{mask.source}; as coarser cells")
 
     def _index_mask(self, mask: Mask) -> NDArray[np.int64]:
-        """Return row and column of the coarser cell of each cell of the mask: int64[2, n]."""
+        """Return row and column of the coarser cell of each cell of the mask, int64[2, n]."""
         if mask.cells > LARGEST_MASK:
             raise UsageError(
                 f"A mask of more than {LARGEST_MASK:,} cells cannot be made coarser.",
                 code="mask-too-large",
             )
+        # A mask's ranges cover all attributes of a cell. Without their digits, each place counts
+        # once.
         under = sum(1 for axis in self.fine.order.axes if axis > 1)
         start, stop = (mask.ranges[:, i] >> np.uint64(under) for i in (0, 1))
         each = (stop - start).astype(np.int64)
@@ -159,30 +164,30 @@ class Coarsening:
         return self.index(self.fine.decode(key << np.uint64(under)))[:2]
 
     def count_places(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many places of the fine grid's domain lie in coarser cells: int64[n].
+        """Count the places of the fine grid's domain in coarser cells: int64[n].
 
         Parameters
         ----------
         index : int64[d, n]
-            Of coarser cells that hold one at least; attributes are not counted.
+            Indices of coarser cells with at least one place; attributes are not counted.
         """
         if self.fine.mask is not None:
             cols = self.grid.places[0].cols
             row, col = self._index_mask(self.fine.mask)
             there, cells = np.unique(row * cols + col, return_counts=True)
-            found = cells[np.searchsorted(there, index[0] * cols + index[1])]
-            return np.asarray(found, np.int64)
-        found = np.ones(index.shape[1], np.int64)
+            counts = cells[np.searchsorted(there, index[0] * cols + index[1])]
+            return np.asarray(counts, np.int64)
+        counts = np.ones(index.shape[1], np.int64)
         for number, place in enumerate(self.fine.places):
             first = _first(place, self.side)
             for axis, size in enumerate((place.rows, place.cols)):
                 low = index[2 * number + axis] * self.side - first[axis]
-                found *= np.minimum(low + self.side, size) - np.maximum(low, 0)
-        return found
+                counts *= np.minimum(low + self.side, size) - np.maximum(low, 0)
+        return counts
 
 
 def coarser_lattice(place: Lattice, side: int) -> Lattice:
-    """Return the squares of so many cells a side that hold a cell of a lattice.
+    """Return the lattice of the squares, of some side in cells, that contain a cell of a lattice.
 
     Squares of a code system's cells are those of its published areas of that side.
     """
@@ -196,6 +201,7 @@ def coarser_lattice(place: Lattice, side: int) -> Lattice:
         return Lattice(rows, cols, crs=place.crs, transform=transform)
     name = next(name for name, cells in place.system.areas if cells == side)
     system = coarser_system(place.system, name)
+    # Squares of a code system start at multiples of their side, not at the domain's edge.
     row0, col0 = place.row0 // side, place.col0 // side
     south = system.origin[0] + row0 * system.step[0]
     west = system.origin[1] + col0 * system.step[1]
@@ -205,18 +211,18 @@ def coarser_lattice(place: Lattice, side: int) -> Lattice:
 
 
 def _first(place: Lattice, side: int) -> tuple[int, int]:
-    """Cells of the first row and column that its square has before the lattice begins."""
+    """Return the rows and columns of the first square that lie before the lattice begins."""
     return (0, 0) if place.system is None else (place.row0 % side, place.col0 % side)
 
 
 def _side(place: Lattice, level: str | int) -> int:
-    """Cells on a side of a level."""
+    """Return the side of a level, in cells."""
     if isinstance(level, str) and level.isdecimal():
         level = int(level)
     if place.system is None:
         if not isinstance(level, int) or not 1 <= level <= max(place.rows, place.cols):
             raise UsageError(
-                "Coarser cells of this grid are given as cells on a side.",
+                "Coarser cells of this grid are given by their number of cells on a side.",
                 code="coarser-cells-form",
             )
         return level
@@ -234,11 +240,13 @@ def _side(place: Lattice, level: str | int) -> int:
 
 
 def _order_like(fine: Grid, coarse: Grid) -> Grid:
-    """Return the coarser grid in the same kind of order."""
+    """Put the coarser grid in the same kind of order as the fine one."""
     official = fine.areas.nested
     base = coarse.with_official_order() if official else coarse
     if not fine.attributes:
         return base
+    # An order does not record how it was requested, so each kind is tried until one gives the same
+    # order.
     names = ["below", "above", "interleaved"]
     if official:
         coarser = coarse.places[0].system

@@ -1,4 +1,4 @@
-"""Text of a CRS, and whether one that a file or an array states means the plane of a grid."""
+"""Texts of CRSs, and whether the CRS of a file or an array is that of a grid."""
 
 from __future__ import annotations
 
@@ -8,56 +8,54 @@ from typing import Any
 
 from geodp.errors import UsageError
 
-MOST_OF_A_NAME = 30
-"""Characters of a CRS that a sentence repeats."""
+MAX_NAME_LENGTH = 30
+"""Maximal length of a CRS's text that a message repeats."""
 
 _FILE = re.compile(r"(init|grids|file|catalog)\s*=(?!\s*@null)")
 """Parameters of PROJ's strings whose values are files."""
 
 
 def same_plane(written: Any, wanted: str | None) -> bool:
-    """Whether coordinates in a CRS are coordinates on a grid.
+    """Whether coordinates in one CRS are coordinates on the plane of another.
 
-    Of a compound CRS its horizontal part counts, as heights move no cell; of a bound CRS the one
-    that it is bound to another, and the order of axes is passed over, as rasters and arrays say x
-    and y by themselves.
+    A compound CRS is compared by its horizontal part, as heights move no cell, and a bound CRS by
+    its source. The order of axes is ignored, as rasters and arrays define x and y themselves.
 
     Parameters
     ----------
     written : str, mapping or None
-        Text that pyproj takes (WKT, an authority's code), or the attributes of a grid mapping by
-        the CF conventions.
+        Text that pyproj accepts (WKT, an authority's code), or the attributes of a CF grid mapping.
     wanted : str or None
-        Of a place of the grid.
+        CRS of the grid.
     """
     if written is None or wanted is None:
         return written is None and wanted is None
-    found, known = _read(written), _read(wanted)
-    if found is None or known is None:
+    source, target = _read(written), _read(wanted)
+    if source is None or target is None:
         return False
-    if found.equals(known, ignore_axis_order=True):
+    if source.equals(target, ignore_axis_order=True):
         return True
-    # Old WKT leaves out the axes, and PROJ takes such a CRS for another than one that has them.
-    pairs = [(one.geodetic_crs, one.coordinate_operation) for one in (found, known)]
+    # Old WKT omits the axes, and PROJ does not equate such a CRS with one that has them.
+    pairs = [(one.geodetic_crs, one.coordinate_operation) for one in (source, target)]
     return (
-        bool(found.is_projected and known.is_projected)
+        bool(source.is_projected and target.is_projected)
         and bool(pairs[0][0].equals(pairs[1][0], ignore_axis_order=True))
         and _definition(pairs[0][1]) == _definition(pairs[1][1])
-        and _units(found) == _units(known)
+        and _units(source) == _units(target)
     )
 
 
 def name_plane(written: str) -> str:
-    """Return the horizontal part of a CRS as text: the code of an authority, or WKT."""
-    found = _read(written)
-    if found is None:
+    """Return the horizontal part of a CRS as text: an authority's code, or WKT."""
+    crs = _read(written)
+    if crs is None:
         return written
-    authority = found.to_authority(min_confidence=100)
-    return ":".join(authority) if authority else str(found.to_wkt())
+    authority = crs.to_authority(min_confidence=100)
+    return ":".join(authority) if authority else str(crs.to_wkt())
 
 
 def _read(written: Any) -> Any:
-    """Return the horizontal part of a CRS as pyproj's, or None for what is none."""
+    """Parse a CRS with pyproj and return its horizontal part, or None if it is invalid."""
     from pyproj import CRS  # late: it is slow, and grids of code systems do without
     from pyproj.exceptions import CRSError
 
@@ -70,7 +68,7 @@ def _read(written: Any) -> Any:
 
 
 def _definition(projection: Any) -> tuple[Any, ...]:
-    """Return the method of a projection and its parameters in the units of the SI."""
+    """Return the method of a projection and its parameters in SI units."""
     parameters = sorted(
         (one.name, round(one.value * one.unit_conversion_factor, 12)) for one in projection.params
     )
@@ -90,42 +88,47 @@ def _horizontal(crs: Any) -> Any:
 
 
 def normalise_crs(crs: Any) -> str | None:
-    """Return a CRS as text that GDAL and PROJ know; objects of rasterio and pyproj say theirs."""
+    """Return a CRS as text for GDAL and PROJ; objects of rasterio and pyproj are converted."""
     if crs is None:
         return None
     from pyproj import CRS  # late: it is slow, and grids of code systems do without
     from pyproj.exceptions import CRSError
 
     text = crs if isinstance(crs, str) else getattr(crs, "to_string", lambda: None)()
+    # PROJ opens files that a string names. A CRS may come from an untrusted file, which must not
+    # make geodp read others.
     if _FILE.search(str(text)):
         raise UsageError(
-            "A CRS that names files is not read; name one such as EPSG:3035.",
+            "A CRS that refers to files is refused; give one such as EPSG:3035.",
             code="crs-names-files",
         )
     try:
         CRS.from_user_input(text)
-    except (CRSError, UnicodeError):  # also half a surrogate pair
+    except (CRSError, UnicodeError):  # UnicodeError: half a surrogate pair
         raise UsageError(
-            "The CRS is unknown; name one such as EPSG:3035.", code="crs-unknown"
+            "The CRS is unknown; give one such as EPSG:3035.", code="crs-unknown"
         ) from None
     return str(text)
 
 
 def name_crs(crs: str) -> str:
-    """Return a CRS with its unit for people: ``EPSG:3035 (metre)``; of long texts the name."""
+    """Return a CRS with its unit for people: ``EPSG:3035 (metre)``.
+
+    Long texts are replaced by the name.
+    """
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        known = CRS.from_user_input(crs)
+        parsed = CRS.from_user_input(crs)
     except CRSError:
         return "its CRS"
-    short = crs if len(crs) < MOST_OF_A_NAME else f"the CRS {known.name}"
+    short = crs if len(crs) < MAX_NAME_LENGTH else f"the CRS {parsed.name}"
     return f"{short} ({unit_of(crs)})"
 
 
 def unit_of(crs: str) -> str:
-    """Return the unit of a CRS's coordinates, such as "metre" or "degree"; "unknown" for none."""
+    """Return the unit of a CRS's coordinates, such as "metre" or "degree", or "unknown"."""
     from pyproj import CRS
 
     axes = CRS.from_user_input(crs).axis_info

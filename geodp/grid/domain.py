@@ -1,8 +1,8 @@
-"""The public domain of a grid as one value: which of its keys are cells that can hold people.
+"""The public domain of a grid: which of its keys are cells that can hold people.
 
-A grid's order numbers more keys than there are cells: boxes are padded, masks cut cells away, and
+A grid's order numbers more keys than there are cells: boxes are padded, masks exclude cells, and
 numbers of a hierarchy have gaps. A method that visits, draws or evens out cells asks the domain for
-them, and never what kind of domain it is.
+them, regardless of the kind of domain.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ FAR = (
     "--mask land:world:30km, may hold it."
 )
 
-MOST_KEYS = 1 << 26
-"""Most cells of a domain that are numbered one by one."""
+MAX_KEYS = 1 << 26
+"""Maximal cells of a domain that are enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +47,15 @@ class Domain(ABC):
     Attributes
     ----------
     order : Order
-        Of the grid's cells.
+        Order of the grid's cells.
     shape : tuple of int
-        Of its box.
+        Shape of the grid's box.
     is_box : bool
-        Whether the domain is the whole box, so that its edges are those of the axes.
+        Whether the domain is the full box, so that its edges are those of the axes.
     kind : str
-        What limits it, in words; empty for the whole box.
+        What limits the domain, as text; empty for the full box.
     cut : str
-        What cuts it down within its bounds, in a word.
+        What excludes cells within the bounds, in one word.
     """
 
     order: Order
@@ -68,33 +68,36 @@ class Domain(ABC):
     @property
     @abstractmethod
     def source(self) -> str:
-        """Where the domain comes from, in words that are published; empty for the whole box."""
+        """Source of the domain, a text that is published; empty for the full box."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """SHA-256 of what limits the domain, in hexadecimal digits; empty for the whole box."""
+        """SHA-256 of the mask or the table of regions, in hexadecimal digits.
+
+        Empty for the full box.
+        """
 
     @property
     def outside_rule(self) -> str:
-        """What to do about a cell outside the domain, in sentences."""
+        """Message and remedy for a cell outside the domain."""
         return OUTSIDE
 
     def describe_mask(self) -> dict[str, str] | None:
-        """Return what a release card states of the mask; None where there is none."""
+        """Return the entry of a release card about the mask; None if there is no mask."""
         return None
 
     @property
     def ranges(self) -> NDArray[np.uint64]:
         """Ranges [start, stop) of keys that a mask leaves of the box: uint64[r, 2], a copy.
 
-        Empty where no mask cuts the box.
+        Empty if there is no mask.
         """
         return np.empty((0, 2), np.uint64)
 
     @property
     def _numbered(self) -> tuple[int, ...]:
-        """Sizes of what cells are numbered by: of the axes, unless places are listed."""
+        """Sizes of the axes by which cells are numbered; listed places form one axis."""
         return self.shape
 
     @cached_property
@@ -108,6 +111,7 @@ class Domain(ABC):
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Whether keys (uint64[n]) are cells: bool[n]."""
+        # `decode` is defined for existing keys only; key 0 is decoded in place of others.
         beyond = key >= np.uint64(prod(self.order.radices))
         index = self.order.decode(np.where(beyond, np.uint64(0), key), len(self.shape))
         return in_box(index, self.shape) & ~beyond
@@ -120,30 +124,30 @@ class Domain(ABC):
         first : uint64[n]
             First key of each block.
         digits : int
-            How many digits its keys share.
+            Number of leading digits that the keys of a block share.
         """
         return self.order.count_cells(first, digits, self.shape) > 0
 
     @abstractmethod
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Keys of cells by number, 0 to ``cells - 1``: int64[n] to uint64[n].
+        """Return the keys of cells from their ranks, 0 to ``cells - 1``: int64[n] to uint64[n].
 
-        A domain of any size is numbered without being enumerated.
+        Domains of any size support this without an enumeration of their cells.
         """
 
     @abstractmethod
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Numbers of cells, see :meth:`keys_of_ranks`: uint64[n] to int64[n]."""
+        """Return the ranks of cells, see :meth:`keys_of_ranks`: uint64[n] to int64[n]."""
 
     def count_blocks(self, shifts: Sequence[int]) -> list[int]:
-        """How many aligned blocks of ``2**shift`` consecutive keys hold a cell, for each shift.
+        """Count the aligned blocks of ``2**shift`` consecutive keys with a cell, for each shift.
 
-        Raises UsageError for a domain of more than 2**26 cells that has to be enumerated.
+        Raises UsageError if the domain has to be enumerated and has more than 2**26 cells.
         """
-        if self.cells > MOST_KEYS:
+        if self.cells > MAX_KEYS:
             raise UsageError(
-                "A grid of a mixed order that does not fill its keys is evaluated up to 2**26 "
-                "cells; choose smaller bounds or the Morton order.",
+                "A grid with a mixed order and unused keys may have up to 2**26 cells; choose "
+                "smaller bounds or the Morton order.",
                 code="order-too-large",
             )
         key = np.sort(self.keys_of_ranks(np.arange(self.cells)))
@@ -151,7 +155,7 @@ class Domain(ABC):
         return [1 + int((block[1:] != block[:-1]).sum()) for block in blocks]
 
     def count_nodes(self, digits: int) -> int:
-        """Count blocks of keys that share their first digits and hold a cell."""
+        """Count the blocks of keys that share their first digits and contain a cell."""
         radices = self.order.radices
         if digits == len(radices):
             return self.cells
@@ -162,28 +166,28 @@ class Domain(ABC):
         return int(self.overlaps(first, digits).sum())
 
     def count_label_blocks(self, digits: int, axis: int) -> int:
-        """Count blocks of keys that share first digits and hold a cell with label 0 of an axis.
+        """Count the blocks of keys that contain a cell with label 0 of an attribute.
 
         Parameters
         ----------
         digits : int
-            How many digits the keys of a block share.
+            Number of leading digits that the keys of a block share.
         axis : int
-            Of an attribute.
+            Axis of the attribute.
         """
         return self._count_prefixes(digits, (i for i in range(len(self.shape)) if i != axis))
 
     def _count_prefixes(self, digits: int, axes: Iterable[int]) -> int:
-        """Count combinations of parts of axes that the first digits of a key tell apart."""
+        """Count combinations of the parts of axes that the first digits of a key distinguish."""
         return prod(self.order.count_prefixes(digits, axis, self.shape[axis]) for axis in axes)
 
     def to_dense(self) -> NDArray[np.bool_]:
-        """Which cells of the box belong to the domain: bool[shape]."""
+        """Return which cells of the box belong to the domain: bool[shape]."""
         index = np.indices(self.shape, dtype=np.int64).reshape(len(self.shape), -1)
         return self.contains(index).reshape(self.shape)
 
     def to_vector(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of all ``2**bits`` keys from an array of the box; 0 outside the domain."""
+        """Return values of all ``2**bits`` keys from an array of the box; 0 outside the domain."""
         inside = self.to_dense()
         vector = np.zeros(1 << self.order.bits, values.dtype)
         vector[self.order.encode(np.array(np.nonzero(inside)))] = values[inside]
@@ -210,34 +214,36 @@ class Rectangular(Domain):
     digest: ClassVar[str] = ""
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether they lie inside the axes' sizes."""
+        """Whether indices lie inside the axes' sizes."""
         return in_box(index, self.shape)
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """In index order."""
+        """Return the keys of cells that are numbered in index order."""
         return self.order.encode(np.array(np.unravel_index(rank, self.shape), np.int64))
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """In index order."""
+        """Return the ranks of cells in index order."""
         index = tuple(self.order.decode(key, len(self.shape)))
         return np.asarray(np.ravel_multi_index(index, self.shape), np.int64)
 
     def count_blocks(self, shifts: Sequence[int]) -> list[int]:
-        """Count products of aligned intervals, one an axis: blocks of bits are such."""
+        """Count products of aligned intervals, one for each axis."""
         if not self.order.is_binary:
+            # Without unused keys the blocks are all full; otherwise gaps lie anywhere and cells
+            # are enumerated.
             if self.cells < prod(self.order.radices):
                 return super().count_blocks(shifts)
             return [-(-self.cells // (1 << shift)) for shift in shifts]
         return [prod(_blocks_across(self.order, self.shape, shift)) for shift in shifts]
 
     def to_dense(self) -> NDArray[np.bool_]:
-        """All of them."""
+        """Return True for every cell of the box."""
         return np.ones(self.shape, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
 class Masked(Domain):
-    """The cells of a map's mask, in Morton order, with all attributes under them.
+    """The cells of a map's mask, in Morton order, each with all combinations of attributes.
 
     The mask's places are numbered in key order, and the attributes of each in index order.
     """
@@ -250,12 +256,12 @@ class Masked(Domain):
 
     @property
     def source(self) -> str:
-        """Where the mask comes from."""
+        """Source of the mask."""
         return self.mask.source
 
     @property
     def outside_rule(self) -> str:
-        """Name a larger distance too, where the mask is one of land."""
+        """Message and remedy; a larger distance is suggested for a mask of land."""
         return OUTSIDE + f" {FAR}" if self.source.startswith("land:") else OUTSIDE
 
     def describe_mask(self) -> dict[str, str]:
@@ -264,7 +270,7 @@ class Masked(Domain):
 
     @property
     def ranges(self) -> NDArray[np.uint64]:
-        """Those of the mask."""
+        """Ranges of the mask."""
         return self.mask.ranges.copy()
 
     @property
@@ -274,52 +280,55 @@ class Masked(Domain):
 
     @property
     def _numbered(self) -> tuple[int, ...]:
-        """Places of the mask, and attributes."""
+        """Number of places of the mask, and sizes of the attributes."""
         return (self.mask.cells, *self.shape[2:])
 
     @property
     def _under(self) -> np.uint64:
-        """Bits of the attributes."""
+        """Number of bits of the attributes."""
         return np.uint64(sum(1 for axis in self.order.axes if axis > 1))
 
     @cached_property
     def _runs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First place of every run of places, and how many places come before it."""
+        """First place of every run of places, and the number of places before it."""
         start, stop = (self.mask.ranges >> self._under).T
         length = (stop - start).astype(np.int64)
         return start.astype(np.int64), np.cumsum(length) - length
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether they lie inside the axes' sizes and the mask."""
+        """Whether indices lie inside the axes' sizes and the mask."""
         inside = in_box(index, self.shape)
         return inside & self._meets(self.order.encode(np.where(inside, index, 0)), 1)
 
     def contains_keys(self, key: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Look at the axes too, as a mask's ranges hold padded attributes."""
+        """Compare the axes too, as a mask's ranges include padded attribute indices."""
         return super().contains_keys(key) & self._meets(key, 1)
 
     def overlaps(self, first: NDArray[np.uint64], digits: int) -> NDArray[np.bool_]:
-        """Look for a range: a block of whole places that meets one holds a place.
+        """Whether blocks intersect a range of the mask, which then includes a place of the block.
 
-        Others lie within one.
+        Blocks smaller than a place lie within one.
         """
         stride = prod(self.order.radices[digits:])
         return super().overlaps(first, digits) & self._meets(first, stride)
 
     @cached_property
     def _stops(self) -> NDArray[np.uint64]:
-        """Where the mask's ranges end, one after the other."""
+        """Ends of the mask's ranges, in ascending order."""
         return np.ascontiguousarray(self.mask.ranges[:, 1])
 
     def _meets(self, first: NDArray[np.uint64], length: int) -> NDArray[np.bool_]:
-        """Whether runs of keys meet a range of the mask: bool[n]."""
+        """Whether runs of keys intersect a range of the mask: bool[n]."""
         ranges = self.mask.ranges
+        # Ranges are disjoint and sorted: only the first one that ends after the block's first key
+        # can overlap it.
         after = find(self._stops, first + np.uint64(1))
+        # A sentinel stands for the range after the last one, which no key reaches.
         start = np.append(ranges[:, 0], np.uint64(2**64 - 1))[after]
         return np.asarray(start < first + np.uint64(length), np.bool_)
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Places in key order, the attributes of each in index order."""
+        """Return keys of cells: places in key order, the attributes of each in index order."""
         number, *labels = np.unravel_index(rank, self._numbered)
         start, before = self._runs
         run = np.searchsorted(before, number, side="right") - 1
@@ -328,7 +337,7 @@ class Masked(Domain):
         return np.asarray(place << self._under | self.order.encode(within), np.uint64)
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Places in key order, the attributes of each in index order."""
+        """Return ranks of cells: places in key order, the attributes of each in index order."""
         place = (key >> self._under).astype(np.int64)
         start, before = self._runs
         run = np.searchsorted(start, place, side="right") - 1
@@ -337,31 +346,34 @@ class Masked(Domain):
         return np.asarray(np.ravel_multi_index((number, *labels), self._numbered), np.int64)
 
     def count_label_blocks(self, digits: int, axis: int) -> int:
-        """Count blocks with any label; each label of the axis has equally many."""
+        """Count blocks with any label, and divide by the number of labels."""
         (blocks,) = self.count_blocks([self.order.bits - digits])
+        # Every place of a mask has all labels, so each label of the axis has equally many blocks.
         return blocks // self._count_prefixes(digits, (axis,))
 
     def count_blocks(self, shifts: Sequence[int]) -> list[int]:
-        """From the ranges: neighbouring ones share at most one block."""
-        found = []
+        """Count blocks from the ranges, without an enumeration of cells."""
+        counts = []
         for shift in shifts:
             if shift <= self._under:
                 attributes = _blocks_across(self.order, self.shape, shift)[2:]
-                found.append(self.mask.cells * prod(attributes))
+                counts.append(self.mask.cells * prod(attributes))
                 continue
             first = (self.mask.ranges[:, 0] >> np.uint64(shift)).astype(np.int64)
             last = ((self.mask.ranges[:, 1] - np.uint64(1)) >> np.uint64(shift)).astype(np.int64)
             fresh = last - first + 1
+            # Ranges are disjoint and sorted, so only neighbours can share a block, and at most
+            # one.
             fresh[1:] -= first[1:] == last[:-1]
-            found.append(int(fresh.sum()))
-        return found
+            counts.append(int(fresh.sum()))
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchical(Domain):
-    """The cells of an office's regions, with attributes anywhere in their order, or their pairs.
+    """The cells of official regions, with attributes anywhere in their order, or pairs of cells.
 
-    Cells of each map are numbered as the regions are, and the attributes of each in index order.
+    Cells of each map are numbered in the order of regions, the attributes of each in index order.
     """
 
     __repr__ = one_line
@@ -373,7 +385,7 @@ class Hierarchical(Domain):
 
     @property
     def source(self) -> str:
-        """Where the table of regions comes from."""
+        """Source of the table of regions."""
         return self.order.hierarchy.source
 
     @property
@@ -383,47 +395,48 @@ class Hierarchical(Domain):
 
     @property
     def _numbered(self) -> tuple[int, ...]:
-        """Cells of the map in regions, or their pairs, and attributes."""
+        """Numbers of cells of the map, once for each end of a pair, and sizes of attributes."""
         ends = self.order.ends
         return (*(self.order.hierarchy.cells,) * ends, *self.shape[2 * ends :])
 
     def contains(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether they lie inside the axes' sizes and a region."""
-        found = in_box(index, self.shape)
-        within = np.where(found, index, 0)
+        """Whether indices lie inside the axes' sizes and in a region."""
+        inside = in_box(index, self.shape)
+        within = np.where(inside, index, 0)
         for end in range(self.order.ends):
-            found &= self.order.hierarchy.number_of(within[2 * end : 2 * end + 2]) >= 0
-        return found
+            inside &= self.order.hierarchy.number_of(within[2 * end : 2 * end + 2]) >= 0
+        return inside
 
     def count_label_blocks(self, digits: int, axis: int) -> int:
-        """Count blocks of places, times those of other attributes."""
+        """Count blocks of places, and multiply by those of other attributes."""
         places = np.unique(self.order.hierarchy.number // self.order.width(digits, 0)).size
         others = (i for i in range(2 * self.order.ends, len(self.shape)) if i != axis)
         return places * self._count_prefixes(digits, others)
 
     def keys_of_ranks(self, rank: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """As the regions number them, the attributes of each in index order."""
+        """Return keys of cells: in the order of regions, the attributes of each in index order."""
         index, ends = np.unravel_index(rank, self._numbered), self.order.ends
         cells = [self.order.hierarchy.cell[:, number] for number in index[:ends]]
         return self.order.encode(np.array([*np.concatenate(cells), *index[ends:]], np.int64))
 
     def ranks_of_keys(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """As the regions number them, the attributes of each in index order."""
+        """Return ranks of cells: in the order of regions, attributes of each in index order."""
         place = np.atleast_2d(self.order.numbers(key, len(self.shape)))
+        # Numbers of cells are strictly increasing, but have gaps.
         number = np.searchsorted(self.order.hierarchy.number, place)
         labels = self.order.decode(key, len(self.shape))[2 * self.order.ends :]
         return np.asarray(np.ravel_multi_index((*number, *labels), self._numbered), np.int64)
 
 
 def skip_ranks(taken: NDArray[np.int64], number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of cells that are not taken, counted among these.
+    """Return the ranks of cells that are not taken, from their ranks among the free cells.
 
     Parameters
     ----------
     taken : int64[m]
-        Numbers of cells, strictly increasing.
+        Ranks of taken cells, strictly increasing.
     number : int64[n]
-        From 0 on, of the cells that are not among them.
+        Ranks, from 0 on, among the cells that are not taken.
 
     Examples
     --------
@@ -442,7 +455,7 @@ def in_box(index: NDArray[np.int64], shape: Sequence[int]) -> NDArray[np.bool_]:
 
 
 def _blocks_across(order: Order, shape: Sequence[int], shift: int) -> list[int]:
-    """Aligned blocks of ``2**shift`` keys of a binary order that meet each axis."""
+    """Count the aligned blocks of ``2**shift`` keys of a binary order along each axis."""
     low = order.axes[order.bits - shift :]
     return [-(-size // (1 << low.count(axis))) for axis, size in enumerate(shape)]
 

@@ -1,8 +1,8 @@
 """Grids: products of axes with a public domain and an order of cells.
 
-A grid never looks at data. Its extent comes from a code system, from bounds or from a mask
-that the caller names; indices count from the lower left cell northwards and eastwards where
-the grid has a code system, and as the transform says elsewhere.
+A grid never looks at data. Its extent comes from a code system, from bounds or from a mask that the
+caller gives. Indices count from the lower left cell northwards and eastwards if the grid has a code
+system, and as the transform defines otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from operator import index as whole
+from operator import index as to_integer
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,8 @@ class Grid:
     def __post_init__(self) -> None:
         if isinstance(self.places, str):
             raise UsageError(
-                "The grid of published cells is made by Grid.mesh('jis:half'), one of equal cells "
-                "by Grid.regular((rows, columns)).",
+                "Create a grid of published cells with Grid.mesh('jis:half'), one of equal cells "
+                "with Grid.regular((rows, columns)).",
                 code="grid-from-name",
             )
         if self.places[len(KINDS) - 1 :]:
@@ -80,11 +80,12 @@ class Grid:
                 "A grid has at most two places, an origin and a destination.",
                 code="places-more-than-two",
             )
+        # Not a `default_factory`, as the default depends on the other fields.
         if self.order is None:
             object.__setattr__(self, "order", self._morton())
         if len(set(self.axis_names)) != len(self.axis_names):
             raise UsageError(
-                f"Axes need different names: {', '.join(self.axis_names)}.", code="axes-alike"
+                f"Names of axes must differ: {', '.join(self.axis_names)}.", code="axes-alike"
             )
         self.order.require_fit(self.shape)
         if self.mask is not None:
@@ -99,7 +100,7 @@ class Grid:
         if self.hierarchy is not None:
             what = [f"regions={few(self.areas.levels)}"]
         else:
-            what = [one.words for one in self.places[:1] if one.words]
+            what = [one.label for one in self.places[:1] if one.label]
         if self.places[1:]:
             what.append("pairs")
         if self.attributes:
@@ -118,26 +119,26 @@ class Grid:
         crs: Any = None,
         transform: Sequence[float] | None = None,
     ) -> Grid:
-        """Return a grid of equal cells, with or without a place on the Earth.
+        """Create a grid of equal cells, with or without a place on the Earth.
 
         Parameters
         ----------
         shape : sequence of int
             (rows, columns), or the sizes of any number of plain axes.
         crs, transform : optional
-            Of a two-dimensional grid: a CRS as text, or of rasterio or pyproj; the transform takes
-            (column, row) to coordinates, as rasterio's ``Affine`` does, and needs a CRS to be
-            written to a map.
+            For two-dimensional grids: a CRS as text or as an object of rasterio or pyproj; the
+            transform maps (column, row) to coordinates, as rasterio's ``Affine`` does, and needs a
+            CRS if maps are to be written.
         """
         try:
-            sizes = tuple(whole(size) for size in shape)
+            sizes = tuple(to_integer(size) for size in shape)
         except TypeError:
             raise UsageError(
-                "A shape is a sequence of whole numbers: (rows, columns).", code="shape-form"
+                "A shape is a sequence of integers: (rows, columns).", code="shape-form"
             ) from None
         if not sizes or min(sizes) < 1:
             raise UsageError(
-                "A shape has at least one axis, and every axis at least one cell.",
+                "A shape needs at least one axis, and every axis at least one cell.",
                 code="shape-empty",
             )
         if len(sizes) == 2:
@@ -159,38 +160,40 @@ class Grid:
         bounds: Sequence[float | Fraction] | None = None,
         degrees: bool = False,
     ) -> Grid:
-        """Return the cells of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
+        """Create the grid of a published code system, such as ``"jis:half"`` or ``"inspire:1km"``.
 
         Parameters
         ----------
         system : str or CodeSystem
-            A name that `geodp.grid.codes.code_system` takes, such as ``"file:mine.toml"`` of a
-            description of your own.
+            A name that `geodp.grid.codes.code_system` accepts, such as ``"file:mine.toml"`` for
+            a description of your own.
         bounds : (west, south, east, north), optional
-            In the code system's CRS, along cell edges. Default: its whole public extent.
+            In the code system's CRS, along cell edges. Default: its full public extent.
         degrees : bool
-            Whether bounds are degrees instead; they are widened to whole cells. See
+            Whether bounds are in degrees; they are widened to entire cells. See
             `geodp.grid.bounds.bounds_of_degrees`.
         """
-        found = code_system(system) if isinstance(system, str) else system
+        code = code_system(system) if isinstance(system, str) else system
         if isinstance(bounds, str):
             raise UsageError(
-                "Bounds are four numbers: west, south, east, north. Those of a public area by its "
-                "name are geodp.find_bounds(name, system).",
+                "Bounds are four numbers: west, south, east, north. For those of a public area by "
+                "name use geodp.find_bounds(name, system).",
                 code="bounds-form",
             )
         if degrees and bounds is None:
-            raise UsageError("degrees=True goes with bounds only.", code="degrees-need-bounds")
+            raise UsageError("degrees=True requires bounds.", code="degrees-need-bounds")
         if degrees and bounds is not None:
-            bounds = bounds_of_degrees(found, [float(edge) for edge in bounds])
-        return cls((Lattice.of_system(found, bounds),))
+            bounds = bounds_of_degrees(code, [float(edge) for edge in bounds])
+        return cls((Lattice.of_system(code, bounds),))
 
     def with_attribute(self, name: str, labels: Sequence[str]) -> Grid:
-        """Return this grid times an attribute; its digits come under the places' in the key."""
-        own = self.hierarchy
-        if own is not None and self.order == HierarchyOrder.of(own, self._attribute_digits):
+        """Return the product of this grid and an attribute, whose digits come last in the key."""
+        regions = self.hierarchy
+        # Regions define their order with all attributes at once, so the table is applied again to
+        # the larger grid.
+        if regions is not None and self.order == HierarchyOrder.of(regions, self._attribute_digits):
             plain = replace(self, order=self._morton())
-            return plain.with_attribute(name, labels).with_hierarchy(own)
+            return plain.with_attribute(name, labels).with_hierarchy(regions)
         self._require_morton()
         attributes = (*self.attributes, Attribute(name, tuple(labels)))
         mask = self.mask
@@ -199,13 +202,13 @@ class Grid:
         return Grid(self.places, attributes, self.extents, mask)
 
     def pairs(self) -> Grid:
-        """Origins times destinations, both on this grid."""
-        self._require_unmasked(Rule("pairs-need-map", "Pairs are made of one map without a mask."))
+        """Return the grid of pairs of an origin and a destination, both on this grid."""
+        self._require_unmasked(Rule("pairs-need-map", "Pairs need one map without a mask."))
         self._require_morton()
         return Grid(self.places * 2, self.attributes)
 
     def _require_unmasked(self, refusal: str) -> Lattice:
-        """Return the only map of a grid without a mask; else raise UsageError."""
+        """Return the only map of a grid without a mask; otherwise raise UsageError."""
         place = self.require_map(refusal)
         if self.mask is not None:
             raise UsageError(refusal)
@@ -214,7 +217,7 @@ class Grid:
     def _require_morton(self) -> None:
         if self.order != self._morton():
             raise UsageError(
-                "Build the grid first and give it its own order last.", code="order-not-last"
+                "Build the grid first and set a custom order last.", code="order-not-last"
             )
 
     def with_order(self, order: Order) -> Grid:
@@ -222,7 +225,7 @@ class Grid:
         return replace(self, order=order)
 
     def with_official_order(self, attributes: str = "below") -> Grid:
-        """Return this map with its cells in the order of the code system's published areas.
+        """Return this map with its cells ordered by the code system's published areas.
 
         Every published area is then a run of keys: 80 km, 10 km, 5 km and 1 km meshes of Japan;
         100, 10 and 1 km cells of Europe.
@@ -230,9 +233,9 @@ class Grid:
         Parameters
         ----------
         attributes : str
-            ``"below"`` the cells, ``"above"`` all areas, or the name of the areas that their
-            digits come right under: with ``"inspire:100km"`` each 100 km cell's people are split
-            by sex and age before its parts are.
+            ``"below"`` the cells, ``"above"`` all areas, or the name of the areas directly below
+            which they come: with ``"inspire:100km"`` the people of each 100 km cell are split by
+            sex and age before they are split by smaller cells.
 
         Raises UsageError for a grid without a code system, of pairs, or with a mask.
         """
@@ -245,7 +248,7 @@ class Grid:
         return replace(self, order=order)
 
     def _official(self) -> tuple[tuple[str, ...], tuple[int, ...], Lattice]:
-        """Names and sides in cells of the published areas, and the map."""
+        """Return names and sides in cells of the published areas, and the map."""
         refusal = Rule(
             "official-areas-need-codes",
             "Official areas need one map of a code system, without a mask.",
@@ -257,15 +260,16 @@ class Grid:
         return names, sides, place
 
     def with_hierarchy(self, regions: Hierarchy, attributes: str = "below") -> Grid:
-        """Return this map cut down to the cells of an office's regions, every region a run of keys.
+        """Return this map restricted to the cells of official regions, ordered by region.
 
         Parameters
         ----------
         regions : Hierarchy
-            A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the extent are left
-            out.
+            A public table, see :mod:`geodp.grid.hierarchy`; its cells outside the
+            extent are dropped.
         attributes : str
-            ``"below"`` the cells, ``"above"`` all regions, or the level that they come under.
+            ``"below"`` the cells, ``"above"`` all regions, or the level directly below
+            which they come.
         """
         self._require_unmasked(Rule("regions-need-map", "Regions need one map, without a mask."))
         if attributes not in ("below", "above", *regions.levels):
@@ -275,25 +279,26 @@ class Grid:
             )
         if taken := {"below", "above", *self.axis_names}.intersection(regions.levels):
             raise UsageError(
-                f"A level of regions needs another name than {min(taken)!r}.",
+                f"A level of regions may not be named {min(taken)!r}, as this name is in use.",
                 code="region-level-name-taken",
             )
         under = {"below": None, "above": ""}.get(attributes, attributes)
-        own = regions.within(*self.shape[:2])
-        return replace(self, order=HierarchyOrder.of(own, self._attribute_digits, under))
+        # A national table may be used for a part of the country.
+        table = regions.within(*self.shape[:2])
+        return replace(self, order=HierarchyOrder.of(table, self._attribute_digits, under))
 
     def with_attribute_order(self, attributes: str) -> Grid:
         """Return this grid with the digits of its attributes elsewhere in the key.
 
-        What comes first is measured over all that comes later: ``"below"`` keeps places first, so
-        that every area's count is measured before it is split by sex and age; ``"above"`` measures
-        the counts by sex and age of everywhere first.
+        Leading digits are measured first: with ``"below"``, places lead, so that every area's count
+        is measured before it is split by sex and age; with ``"above"``, the counts by sex and age
+        of the entire domain are measured first.
 
         Parameters
         ----------
         attributes : str
-            ``"below"``, ``"above"``; ``"interleaved"`` with the bits of places, in Morton order;
-            or a level of areas, in the order of official areas or regions.
+            ``"below"`` or ``"above"``; in Morton order also ``"interleaved"`` with the bits of
+            places; in the order of official areas or regions also a level of areas.
         """
         if self.hierarchy is not None:
             return self.with_hierarchy(self.hierarchy, attributes)
@@ -315,7 +320,7 @@ class Grid:
 
     @cached_property
     def areas(self) -> AreaLevels:
-        """The levels of areas or regions that the order of cells puts one under the other."""
+        """Levels of areas or regions that the order of cells nests."""
         labelled, digits = tuple(one.name for one in self.attributes), len(self.order.axes)
         if (table := self.hierarchy) is not None:
             return RegionLevels(self._among_attributes(self.order.steps), labelled, digits, table)
@@ -323,25 +328,28 @@ class Grid:
             return NoAreaLevels()
         names, sides, place = self._official()
         where = ("below", "above", *names)
+        # An order is a list of digits without a name: it follows official areas if it equals the
+        # order that these areas give.
         if all(self.order != self.with_official_order(at).order for at in where):
             return NoAreaLevels()
         parts = official_digits(sides, (place.row0, place.col0), self.shape[:2])
         count = [sum(radix > 1 for _, radix in part) for part in parts]
+        # An area as large as the entire map needs no digit.
         steps = [step for step in zip(names, count, strict=True) if step[1]]
         return AreaLevels(self._among_attributes(steps), labelled, digits)
 
     def _among_attributes(self, steps: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-        """Return the steps of areas with those of attributes where the order has them."""
+        """Return the steps of areas, with those of attributes at their place in the order."""
         return insert_attributes(steps, self.order.axes, self.axis_names, len(self.maps.axes))
 
     @property
     def hierarchy(self) -> Hierarchy | None:
-        """The office's regions that the cells are ordered by, if they are."""
+        """Official regions that the cells are ordered by, or None."""
         return getattr(self.order, "hierarchy", None)
 
     @property
     def outlines(self) -> Outlines | None:
-        """Where the units of a table lie, if the table says so; None of pairs."""
+        """Locations of the units of a table, if it has them; None for pairs."""
         table = self.hierarchy
         return None if table is None or self.maps.one is None else table.outlines
 
@@ -352,7 +360,7 @@ class Grid:
         return [(spatial + i, len(a.labels)) for i, a in enumerate(self.attributes)]
 
     def with_mask(self, mask: Mask) -> Grid:
-        """Return this grid cut down to a public mask, see :mod:`geodp.grid.mask`."""
+        """Return this grid restricted to a public mask, see :mod:`geodp.grid.mask`."""
         return replace(self, mask=mask)
 
     @cached_property
@@ -363,37 +371,45 @@ class Grid:
 
     @cached_property
     def maps(self) -> Maps:
-        """The maps that the cells lie on: none, one, or those of origin and destination."""
+        """Maps that the cells lie on: none, one, or those of origin and destination."""
         return KINDS[len(self.places)](self.places)
 
     @cached_property
     def names(self) -> CellNames:
-        """What the cells are called: by their maps, or as units of a public table."""
+        """Names of the cells, from their maps or as units of a public table."""
         return names_of(self.places, self.hierarchy)
 
     def require_map(self, refusal: str) -> Lattice:
-        """Return the grid's only map; raise UsageError with a sentence where there is not one."""
+        """Return the grid's only map.
+
+        Raise UsageError with a message if there is not exactly one.
+        """
         return self.maps.require_one(refusal)
 
     @property
     def plain_map(self) -> Lattice | None:
-        """The only map of a grid without attributes; None of any other grid."""
+        """The only map of a grid without attributes; None for other grids."""
         return self.maps.one if len(self.shape) == len(self.maps.axes) else None
 
     @property
     def raster_map(self) -> Lattice | None:
-        """The only map of a grid without plain axes: each combination of labels has a raster."""
+        """The only map of a grid without plain axes, on which each combination of
+        labels is a raster.
+        """
         return None if self.extents else self.maps.one
 
     def require_plain_map(self, refusal: str) -> Lattice:
-        """Return the only map of a grid without attributes; else raise UsageError."""
+        """Return the only map of a grid without attributes; otherwise raise UsageError."""
         place = self.require_map(refusal)
         if self.attributes or self.extents:
             raise UsageError(refusal)
         return place
 
     def require_whole_map(self, refusal: str) -> Lattice:
-        """Return the grid's only map, all of whose cells are in the domain; else UsageError."""
+        """Return the only map of a grid whose domain is the full box.
+
+        Otherwise raise UsageError.
+        """
         place = self.require_map(refusal)
         if not self.domain.is_box:
             raise UsageError(refusal)
@@ -422,38 +438,37 @@ class Grid:
 
     @property
     def bits(self) -> int:
-        """Bits of a key: the binary tree's height k."""
+        """Number of bits of a key, the height k of the binary tree."""
         return self.order.bits
 
     @cached_property
     def domain(self) -> Domain:
-        """Which keys are cells that can hold people."""
+        """Domain of the grid: the keys that are cells which can hold people."""
         return domain_of(self.order, self.shape, self.mask)
 
     @cached_property
     def size(self) -> int:
-        """Cells of the domain; padding and cells outside mask or regions do not count."""
+        """Number of cells of the domain, without padding and cells outside mask or regions."""
         return self.domain.cells
 
     def encode(self, index: ArrayLike) -> NDArray[np.uint64]:
-        """Keys (uint64[n]) of cell indices (int64[d, n]).
+        """Return the keys (uint64[n]) of cell indices (int64[d, n]).
 
         Raises CodeError for an index outside the extent or the mask, UsageError for numbers that
-        are no integers.
+        are not integers.
         """
-        given = np.asarray(index)
-        if given.dtype.kind not in "iu" and given.size:
-            raise UsageError(
-                "Indices of cells are integers; a fraction is no cell.", code="indices-not-whole"
-            )
-        index = np.atleast_2d(np.asarray(given, np.int64))
+        array = np.asarray(index)
+        if array.dtype.kind not in "iu" and array.size:
+            raise UsageError("Indices of cells must be integers.", code="indices-not-whole")
+        index = np.atleast_2d(np.asarray(array, np.int64))
+        # Only the position is reported: an error must not quote data.
         outside = np.flatnonzero(~self.contains(index))
         if outside.size:
             raise CodeError(int(outside[0]), self.domain.outside_rule)
         return self.order.encode(index)
 
     def decode(self, key: ArrayLike) -> NDArray[np.int64]:
-        """Cell indices (int64[d, n]) of keys (uint64[n])."""
+        """Return the cell indices (int64[d, n]) of keys (uint64[n])."""
         return self.order.decode(np.asarray(key, np.uint64), len(self.shape))
 
     def in_extent(self, index: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -464,9 +479,9 @@ class Grid:
     def explain_outside(
         self, index: NDArray[np.int64], inside: NDArray[np.bool_]
     ) -> dict[str, NDArray[np.bool_]]:
-        """Return why cells (int64[d, n]) that are not inside lie outside the domain: bool[n] each.
+        """Return why cells (int64[d, n]) lie outside the domain: bool[n] for each reason.
 
-        "bounds", "mask", "regions" that hold no such cell, or "units" that no table has.
+        Reasons are "bounds", "mask", "regions" and "units". ``inside``: cells of the domain.
         """
         return self.names.explain_outside(inside, ~self.in_extent(index), self.domain.cut)
 
@@ -487,26 +502,27 @@ class Grid:
         return self.domain.contains_keys(key)
 
     def domain_tests(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return what :func:`geodp.kernels.tree.branches` needs.
+        """Return the arrays with which :func:`geodp.kernels.tree.branches` tests nodes.
 
         Returns
         -------
         mask, limit : uint64[bits]
-            For every level from the root: the split axis's key bits, and its last index there.
+            For every level from the root, the split axis's bits in a key, and its last index in
+            these bits.
         domain : uint64[r, 2]
-            Writable, with a mask or without, so that kernels are compiled once.
+            Ranges of the mask; always writable, so that kernels are compiled once.
         """
         masks = self.order.axis_masks()
         last = self.order.encode(np.array(self.shape, np.int64)[:, None] - 1)
         return masks, masks & last[0], self.domain.ranges
 
     def describe(self) -> dict[str, Any]:
-        """Plain values for the release card, enough to make the grid again but for the mask."""
+        """Return plain values for the release card, enough to recreate the grid, mask aside."""
         outlines = self.outlines
         return self._drawn() | ({} if outlines is None else {"outlines": outlines.describe()})
 
     def _drawn(self) -> dict[str, Any]:
-        """Return what noise depends on, which outlines of units are no part of."""
+        """Return the part of the description that noise depends on, without outlines of units."""
         return {
             "axes": dict(zip(self.axis_names, self.shape, strict=True)),
             "places": [place.describe() for place in self.places],
@@ -519,10 +535,14 @@ class Grid:
 
     @cached_property
     def identity(self) -> bytes:
-        """What noise depends on as canonical JSON: equal exactly for equal grids."""
+        """Canonical JSON of what noise depends on: equal if and only if grids are equal."""
+        # A canonical text, as the seeds of noise and the digest of a release are derived from it:
+        # two spellings of one grid would get different noise. Outlines only draw maps and are left
+        # out.
         return json.dumps(self._drawn(), sort_keys=True, ensure_ascii=True).encode()
 
     def __eq__(self, other: object) -> bool:
+        # Grids are equal if they get the same noise; outlines of units do not matter.
         return isinstance(other, Grid) and self.identity == other.identity
 
     def __hash__(self) -> int:

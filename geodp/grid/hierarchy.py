@@ -1,10 +1,10 @@
-"""An office's own hierarchy of regions, and the order of cells in which every region is a node.
+"""Hierarchies of official regions, and the order of cells in which every region is a node.
 
-A public table says for every cell in which municipality it lies, in which prefecture that is, and
-so on. A key's digits are then the prefecture's number, the municipality's number within it, and
-bits of the cell's rank within its municipality, in Morton order. Regions have unequal numbers of
-parts: digits have room for the largest, and numbers without a cell are structural zeros, as are
-cells that no region holds.
+A public table assigns every cell to a municipality, every municipality to a prefecture, and so on.
+The digits of a key are then the prefecture's number, the municipality's number within it, and bits
+of the cell's rank within its municipality, in Morton order. Regions have different numbers of
+parts: digits have capacity for the largest, and numbers without a cell are structural zeros, as are
+cells outside all regions.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from geodp.grid.outlines import Outlines
 from geodp.reprs import one_line
 
 WIDEST = 4096
-"""Most parts of a region on one level; more are split into levels that are no regions."""
+"""Maximal parts of a region on one level; more are split by intermediate levels."""
 
 CELL = "cell"
-"""Name of the last level, the cells themselves."""
+"""Name of the last level, which consists of the cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """A public table: cell, region, region of regions.
+    """A public table of cells, their regions, the regions of these, and so on.
 
     Attributes
     ----------
     levels : tuple of str
         Names of the levels, the coarsest first.
     codes : tuple of tuple of str
-        Codes of every level's regions, in key order. A region is what its code and those above
-        it say, so two prefectures may have a municipality of the same code.
+        Codes of every level's regions, in key order. A region is identified by its code and those
+        above it, so two prefectures may have municipalities with the same code.
     region : int64[levels, n]
-        Position in ``codes`` of the regions that hold each cell.
+        Position in ``codes`` of each cell's regions.
     cell : int64[2, n]
         Row and column of the cells, in key order.
     source : str
-        Where the table comes from, in words; published with every release. By naming it you
-        vouch that the table is public and was not made from the data.
+        Where the table comes from, as text; published with every release. By naming it you assert
+        that the table is public and was not made from the data.
     outlines : Outlines, optional
-        Of finest regions that are units, by column; they are no part of the table's digest.
+        Outlines of finest regions that are units, by column; not part of the table's digest.
     placed : bool
-        Whether the finest regions, each of one cell, stand in the order of their cells, which is
-        that of places, and not of codes.
+        Whether the finest regions, each of one cell, are sorted by the location of their cells and
+        not by their codes.
 
     Examples
     --------
@@ -89,36 +89,37 @@ class Hierarchy:
         *,
         placed: bool = False,
     ) -> Self:
-        """Return the table of cells in any order.
+        """Create the table from cells in any order.
 
         Parameters
         ----------
         cell : int64[2, n]
             Row and column on the grid, each cell once.
         regions : mapping of str to sequence
-            Codes of the regions that hold each cell, by level, the coarsest first.
+            Codes of each cell's regions, by level, the coarsest first.
         source : str
             Published; must not be empty.
         placed : bool
-            Whether the finest regions, each of one cell, stand in the order of their cells.
+            Whether the finest regions, each of one cell, are sorted by the location of their cells.
 
         Raises
         ------
         CodeError
-            A cell that is there twice, or a blank code; ``position`` says which.
+            A cell occurs twice, or a code is blank; ``position`` is its index.
         UsageError
-            No cell, no level, levels of one name, or lists of different lengths.
+            There is no cell or no level, a level has the name of another, or lists
+            differ in length.
         """
         at = np.array(cell, np.int64)
         names = tuple(regions)
         if not source.strip() or not source.isprintable():
             raise UsageError(
-                "Regions need their public source in words; it is published.",
+                "Regions need a description of their public source; it is published.",
                 code="regions-source-missing",
             )
         if not names or any(not name.strip() or name == CELL for name in names):
             raise UsageError(
-                f"Regions have one level or more, with names other than {CELL!r}.",
+                f"Regions need at least one level, with names other than {CELL!r}.",
                 code="regions-without-levels",
             )
         if any(name.startswith(FORMULA) for name in names):
@@ -126,11 +127,13 @@ class Hierarchy:
         texts = [np.array([_text(code) for code in regions[name]], np.str_) for name in names]
         if at.ndim != 2 or at.shape[0] != 2 or any(t.shape != at.shape[1:] for t in texts):
             raise UsageError(
-                "Regions need a row, a column and a code per level for every cell.",
+                "Regions need a row, a column and a code on each level for every cell.",
                 code="regions-columns-missing",
             )
         if not at.size:
-            raise UsageError("The regions hold no cell of the grid.", code="regions-hold-no-cell")
+            raise UsageError(
+                "The regions contain no cell of the grid.", code="regions-hold-no-cell"
+            )
         for text in texts:
             if (text == "").any():
                 raise CodeError(
@@ -146,10 +149,11 @@ class Hierarchy:
         once[np.unique(where, return_index=True)[1]] = True
         if not once.all():
             raise CodeError(
-                int(once.argmin()), "the cell is in the table already.", code="cell-repeated"
+                int(once.argmin()), "the cell occurs twice in the table.", code="cell-repeated"
             )
         region, codes = [], []
-        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)  # a table may reach beyond a map
+        # A table may extend beyond the map, while Morton codes need indices from 0 on.
+        corner = at - np.minimum(at.min(axis=1, keepdims=True), 0)
         morton = Order.morton((corner.max(axis=1) + 1).tolist()).encode(corner)
         above = np.zeros(at.shape[1], np.int64)
         for level, text in enumerate(texts, start=1):
@@ -157,49 +161,51 @@ class Hierarchy:
             if placed and level == len(texts):
                 _, first, number = np.unique(morton, return_index=True, return_inverse=True)
                 labels = text[first]
+            # Numbering pairs of (region above, label) keeps equal codes in different regions
+            # apart.
             paths, above = np.unique(above * labels.size + number, return_inverse=True)
             region.append(above)
             codes.append(tuple(labels[paths % labels.size].tolist()))
         order = np.lexsort((morton, above))
-        own = np.array(region)[:, order]
-        return cls(names, tuple(codes), own, at[:, order], source.strip(), placed=placed)
+        sorted_regions = np.array(region)[:, order]
+        return cls(names, tuple(codes), sorted_regions, at[:, order], source.strip(), placed=placed)
 
     @cached_property
     def names_cells(self) -> bool:
-        """Whether every cell is a region of its own, whose code no other has."""
+        """Whether every cell is a region with a unique code."""
         codes = self.codes[-1]
         return len(codes) == len({*codes}) == self.cells
 
     def within(self, rows: int, cols: int) -> Hierarchy:
-        """Return the part on a grid of a size; UsageError where there is none."""
-        kept = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)
-        if kept.all():
+        """Return the part of the table on a grid of some size; UsageError if it is empty."""
+        inside = ((self.cell >= 0) & (self.cell < [[rows], [cols]])).all(axis=0)
+        if inside.all():
             return self
         texts = {
-            name: np.array(codes)[number[kept]].tolist()
+            name: np.array(codes)[number[inside]].tolist()
             for name, codes, number in zip(self.levels, self.codes, self.region, strict=True)
         }
-        return Hierarchy.of_cells(self.cell[:, kept], texts, self.source, placed=self.placed)
+        return Hierarchy.of_cells(self.cell[:, inside], texts, self.source, placed=self.placed)
 
     @property
     def cells(self) -> int:
-        """Cells that a region holds."""
+        """Number of cells in regions."""
         return int(self.cell.shape[1])
 
     def labels(self, level: str) -> NDArray[np.str_]:
-        """Codes of the regions of a level that hold each cell: str[n], in key order."""
+        """Return the code of each cell's region on a level: str[n], in key order."""
         at = self.levels.index(level)
         return np.asarray(np.array(self.codes[at], np.str_)[self.region[at]])
 
     def cells_in(self, *codes: str) -> NDArray[np.int64]:
-        """Row and column of a region's cells: int64[2, k].
+        """Return row and column of a region's cells: int64[2, k].
 
         Parameters
         ----------
         *codes : str
-            Of the region, after those of the regions that hold it, the coarsest first.
+            Codes of the region and, before it, of the regions that contain it, the coarsest first.
 
-        Raises UsageError where no region has these codes.
+        Raises UsageError if no region has these codes.
 
         Examples
         --------
@@ -222,14 +228,16 @@ class Hierarchy:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of the table, whatever the order of its rows and whatever its source is called."""
-        said = json.dumps([self.levels, self.codes], ensure_ascii=True).encode()
+        """Digest of the table, independent of the order of its rows and of its source."""
+        # The source is left out, so that a corrected description keeps the digest; integers are
+        # little-endian on every machine.
+        header = json.dumps([self.levels, self.codes], ensure_ascii=True).encode()
         arrays = (self.cell.astype("<i8").tobytes(), self.region.astype("<i8").tobytes())
-        return hashlib.sha256(said + b"".join(arrays)).hexdigest()
+        return hashlib.sha256(header + b"".join(arrays)).hexdigest()
 
     @cached_property
     def _parts(self) -> tuple[NDArray[np.int64], list[int]]:
-        """Number of every cell's region within the one above, level by level, then its rank.
+        """Number of every cell's region within the one above, level by level, and the cell's rank.
 
         int64[levels + 1, n], and the largest number of parts on each.
         """
@@ -237,50 +245,54 @@ class Hierarchy:
         parts = []
         for number in (*self.region, np.arange(self.cells)):
             first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+            # Regions are sorted, so the parts of a region are consecutive and begin with its first
+            # one.
             parts.append(number - number[first][above])
             above = number
         return np.array(parts), [int(part.max()) + 1 for part in parts]
 
     @cached_property
     def digits(self) -> tuple[tuple[int, ...], ...]:
-        """Radices of the digits of every level's regions within those above, then of the ranks."""
+        """Radices of the digits of regions within those above, level by level, and of ranks."""
         *fanouts, cells = self._parts[1]
-        found: list[tuple[int, ...]] = []
+        radices: list[tuple[int, ...]] = []
         for fanout in fanouts:
             count = 1
+            # A method holds all children of a node at once. A region with more is split evenly:
+            # the nodes between are no regions, but bound the memory.
             while (radix := _root(fanout, count)) > WIDEST:
                 count += 1
-            found.append((radix,) * count if radix > 1 else ())
-        return (*found, (2,) * bits_for(cells))
+            radices.append((radix,) * count if radix > 1 else ())
+        return (*radices, (2,) * bits_for(cells))
 
     @property
     def radices(self) -> tuple[int, ...]:
-        """Of all digits of a cell's number."""
+        """Radices of all digits of a cell's number."""
         return tuple(radix for radices in self.digits for radix in radices)
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
-        """Levels of the tree and how many digits lead to them; one named "" is no region."""
-        found: list[tuple[str, int]] = []
+        """Levels of the tree and the number of digits of each; one named "" is not a region."""
+        steps: list[tuple[str, int]] = []
         for name, radices in zip(self.levels, self.digits, strict=False):
-            found += [("", 1)] * (len(radices) - 1) + [(name, 1)] * bool(radices)
+            steps += [("", 1)] * (len(radices) - 1) + [(name, 1)] * bool(radices)
         bits = len(self.digits[-1])
-        found += [("", bits % 4)] * bool(bits % 4) + [("", 4)] * (bits // 4)
-        return (*found[:-1], (CELL, found[-1][1])) if bits else tuple(found)
+        steps += [("", bits % 4)] * bool(bits % 4) + [("", 4)] * (bits // 4)
+        return (*steps[:-1], (CELL, steps[-1][1])) if bits else tuple(steps)
 
     @cached_property
     def number(self) -> NDArray[np.int64]:
-        """What the digits of every cell say: int64[n], strictly increasing."""
+        """Numbers that the digits of cells encode: int64[n], strictly increasing."""
         parts, _ = self._parts
         if prod(self.radices) > 1 << KEY_BITS:
             raise UsageError(
                 f"The regions need keys of more than {KEY_BITS} bits.",
                 code="regions-need-long-keys",
             )
-        found = np.zeros(self.cells, np.int64)
+        numbers = np.zeros(self.cells, np.int64)
         for part, radices in zip(parts, self.digits, strict=True):
-            found = found * prod(radices) + part
-        return found
+            numbers = numbers * prod(radices) + part
+        return numbers
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -289,14 +301,14 @@ class Hierarchy:
         return where[by_place], self.number[by_place]
 
     def number_of(self, cell: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Numbers of cells int64[2, n]; -1 for one that no region holds."""
+        """Return the numbers of cells int64[2, n]; -1 for a cell outside all regions."""
         where, number = self._sorted
         wanted = _linear(cell)
         at = np.minimum(np.searchsorted(where, wanted), where.size - 1)
         return np.where(where[at] == wanted, number[at], -1)
 
     def cell_of(self, number: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Cells int64[2, n] of numbers; -1, -1 for one that no cell has."""
+        """Return the cells int64[2, n] of numbers; -1, -1 for a number without a cell."""
         at = np.minimum(np.searchsorted(self.number, number), self.cells - 1)
         return np.where(self.number[at] == number, self.cell[:, at], -1)
 
@@ -311,7 +323,7 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class TableOrder(Order):
-    """Digits of places' numbers in a table of regions.
+    """Order by the digits of places' numbers in a table of regions.
 
     Attributes
     ----------
@@ -324,18 +336,18 @@ class TableOrder(Order):
 
     @property
     def is_binary(self) -> bool:
-        """Never: a digit of a place's number belongs to no row or column."""
+        """False, as a digit of a place's number belongs to no row or column."""
         return False
 
     @property
     def follows_map(self) -> bool:
-        """Never: regions have any form, and unequal numbers of parts."""
+        """False, as regions have any shape and different numbers of parts."""
         return False
 
 
 @dataclass(frozen=True)
 class HierarchyOrder(TableOrder):
-    """Digits of the place's number by regions, on axis 0, among digits of other axes."""
+    """Order by the digits of the place's number on axis 0, among digits of other axes."""
 
     ends: ClassVar[int] = 1
 
@@ -343,13 +355,14 @@ class HierarchyOrder(TableOrder):
     def of(
         cls, hierarchy: Hierarchy, attributes: Digits = (), under: str | None = None
     ) -> HierarchyOrder:
-        """Attributes right under the regions of a level; "": above all; default: under the cells.
+        """Create the order; attributes come below the cells by default.
 
         Parameters
         ----------
         hierarchy : Hierarchy
         attributes : sequence of (axis, radix)
         under : str, optional
+            Level of regions directly below which the attributes come; ``""``: above all regions.
         """
         parts = hierarchy.digits
         if under is not None:
@@ -362,7 +375,7 @@ class HierarchyOrder(TableOrder):
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
-        """Levels of the table and how many digits lead to them; one named "" is no region."""
+        """Levels of the tree and the number of digits of each; one named "" is not a region."""
         return self.hierarchy.steps
 
     def without_attributes(self, digits: int, ndim: int) -> HierarchyOrder:
@@ -370,47 +383,50 @@ class HierarchyOrder(TableOrder):
         return HierarchyOrder.of(self.hierarchy)
 
     def numbers(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
-        """Return the places' numbers in keys of a grid of so many axes: uint64[n] to int64[n]."""
+        """Return the places' numbers in the keys of a grid: uint64[n] to int64[n]."""
         return np.asarray(self._inner.decode(key, ndim - 1)[0], np.int64)
 
     @cached_property
     def _inner(self) -> Order:
-        """The same digits, with the place's number as axis 0 and attributes from axis 1 on."""
+        """Order of the same digits, the place's number as axis 0, attributes from axis 1 on."""
         return Order(tuple(max(axis - 1, 0) for axis in self.axes), self.radices)
 
     def require_fit(self, sizes: Sequence[int]) -> None:
-        """Raise UsageError where the digits cannot number the regions' cells and other axes."""
+        """Raise UsageError unless the digits number the regions' cells and other axes."""
         places = tuple(r for axis, r in zip(self.axes, self.radices, strict=True) if axis == 0)
         if places != self.hierarchy.radices or 1 in self.axes or self.offset:
             raise UsageError(
-                "The order's digits are not those of its regions.", code="order-not-of-regions"
+                "The digits of the order do not match its regions.", code="order-not-of-regions"
             )
         cell = self.hierarchy.cell
         if (cell < 0).any() or (cell >= np.array(sizes[:2])[:, None]).any():
-            raise UsageError("The regions reach beyond the grid.", code="regions-beyond-grid")
+            raise UsageError("The regions extend beyond the grid.", code="regions-beyond-grid")
         self._inner.require_fit((prod(places), *sizes[2:]))
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Keys of cell indices: int64[d, n] to uint64[n].
+        """Return the keys of cell indices: int64[d, n] to uint64[n].
 
-        Raises CodeError for a cell that no region holds, or a label beyond its attribute's digits.
+        Raises CodeError for a cell outside all regions, or a label beyond its attribute's digits.
         """
         number = self.hierarchy.number_of(index[:2])
         if (number < 0).any():
             raise CodeError(
-                int((number < 0).argmax()), "No region holds the cell.", code="cell-in-no-region"
+                int((number < 0).argmax()), "The cell is in no region.", code="cell-in-no-region"
             )
         return self._inner.encode(np.concatenate([number[None], index[2:]]))
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
-        """Cell indices of keys: uint64[n] to int64[ndim, n]; row and column -1 where no cell is."""
+        """Return the cell indices of keys: uint64[n] to int64[ndim, n].
+
+        Row and column are -1 if no cell has the key.
+        """
         inner = self._inner.decode(key, ndim - 1)
         return np.concatenate([self.hierarchy.cell_of(inner[0]), inner[1:]])
 
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
     ) -> NDArray[np.int64]:
-        """Cells of the domain in blocks of keys that share their first digits: int64[n]."""
+        """Count the domain's cells in blocks of keys that share their first digits: int64[n]."""
         low = self._inner.decode(first, len(sizes) - 1)
         side = self._inner.sides(digits, len(sizes) - 1)
         number = self.hierarchy.number
@@ -419,12 +435,12 @@ class HierarchyOrder(TableOrder):
         return np.asarray((stop - start) * labels.prod(axis=0), np.int64)
 
     def limits(self, sizes: Sequence[int]) -> Limits:
-        """Of the place's number, which is axis 0, and of attributes from axis 1 on."""
+        """Return the limits of the place's number, as axis 0, and of attributes from axis 1."""
         high = np.array((prod(self.hierarchy.radices), *sizes[2:]), np.int64)
         return Limits(self._inner.axes, np.zeros_like(high), high, self.hierarchy.number[None])
 
     def describe(self) -> dict[str, Any]:
-        """Plain values for the release card: all but the table itself."""
+        """Return plain values for the release card, without the table."""
         return {
             "axes": list(self.axes),
             "radices": list(self.radices),
@@ -441,17 +457,17 @@ class HierarchyOrder(TableOrder):
 
 
 def _text(code: object) -> str:
-    """Return a code as text; nothing and NaN are blank."""
+    """Convert a code to text; None and NaN become blank."""
     return "" if code is None or code != code else str(code).strip()
 
 
 def _linear(cell: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Row and column as one number."""
+    """Combine row and column into one number."""
     return np.asarray((cell[0] << 31) + cell[1], np.int64)
 
 
 def _root(number: int, count: int) -> int:
-    """Return the smallest radix of which ``count`` digits number so many things."""
+    """Return the smallest radix of which ``count`` digits reach a number."""
     radix: int = max(1, round(number ** (1 / count)) - 1)
     while radix**count < number:
         radix += 1

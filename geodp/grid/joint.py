@@ -14,19 +14,19 @@ from geodp.grid.grid import Grid
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A map and the parts of each of its cells, on a grid whose keys end with the attributes.
+    """A map and the parts of its cells, for a grid whose keys end with the attributes.
 
     Attributes
     ----------
     map : Grid
         The grid without its attributes.
     labels : tuple of int
-        How many each attribute has.
+        Number of labels of each attribute.
     width : int
-        Keys of the grid that a cell of the map covers.
+        Number of keys of the grid that a cell of the map covers.
     low : uint64[parts]
-        What the key of each part adds to its cell's, strictly increasing; the last attribute's
-        labels come in turn.
+        Offset of each part's key from its cell's first key, strictly increasing; the last
+        attribute's labels vary fastest.
     """
 
     map: Grid
@@ -36,7 +36,7 @@ class Joint:
 
     @property
     def parts(self) -> int:
-        """Combinations of labels."""
+        """Number of combinations of labels."""
         return self.low.size
 
     def split(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -47,10 +47,10 @@ class Joint:
 
     @cached_property
     def _part(self) -> NDArray[np.int64]:
-        """Part of every end of a key: int64[width]."""
-        found = np.zeros(self.width, np.int64)
-        found[self.low] = np.arange(self.parts)
-        return found
+        """Part of every offset of a key: int64[width]."""
+        part = np.zeros(self.width, np.int64)
+        part[self.low] = np.arange(self.parts)
+        return part
 
     def join(self, cell: NDArray[np.uint64], part: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Return the keys of parts of cells: uint64[n]."""
@@ -58,22 +58,23 @@ class Joint:
 
 
 def split_grid(grid: Grid) -> Joint | None:
-    """Return the map and the parts of a grid; None where attributes come above any of the map.
+    """Return the map and the parts of a grid; None if attributes come above any part of the map.
 
     A grid without attributes has one part.
     """
     spatial = len(grid.shape) - len(grid.attributes)
     order = grid.order
     digits = sum(axis < spatial for axis in order.axes)
+    # Only then is a cell of the map one run of keys, so that its parts differ in the last digits.
     if any(axis >= spatial for axis in order.axes[:digits]):
         return None
     width = prod(order.radices[digits:])
     labels = tuple(len(attribute.labels) for attribute in grid.attributes)
-    own = order.without_attributes(digits, spatial)
+    places_order = order.without_attributes(digits, spatial)
     mask = grid.mask
     if mask is not None:
         mask = replace(mask, ranges=mask.ranges // np.uint64(width))
-    places = Grid(grid.places, (), grid.extents, mask, own)
+    places = Grid(grid.places, (), grid.extents, mask, places_order)
     first = order.decode(np.zeros(1, np.uint64), len(grid.shape))
     index = np.repeat(first, prod(labels), axis=1)
     index[spatial:] = np.indices(labels).reshape(len(labels), prod(labels))

@@ -1,4 +1,4 @@
-"""Two spatial axes: where the rows and columns of cells lie on the Earth."""
+"""Lattices: two spatial axes, and where their rows and columns lie on the Earth."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.grid.codes import CodeSystem
 from geodp.grid.codes.quadkey import HALF
-from geodp.grid.crs import MOST_OF_A_NAME, name_crs
+from geodp.grid.crs import MAX_NAME_LENGTH, name_crs
 from geodp.kernels import codes as kernels
 
 Transform = tuple[float, float, float, float, float, float]
 """Affine coefficients a, b, c, d, e, f: ``x = a col + b row + c``, ``y = d col + e row + f``."""
 
 SNAP = Fraction(1, 100)
-"""How far, in cells, a given bound may lie from a cell's edge (coordinates of 6 decimals)."""
+"""Tolerance, in cells, of a bound's distance from a cell's edge (coordinates of 6 decimals)."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Lattice:
     row0, col0 : int
         Index in the code system of the lattice's first row and column.
     crs : str, optional
-        As pyproj and GDAL take it, such as ``"EPSG:3035"``.
+        Any text that pyproj and GDAL accept, such as ``"EPSG:3035"``.
     transform : Transform, optional
-        From (column, row) to the CRS; without it the cells lie nowhere on the Earth.
+        From (column, row) to the CRS; without it the cells have no location on the Earth.
     """
 
     rows: int
@@ -52,37 +52,38 @@ class Lattice:
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.cols < 1:
-            raise UsageError("A grid has at least one row and one column.", code="lattice-empty")
+            raise UsageError("A grid needs at least one row and one column.", code="lattice-empty")
         if self.transform is not None:
             a, b, _, d, e, _ = self.transform
             finite = bool(np.isfinite(np.array(self.transform, float)).all())
+            # Rotated grids have no rows of constant northing, on which all formats here rely.
             if b or d or not a > 0 or not e or not finite:
                 raise UsageError(
-                    "The transform must be finite, without rotation, with columns eastwards.",
+                    "The transform must be finite, without rotation; columns must run eastwards.",
                     code="transform-not-plain",
                 )
 
     @property
-    def words(self) -> str:
-        """The name of the code system, or else the CRS, in a few words; empty without either."""
+    def label(self) -> str:
+        """Short label: the name of the code system, or else the CRS; empty without either."""
         if self.system is not None:
             return self.system.name
         crs = self.crs or ""
-        return crs if len(crs) <= MOST_OF_A_NAME else f"{crs[:MOST_OF_A_NAME]}..."
+        return crs if len(crs) <= MAX_NAME_LENGTH else f"{crs[:MAX_NAME_LENGTH]}..."
 
     def __repr__(self) -> str:
-        where = [self.words] if self.words else []
+        where = [self.label] if self.label else []
         return f"Lattice({', '.join([*where, f'rows={self.rows}', f'cols={self.cols}'])})"
 
     @classmethod
     def of_system(
         cls, system: CodeSystem, bounds: Sequence[float | Fraction] | None = None
     ) -> Lattice:
-        """Return the cells of a code system inside bounds (west, south, east, north) in its CRS.
+        """Create the lattice of a code system inside bounds (west, south, east, north) in its CRS.
 
-        Without bounds: its whole public extent. Where a system goes around the Earth, a west that
-        is not below the east means bounds across 180 degrees. Raises UsageError for bounds that do
-        not run along cell edges or leave the extent.
+        Without bounds: its full public extent. If the system covers all longitudes, a west that is
+        not below the east means bounds across 180 degrees. Raises UsageError for bounds that do not
+        run along cell edges or extend beyond the extent.
         """
         row0, col0, rows, cols = system.extent
         if bounds is not None:
@@ -90,6 +91,7 @@ class Lattice:
             last = col0 + cols
             if system.around is not None:
                 east += system.around if west >= east else 0  # across 180 degrees
+                # Bounds across 180 degrees may not go around the Earth more than once.
                 last = min(west, col0 + cols - 1) + system.around
             if not (row0 <= south < north <= row0 + rows and col0 <= west < east <= last):
                 y, x = _corner(system, row0, col0)
@@ -108,7 +110,7 @@ class Lattice:
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """West, south, east, north in the CRS; in cells where there is no transform."""
+        """West, south, east, north in the CRS; in cells if there is no transform."""
         if self.transform is None:
             return (0.0, 0.0, float(self.cols), float(self.rows))
         if self.system is not None:
@@ -120,45 +122,52 @@ class Lattice:
         return (c, min(ys), c + a * self.cols, max(ys))
 
     @property
-    def turn(self) -> float | None:
-        """Once around the Earth in units of the CRS, where the lattice lies across 180 degrees.
+    def period(self) -> float | None:
+        """Width of the Earth in units of the CRS, if the lattice crosses 180 degrees.
 
-        Such a lattice goes on beyond them: 182 degrees are -178. None: it does not lie there.
+        Otherwise None.
+
+        The coordinates of such a lattice continue beyond 180 degrees: -178 becomes 182.
         """
         if self.transform is None or self.crs is None:
             return None
         west, _, east, _ = self.bounds
         if self.system is not None:
             around = self.system.around
-            whole = None if around is None else float(self.system.step[1] * around)
-        elif west >= -180 and east <= 180:  # of degrees as of metres, without asking for the CRS
+            circle = None if around is None else float(self.system.step[1] * around)
+        # Bounds within +-180 cross nothing, in degrees as in metres: no need to load PROJ.
+        elif west >= -180 and east <= 180:
             return None
         else:
-            whole = whole_turn(self.crs)
-        return whole if whole is not None and (west < -whole / 2 or east > whole / 2) else None
+            circle = whole_turn(self.crs)
+        return circle if circle is not None and (west < -circle / 2 or east > circle / 2) else None
 
-    def turned(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return x, float64[n], where a lattice across 180 degrees has it: whole turns away.
+    def wrap(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Shift x, float64[n], by entire periods into a lattice across 180 degrees.
 
-        Of other lattices it stays as it is.
+        For other lattices, x is unchanged.
         """
-        values, turn = np.asarray(x, np.float64), self.turn
-        if turn is None or self.transform is None:
+        values, period = np.asarray(x, np.float64), self.period
+        if period is None or self.transform is None:
             return values
         west, slack = self.bounds[0], 1e-6 * self.transform[0]
-        low, high = values < west - slack, values >= west + turn - slack
-        return np.asarray(values + np.where(low, turn, 0.0) - np.where(high, turn, 0.0), np.float64)
+        low, high = values < west - slack, values >= west + period - slack
+        return np.asarray(
+            values + np.where(low, period, 0.0) - np.where(high, period, 0.0), np.float64
+        )
 
     @property
     def northwards(self) -> bool:
-        """Whether row 0 is the southernmost."""
+        """Whether row 0 is the southernmost row."""
         return self.transform is not None and self.transform[4] > 0
 
     def edges(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Edges of all columns and rows, for plotting: x float64[cols + 1], y float64[rows + 1]."""
+        """Return the edges of all columns and rows: x float64[cols + 1], y float64[rows + 1]."""
         cols, rows = np.arange(self.cols + 1), np.arange(self.rows + 1)
         if self.system is not None:
             (y0, x0), (dy, dx) = self.system.origin, self.system.step
+            # Fractions and not the transform: grids of one system have equal floats at equal
+            # edges.
             return _ratio(x0, dx, self.col0 + cols), _ratio(y0, dy, self.row0 + rows)
         a, _, c, _, e, f = self.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
         return c + a * cols.astype(np.float64), f + e * rows.astype(np.float64)
@@ -166,7 +175,7 @@ class Lattice:
     def edges_at(
         self, row: NDArray[np.int64], col: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], ...]:
-        """West, south, east, north of cells: float64[n] each, equal where cells meet."""
+        """Return west, south, east, north of cells: float64[n] each, equal where cells meet."""
         if self.system is not None:
             (y0, x0), (dy, dx) = self.system.origin, self.system.step
             row, col = self.row0 + row, self.col0 + col
@@ -178,7 +187,7 @@ class Lattice:
         return c + a * x, f + e * low, c + a * (x + 1), f + e * high
 
     def parse(self, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row and column (int64[n] each, possibly outside the lattice) of published codes."""
+        """Return row and column (int64[n] each, possibly outside) of published codes."""
         if self.system is None:
             raise UsageError(
                 "The grid has no code system; give coordinates or cell indices.",
@@ -188,14 +197,14 @@ class Lattice:
         return row - self.row0, self._columns(col)
 
     def _columns(self, col: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return columns of the code system, int64[n], as columns of the lattice."""
-        own = col - self.col0
-        if self.turn is None or self.system is None or self.system.around is None:
-            return own
-        return np.asarray(np.where(own < 0, own + self.system.around, own), np.int64)
+        """Convert columns of the code system, int64[n], to columns of the lattice."""
+        columns = col - self.col0
+        if self.period is None or self.system is None or self.system.around is None:
+            return columns
+        return np.asarray(np.where(columns < 0, columns + self.system.around, columns), np.int64)
 
     def format(self, row: NDArray[np.int64], col: NDArray[np.int64]) -> NDArray[np.str_]:
-        """Return published codes of cells; ``row_col`` where the lattice has no code system."""
+        """Return the published codes of cells; ``row_col`` if the lattice has no code system."""
         if self.system is not None:
             across, around = col + self.col0, self.system.around
             return self.system.format(row + self.row0, across % around if around else across)
@@ -205,7 +214,7 @@ class Lattice:
         return text.view(f"U{width}").reshape(row.shape)
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Row and column (int64[n] each, possibly outside) of points in the lattice's CRS."""
+        """Return row and column (int64[n] each, possibly outside) of points in the CRS."""
         if self.system is not None:
             row, col = self.system.locate(x, y)
             return row - self.row0, self._columns(col)
@@ -215,17 +224,19 @@ class Lattice:
                 code="grid-without-transform",
             )
         a, _, c, _, e, f = self.transform
-        at = np.stack([(np.asarray(y, float) - f) / e, (self.turned(x) - c) / a])
+        at = np.stack([(np.asarray(y, float) - f) / e, (self.wrap(x) - c) / a])
+        # Beyond 2**52 floats have no fractions, and the conversion to int64 may overflow.
         bad = np.flatnonzero(~np.isfinite(at).all(axis=0) | (np.abs(at) > 2**52).any(axis=0))
         if bad.size:
             raise CodeError(
                 int(bad[0]), "A coordinate must be a finite number.", code="coordinate-not-finite"
             )
-        row, col = np.floor(at + 1e-7).astype(np.int64)  # a corner belongs to its own cell
+        # Rounding may put a cell's corner just below its edge.
+        row, col = np.floor(at + 1e-7).astype(np.int64)
         return row, col
 
     def describe(self) -> dict[str, Any]:
-        """Plain values for the release card, enough to make the lattice again."""
+        """Return plain values for the release card, enough to recreate the lattice."""
         definition = None if self.system is None else self.system.definition
         return {
             "rows": self.rows,
@@ -240,14 +251,14 @@ class Lattice:
 
 
 def _corner(system: CodeSystem, row: int, col: int) -> tuple[Fraction, Fraction]:
-    """Lower left corner (y, x) of a lattice cell, exact."""
+    """Return the exact lower left corner (y, x) of a lattice cell."""
     return system.origin[0] + row * system.step[0], system.origin[1] + col * system.step[1]
 
 
 def _ratio(origin: Fraction, step: Fraction, index: NDArray[np.int64]) -> NDArray[np.float64]:
-    """``origin + step * index``, so that equal corners are equal floats: with one rounding.
+    """Compute ``origin + step * index`` with one rounding, so that equal corners are equal floats.
 
-    With three where 64 bits do not hold the numerators, as those of quadkeys.
+    Three roundings where the numerators exceed 64 bits, as for quadkeys.
     """
     common = origin.denominator * step.denominator
     first = origin.numerator * step.denominator
@@ -258,7 +269,7 @@ def _ratio(origin: Fraction, step: Fraction, index: NDArray[np.int64]) -> NDArra
 
 
 def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
-    """Column, row, column, row of the cell edges nearest to the four bounds."""
+    """Return column, row, column, row of the cell edges nearest to the four bounds."""
     if len(bounds) != 4 or not np.isfinite(np.array(bounds, float)).all():
         raise UsageError(
             "Bounds are four finite numbers: west, south, east, north.", code="bounds-not-finite"
@@ -267,6 +278,7 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
     for value, i, name in zip(
         bounds, (1, 0, 1, 0), ("west", "south", "east", "north"), strict=True
     ):
+        # In fractions, so that a printed bound such as 35.6666667 is off by its own rounding only.
         exact = (Fraction(value) - system.origin[i]) / system.step[i]
         edge = round(exact)
         if abs(exact - edge) > SNAP:
@@ -274,7 +286,7 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
             raise UsageError(
                 f"The {name} bound must run along cell edges of {system.name}, in units of "
                 f"{name_crs(system.crs)}; the nearest edge is {near!r}. Bounds in degrees are "
-                "widened to whole cells: say so by the word degrees after them (--bounds W S E N "
+                "widened to entire cells: add the word degrees after them (--bounds W S E N "
                 "degrees, degrees=True).",
                 code="bounds-off-edges",
             )
@@ -284,20 +296,19 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
 
 @cache
 def whole_turn(crs: str) -> float | None:
-    """Return the width of the Earth in units of a CRS: 360 degrees, 400 grads, or metres of web
-    Mercator.
+    """Return the period of longitudes in units of a CRS; None for projections that have none.
 
-    None for other projections, which do not go around it.
+    This is 360 degrees, 400 grads, or the width of web Mercator in metres.
 
     >>> whole_turn("EPSG:4326"), whole_turn("EPSG:3035")
     (360.0, None)
     """
     from pyproj import CRS  # late: it is slow, and most grids do without
 
-    known = CRS.from_user_input(crs)
-    if known.is_geographic:
-        return round(tau / known.axis_info[0].unit_conversion_factor, 9)
-    return 2 * float(HALF) if known.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
+    parsed = CRS.from_user_input(crs)
+    if parsed.is_geographic:
+        return round(tau / parsed.axis_info[0].unit_conversion_factor, 9)
+    return 2 * float(HALF) if parsed.equals(CRS("EPSG:3857"), ignore_axis_order=True) else None
 
 
 def affine_coefficients(transform: Sequence[float]) -> Transform:
@@ -311,11 +322,11 @@ def affine_coefficients(transform: Sequence[float]) -> Transform:
     return (a, b, c, d, e, f)
 
 
-def parse_codes(place: Lattice, given: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Inverse of ``Lattice.format``: row and column (int64[n] each) of written codes."""
+def parse_codes(place: Lattice, codes: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column (int64[n] each) of written codes; the inverse of ``Lattice.format``."""
     if place.system is not None:
-        return place.parse(given)
-    texts = np.array(given, np.str_, order="C").reshape(-1)
+        return place.parse(codes)
+    texts = np.array(codes, np.str_, order="C").reshape(-1)
     row, col = np.empty(texts.size, np.int64), np.empty(texts.size, np.int64)
     characters = texts.view(np.uint32).reshape(texts.size, texts.dtype.itemsize // 4)
     read = kernels.read_pairs(characters, row, col)
@@ -327,6 +338,6 @@ def parse_codes(place: Lattice, given: Any) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _longest(numbers: NDArray[np.int64]) -> int:
-    """Return how many characters the longest of some whole numbers has."""
+    """Return the length of the longest of some integers as text."""
     ends = (int(numbers.min(initial=0)), int(numbers.max(initial=0)))
     return max(len(str(end)) for end in ends)

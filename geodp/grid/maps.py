@@ -16,7 +16,7 @@ from geodp.grid.pairs import ENDS, PairOrder
 
 @dataclass(frozen=True)
 class Maps(ABC):
-    """What follows from how many maps a grid has.
+    """Properties that depend on the number of maps of a grid.
 
     Attributes
     ----------
@@ -24,17 +24,17 @@ class Maps(ABC):
     codes : tuple of str
         Names of the columns that hold the codes of cells, one for each map.
     ends : tuple of str
-        Names of the two ends of a pair; empty where cells are no pairs.
+        Names of the two ends of a pair; empty if cells are not pairs.
     prefixes : tuple of str
-        What stands before the names of other columns of each map.
+        Prefixes of the names of other columns of each map.
     axes : tuple of str
         Names of the rows and columns of all maps, which are a grid's first axes.
     region_order : type
         Order of cells, or of their pairs, by the regions of a table.
     geometry : str
-        Kind of geometry that draws a cell, as OGC calls it; empty where none does.
+        OGC's name of the geometry that draws a cell; empty if there is none.
     missing : str
-        Why there is not one map, in a word: "", "no_map" or "no_pairs".
+        Reason why there is not exactly one map: "", "no_map" or "no_pairs".
     """
 
     places: tuple[Lattice, ...]
@@ -50,7 +50,7 @@ class Maps(ABC):
     @property
     @abstractmethod
     def one(self) -> Lattice | None:
-        """The only map; None where there are more or none."""
+        """The only map; None if there are more or none."""
 
     @property
     def system(self) -> CodeSystem | None:
@@ -64,20 +64,20 @@ class Maps(ABC):
 
     @abstractmethod
     def require_one(self, refusal: str) -> Lattice:
-        """Return the only map; raise UsageError with a sentence where there is not one."""
+        """Return the only map; raise UsageError with a message if there is not exactly one."""
 
     def name_columns(self, *names: str) -> tuple[str, ...]:
         """Return the names of columns that each map has."""
         return tuple(prefix + name for prefix in self.prefixes for name in names)
 
     def share(self, length: int) -> Fraction:
-        """Return what each map has of a length that all of them share."""
+        """Divide a length that all maps share equally among them."""
         return Fraction(length, len(self.places))
 
 
 @dataclass(frozen=True)
 class OneMap(Maps):
-    """One map, as of where people live.
+    """One map, such as one of where people live.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class OneMap(Maps):
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """Those of its code system; empty without one."""
+        """Areas of the map's code system; empty without one."""
         return () if self.system is None else tuple(self.system.areas)
 
     def require_one(self, refusal: str) -> Lattice:
@@ -113,26 +113,26 @@ class OneMap(Maps):
 
 @dataclass(frozen=True)
 class _NotOne(Maps):
-    """No map, or several."""
+    """Base of no map, and of several."""
 
     @property
     def one(self) -> None:
-        """There is none."""
+        """None, as there is not exactly one map."""
         return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """Areas are those of one map."""
+        """No areas, as these belong to one map."""
         return ()
 
     def require_one(self, refusal: str) -> Lattice:
-        """Raise UsageError with the sentence."""
+        """Raise UsageError with the message."""
         raise UsageError(refusal)
 
 
 @dataclass(frozen=True)
 class NoMap(_NotOne):
-    """Plain axes only, which lie nowhere."""
+    """Plain axes only, without a location."""
 
     codes: ClassVar[tuple[str, ...]] = ()
     prefixes: ClassVar[tuple[str, ...]] = ()
@@ -143,7 +143,7 @@ class NoMap(_NotOne):
 
 @dataclass(frozen=True)
 class MapPair(_NotOne):
-    """Origin and destination, as of where people live and work.
+    """Maps of origin and destination, such as where people live and work.
 
     Examples
     --------
@@ -161,5 +161,6 @@ class MapPair(_NotOne):
     missing: ClassVar[str] = "no_pairs"
 
 
+# The number of a grid's places selects the class, so the order matters.
 KINDS = (NoMap, OneMap, MapPair)
-"""By how many maps there are."""
+"""Classes by the number of maps."""

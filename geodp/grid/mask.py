@@ -18,7 +18,7 @@ Blocks = NDArray[np.int64]
 
 
 def blocks_of_codes(lattice: Lattice, codes: Iterable[str]) -> Blocks:
-    """Return the cells under published codes of the lattice's system, its own level or coarser.
+    """Return the blocks of published codes of the lattice's system, of its level or coarser.
 
     Raises CodeError, whose position is the index of the code.
     """
@@ -56,11 +56,12 @@ def blocks_of_codes(lattice: Lattice, codes: Iterable[str]) -> Blocks:
 
 
 def _level_of(code: str, system: CodeSystem) -> str:
-    """Level of a mask's code; "" for the grid's own."""
+    """Return the level of a mask's code; "" for that of the grid."""
     if not isinstance(system, JISMesh):
         return ""
     if len(code) == 10 and system.level in ("quarter", "eighth"):
-        return "quarter"  # a mask of such a grid has no use for the 100 m cells that look alike
+        # The 100 m cells that look alike do not nest in cells of this grid.
+        return "quarter"
     return infer_jis_level(code)
 
 
@@ -71,9 +72,9 @@ def blocks_of_array(inside: NDArray[np.bool_]) -> Blocks:
 
 
 def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[str | int]) -> Grid:
-    """Return the cells of a JIS code system inside primary meshes (80 km), which need not touch.
+    """Create the grid of a JIS code system inside primary meshes (80 km), which need not touch.
 
-    Raises UsageError for another code system or a code that is no primary mesh.
+    Raises UsageError for another code system or a code that is not a primary mesh.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
         primaries = [primaries]
     if not isinstance(system, JISMesh) or not primaries:
         raise UsageError(
-            "Primary meshes choose the domain of a jis: grid.", code="primary-needs-jis"
+            "Primary meshes define the domain of a jis: grid only.", code="primary-needs-jis"
         )
     try:
         row, col = JISMesh("primary", system.crs).parse([str(code) for code in primaries])
@@ -95,6 +96,7 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
         raise UsageError(
             f"Primary mesh {error.position + 1}: {error.rule}", code=error.code
         ) from None
+    # Primary meshes have the same number of cells both ways at every level.
     each = int(JISMesh("primary").step[0] / system.step[0])
     south, west, north, east = row.min(), col.min(), row.max() + 1, col.max() + 1
     edges = [
@@ -110,30 +112,31 @@ def grid_of_primaries(spec: str | CodeSystem, primaries: str | int | Sequence[st
 
 
 def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
-    """Return a mask of rectangles of cells; parts outside the grid's extent are cut off.
+    """Create a mask from rectangles of cells, clipped to the grid's extent.
 
     Parameters
     ----------
     grid : Grid
         One map, without a mask, with or without attributes.
     blocks : int64[4, n]
-        May overlap.
+        Rectangles; they may overlap.
     source : str
-        Where the mask comes from, in words; published with every release. By naming it you vouch
+        Where the mask comes from, as text; published with every release. By naming it you assert
         that the mask is public and was not made from the data.
     """
     place = grid.require_map(Rule("mask-needs-one-map", "A mask needs a grid of one map."))
     low = np.maximum(blocks[:2], 0)
     high = np.minimum(blocks[:2] + blocks[2:], np.array([[place.rows], [place.cols]]))
-    kept = (low < high).all(axis=0)
-    low, high = low[:, kept], high[:, kept]
+    overlaps = (low < high).all(axis=0)
+    low, high = low[:, overlaps], high[:, overlaps]
     if not low.size:
         raise UsageError(
-            "The mask leaves no cell of the grid; check its codes and the bounds.",
+            "The mask contains no cell of the grid; check its codes and the bounds.",
             code="mask-leaves-no-cell",
         )
     # Rectangles on a common coarser lattice are few aligned blocks, each one range of keys.
     together = int(np.bitwise_or.reduce(np.concatenate([low, high]), axis=None))
+    # The lowest bit set in any edge: all rectangles consist of squares of this size.
     shift = (together & -together).bit_length() - 1
     low, high = low >> shift, high >> shift
     tall, wide = high - low
@@ -147,9 +150,11 @@ def mask_of_blocks(grid: Grid, blocks: Blocks, source: str) -> Mask:
     under = sum(1 for axis in grid.order.axes if axis > 1)
     start = np.unique(grid.order.encode(index))
     step = np.uint64(1 << (2 * shift + under))
+    # Blocks that follow each other in key order are merged: kernels search few ranges.
     first = np.flatnonzero(np.append(True, start[1:] != start[:-1] + step))
     last = np.append(first[1:], start.size) - 1
     ranges = np.stack([start[first], start[last] + step], axis=1)
     cells = int((ranges[:, 1] - ranges[:, 0]).sum()) >> under
+    # The digest of a mask is cached with its grid, so ranges must not change any more.
     ranges.setflags(write=False)
     return Mask(ranges, cells, source.strip())

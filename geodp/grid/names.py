@@ -1,4 +1,4 @@
-"""What cells are called: by a map's codes, or by the units of a public table."""
+"""Names of cells: the codes of a map, or of the units of a public table."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from geodp.typing import IntArray
 
 
 class CellNames(ABC):
-    """What the cells of a grid are called, and what follows for those who read and write them.
+    """Names of the cells of a grid, and what they imply for readers and writers.
 
     Attributes
     ----------
     on_map : bool
-        Whether cells lie on a map, so that they have coordinates, axes and neighbours; units are
-        known by their codes alone.
+        Whether cells lie on a map, so that they have coordinates, axes and neighbours; units have
+        codes only.
     """
 
     on_map: ClassVar[bool]
@@ -41,30 +41,30 @@ class CellNames(ABC):
     @property
     @abstractmethod
     def texts(self) -> str:
-        """All names that a table gives, one after the other; codes of a map are ASCII."""
+        """Names that a table defines, concatenated; codes of a map are ASCII."""
 
     @property
     @abstractmethod
     def cells(self) -> tuple[Hierarchy, CellSystem, int] | None:
-        """The table, system and level of cells of H3 or S2; None where the cells are others."""
+        """Table, system and level of cells of H3 or S2; None for other cells."""
 
     @abstractmethod
     def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
-        """Return the codes that a release gives to cells.
+        """Return the codes of cells in a release.
 
         Parameters
         ----------
         number : int
-            Of the place: 0, or 1 for the destination of a pair.
+            Number of the place: 0, or 1 for the destination of a pair.
         index : int64[d, n]
-            Of cells of the domain.
+            Indices of cells of the domain.
         """
 
     @abstractmethod
     def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
-        """Inverse of :meth:`format`: row and column of written codes, int64[2, n].
+        """Return row and column of written codes, int64[2, n]; the inverse of :meth:`format`.
 
-        Raises CodeError for what is no such code.
+        Raises CodeError for an invalid code.
         """
 
     @abstractmethod
@@ -79,45 +79,44 @@ class CellNames(ABC):
 
         Parameters
         ----------
-        codes : sequence of str, or of whole numbers if no unit's code begins with 0
-            Of cells of H3 and S2 in any spelling of theirs, such as ids of 64 bits.
+        codes : sequence of str, or of int if no unit's code begins with 0
+            Codes of units; those of cells of H3 and S2 in any spelling, such as ids of 64 bits.
         drops : bool
-            Whether a code that is no unit has row and column -1, outside of every domain.
+            Whether an unknown code gets row and column -1, outside of every domain.
         other : str, optional
-            The unit that takes every code that is no unit, such as "abroad"; a blank stays an
-            error.
+            Unit to which unknown codes are assigned, such as "abroad"; a blank code
+            remains an error.
 
-        Raises CodeError at the first code that is no unit, and always for a cell of H3 or S2 of
-        another level than the grid's; UsageError where cells are no units, or without the unit
-        `other`.
+        Raises CodeError at the first unknown code, and always for a cell of H3 or S2 of another
+        level than the grid's; UsageError if cells are not units, or there is no unit `other`.
         """
 
     @abstractmethod
     def require_map(self, refusal: str) -> None:
-        """Raise UsageError with a sentence where cells lie on no map."""
+        """Raise UsageError with a message if cells lie on no map."""
 
     @abstractmethod
     def require_table(self, refusal: str) -> Hierarchy:
-        """Return the table of units; raise UsageError with a sentence where there is none."""
+        """Return the table of units; raise UsageError with a message if there is none."""
 
     @abstractmethod
     def explain_outside(
         self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
     ) -> dict[str, NDArray[np.bool_]]:
-        """Return why cells that are not inside lie outside the domain: bool[n] each.
+        """Return why cells lie outside the domain: bool[n] for each reason.
 
         Parameters
         ----------
         inside, beyond : bool[n]
             Whether cells are in the domain, and whether they are beyond its bounds.
         cut : str
-            What cuts the domain down within its bounds.
+            What excludes cells within the bounds, in one word.
         """
 
 
 @dataclass(frozen=True)
 class MapNames(CellNames):
-    """Codes of cells of maps, by their code system, or rows and columns.
+    """Codes of the cells of maps, from their code system, or rows and columns.
 
     Attributes
     ----------
@@ -130,26 +129,26 @@ class MapNames(CellNames):
 
     @property
     def level(self) -> str:
-        """Cells are called cells."""
+        """Cells of a map have no other name."""
         return CELL
 
     @property
     def texts(self) -> str:
-        """None that a table gives."""
+        """Empty, as there is no table."""
         return ""
 
     @property
     def cells(self) -> None:
-        """Cells of a lattice are none of H3 and S2."""
+        """None, as cells of a lattice are not cells of H3 or S2."""
         return
 
     def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
-        """Return codes as the map gives them."""
+        """Return the map's codes."""
         row, col = index[2 * number : 2 * number + 2]
         return self.places[number].format(row, col)
 
     def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
-        """Read codes as the map gives them."""
+        """Read the map's codes."""
         return np.stack(parse_codes(self.places[number], codes))
 
     def find(
@@ -159,20 +158,20 @@ class MapNames(CellNames):
         drops: bool = False,
         other: str | None = None,
     ) -> IntArray:
-        """Raise UsageError: cells of a map are no units."""
+        """Raise UsageError, as cells of a map are not units."""
         raise UsageError(NO_UNITS)
 
     def require_map(self, refusal: str) -> None:
-        """Do nothing: cells lie on a map."""
+        """Do nothing, as cells lie on a map."""
 
     def require_table(self, refusal: str) -> Hierarchy:
-        """Raise UsageError with the sentence."""
+        """Raise UsageError with the message."""
         raise UsageError(refusal)
 
     def explain_outside(
         self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
     ) -> dict[str, NDArray[np.bool_]]:
-        """Name the bounds, and what cuts the domain down within them."""
+        """Return the cells beyond the bounds, and those excluded within them."""
         return {"bounds": beyond, cut: ~inside & ~beyond}
 
 
@@ -184,7 +183,7 @@ class UnitNames(CellNames):
     ----------
     table : Hierarchy
     cols : int
-        Of the grid.
+        Number of columns of the grid.
     """
 
     table: Hierarchy
@@ -204,19 +203,20 @@ class UnitNames(CellNames):
 
     @property
     def cells(self) -> tuple[Hierarchy, CellSystem, int] | None:
-        """What the table's levels and codes say."""
-        found = cells_of(self.table)
-        return None if found is None else (self.table, *found)
+        """Table, system and level of cells of H3 or S2, from the table's levels and codes."""
+        system = cells_of(self.table)
+        return None if system is None else (self.table, *system)
 
     def format(self, number: int, index: IntArray) -> NDArray[np.str_]:
-        """Return the units' own codes."""
+        """Return the codes of units."""
         codes = self.table.codes[-1]
+        # Codes are in key order, columns in the order of the grid.
         names = np.empty(self.cols, np.array(codes).dtype)
         names[self.table.cell[1]] = codes
         return np.asarray(names[index[2 * number + 1]])
 
     def parse(self, number: int, codes: Sequence[str] | NDArray[Any]) -> IntArray:
-        """Look the codes up."""
+        """Look up the codes."""
         return self.find(codes)
 
     def find(
@@ -228,28 +228,33 @@ class UnitNames(CellNames):
     ) -> IntArray:
         """Return row and column of units; see :meth:`CellNames.find`."""
         table = self.table
-        given, cells = as_array(codes).reshape(-1), cells_of(table)
-        if cells is None and given.dtype.kind in "iu" and given.size and _begin_with_zero(table):
+        array, cells = as_array(codes).reshape(-1), cells_of(table)
+        # 13 might be the unit 013: counting it elsewhere would be silent, so integers are refused
+        # for tables with such codes.
+        if cells is None and array.dtype.kind in "iu" and array.size and _begin_with_zero(table):
             raise CodeError(0, LOST_ZEROS.format("these units"))
-        asked = np.array([str(code).strip() for code in given.tolist()], np.str_)
-        at, wrong = _find(table, asked)
-        if cells is not None:  # numbers are ids, and no tokens of digits alone
-            wrong |= [isinstance(code, int) for code in given.tolist()]
+        texts = np.array([str(code).strip() for code in array.tolist()], np.str_)
+        at, wrong = _find(table, texts)
+        # Integers are ids of 64 bits: a token of digits alone would have the same text.
+        if cells is not None:
+            wrong |= [isinstance(code, int) for code in array.tolist()]
             rest = np.flatnonzero(wrong)
             with _positions(rest):
-                at[rest], wrong[rest] = _find_cells(table, *cells, given[rest], other is not None)
+                at[rest], wrong[rest] = _find_cells(table, *cells, array[rest], other is not None)
         if other is not None:
             home = np.flatnonzero(np.array(table.codes[-1], np.str_) == other)
             if not home.size:
                 raise UsageError(NO_OTHER)
-            at = np.where(wrong & (asked != ""), home[0], at)
-            wrong &= asked == ""
+            # A blank is a missing value and no place elsewhere, so it is not assigned to the unit
+            # for others.
+            at = np.where(wrong & (texts != ""), home[0], at)
+            wrong &= texts == ""
         if wrong.any() and not drops:
             raise CodeError(int(wrong.argmax()), UNKNOWN if cells is None else OUTSIDE)
         return np.where(wrong, -1, table.cell[:, at])
 
     def require_map(self, refusal: str) -> None:
-        """Raise UsageError with the sentence."""
+        """Raise UsageError with the message."""
         raise UsageError(refusal)
 
     def require_table(self, refusal: str) -> Hierarchy:
@@ -259,18 +264,20 @@ class UnitNames(CellNames):
     def explain_outside(
         self, inside: NDArray[np.bool_], beyond: NDArray[np.bool_], cut: str
     ) -> dict[str, NDArray[np.bool_]]:
-        """Name the units: no table has them."""
+        """Return the cells that are not in the table, as "units"."""
         return {"units": ~inside}
 
 
 def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
-    """Return what the cells of a grid are called.
+    """Create the names of the cells of a grid.
 
-    They are units where they lie in one row, off the Earth, and are the finest regions of the
-    table that orders them.
+    Cells are units if they lie in one row, without a CRS, and are the finest regions of the table
+    that orders them.
     """
     if table is not None and table.names_cells:
         place = places[0]
+        # Regions of a map remain cells with coordinates; only a table without a lattice makes
+        # units.
         if place.rows == 1 and place.system is None and place.crs is None:
             return UnitNames(table, place.cols)
     return MapNames(places)
@@ -278,30 +285,31 @@ def names_of(places: tuple[Lattice, ...], table: Hierarchy | None) -> CellNames:
 
 @lru_cache(maxsize=4)
 def _sorted_units(table: Hierarchy) -> tuple[NDArray[np.str_], IntArray]:
-    """Return the codes of finest units in the order of texts, and their positions."""
-    known = np.array(table.codes[-1], np.str_)
-    order = np.argsort(known)
-    return known[order], order
+    """Return the codes of finest units, sorted as text, and their positions."""
+    units = np.array(table.codes[-1], np.str_)
+    order = np.argsort(units)
+    return units[order], order
 
 
 def _begin_with_zero(table: Hierarchy) -> bool:
     return bool(np.strings.startswith(_sorted_units(table)[0], "0").any())
 
 
-def _find(table: Hierarchy, asked: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return positions of texts among the codes of finest units, and which are none of them."""
-    known, order = _sorted_units(table)
-    near = np.minimum(np.searchsorted(known, asked), known.size - 1)
-    return order[near], np.asarray(known[near] != asked, np.bool_)
+def _find(table: Hierarchy, texts: NDArray[np.str_]) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return the positions of texts among the codes of finest units, and which are unknown."""
+    units, order = _sorted_units(table)
+    # `searchsorted` returns the length for texts after the last one.
+    near = np.minimum(np.searchsorted(units, texts), units.size - 1)
+    return order[near], np.asarray(units[near] != texts, np.bool_)
 
 
 def _find_cells(
     table: Hierarchy, system: CellSystem, level: int, codes: NDArray[Any], others: bool
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return positions of cells in other spellings, as :func:`_find` does.
+    """Return the positions of cells in other spellings; see :func:`_find`.
 
-    ``others``: whether a code that is none is one of those that are counted elsewhere. CodeError
-    for one otherwise, and for a cell of another level.
+    ``others``: whether invalid codes are assigned to another unit. Otherwise they raise CodeError,
+    as does a cell of another level.
     """
     cells, good = system.read(codes)
     levels = system.levels_of(cells)
@@ -311,6 +319,7 @@ def _find_cells(
         (good & (levels < level), COARSER.format(system.spec(level), system.pattern)),
     )
     bad = np.stack([wrong for wrong, _ in rules])
+    # The first code that breaks any of the rules is reported, with the rule that it breaks.
     fit = np.asarray(~bad.any(axis=0), np.bool_)
     require(fit, lambda position: rules[int(bad[:, position].argmax())][1])
     at, wrong = _find(table, system.format(cells))
@@ -319,51 +328,50 @@ def _find_cells(
 
 @contextmanager
 def _positions(of: IntArray) -> Iterator[None]:
-    """Let a CodeError of some codes name the position of its code among all, int64[n]."""
+    """Translate the position in a CodeError to that among all codes, int64[n]."""
     try:
         yield
     except CodeError as error:
         raise CodeError(int(of[error.position]), error.rule) from None
 
 
-NO_UNITS = Rule("grid-without-units", "The grid has no units; make it of a table of units.")
+NO_UNITS = Rule("grid-without-units", "The grid has no units; create it from a table of units.")
 
 NO_OTHER = Rule(
     "other-no-unit",
-    "The unit that other codes are counted in (--other, other=) is no unit of the grid; read the "
-    "table of units with it (read_units, other=).",
+    "The unit for other codes (--other, other=) is not a unit of the grid; read the table of units "
+    "with it (read_units, other=).",
 )
 
 UNKNOWN = Rule(
     "unit-unknown",
-    "the code is no unit of the table of units; check leading zeros, a prefix such as 1400000US "
-    "and the table's year, give a table that lists every unit, leave such rows out (--outside "
-    "drop), or count them in a unit of their own (--other NAME).",
+    "the code is not in the table of units; check leading zeros, a prefix such as 1400000US and "
+    "the table's year, give a table that lists every unit, drop such rows (--outside drop), or "
+    "count them in a separate unit (--other NAME).",
 )
 
 OUTSIDE = Rule(
     "cell-outside-area",
     "the cell lies outside of the grid's public area; give wider bounds or another mask (--bounds, "
-    "--mask; bounds=, mask=), leave such rows out (--outside drop, outside=), or count them in a "
-    "unit of their own (--other NAME).",
+    "--mask; bounds=, mask=), drop such rows (--outside drop, outside=), or count them in a "
+    "separate unit (--other NAME).",
 )
 
 NO_CELL = Rule(
     "code-no-cell",
-    "the code is no cell of {}; codes are {}. A number with an exponent or a fraction has lost "
-    "digits: export the column as text or as whole numbers.",
+    "the code is not a cell of {}; codes are {}. A number with an exponent or a fraction has lost "
+    "digits: export the column as text or as integers.",
 )
 
 FINER = Rule(
     "code-finer-than-grid",
-    "the code is a cell that is finer than those of the grid, {}; name a finer grid (--grid {}), "
-    "or write each cell's parent in its place before, so that counts of one cell add up "
+    "the code is a cell that is finer than those of the grid, {}; choose a finer grid "
+    "(--grid {}), or replace each cell by its parent first, and add up the counts of one cell "
     "(--duplicates sum, duplicates=).",
 )
 
 COARSER = Rule(
     "code-coarser-than-grid",
-    "the code is a cell that is coarser than those of the grid, {}, and nothing tells in which of "
-    "its parts people are; name a coarser grid (--grid {}), or leave such rows out (--where, "
-    "where=).",
+    "the code is a cell that is coarser than those of the grid, {}, and it is unknown in which of "
+    "its parts people are; choose a coarser grid (--grid {}), or drop such rows (--where, where=).",
 )

@@ -1,4 +1,4 @@
-"""The order of a grid's cells: a key is a number whose digits come from the axes in turn."""
+"""The order of a grid's cells: keys are mixed-radix numbers with digits from the axes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from geodp.kernels import morton
 from geodp.reprs import one_line
 
 KEY_BITS = 62
-"""Keys have at most this many bits: what is simulated for a grid, and the number of its cells, fit
-into an int64 even after padding."""
+"""Maximal bits of a key: numbers of cells and simulated values fit into an int64
+even after padding.
+"""
 
 Digits = Sequence[tuple[int, int]]
 """(axis, radix) of digits, most significant first."""
 
 
 def bits_for(size: int) -> int:
-    """Bits that number ``size`` indices from 0."""
+    """Return the number of bits for ``size`` indices from 0."""
     return (size - 1).bit_length()
 
 
 class Limits(NamedTuple):
-    """Which indices that the digits of keys write are those of cells.
+    """Limits of the indices that digits of keys encode, within which they are cells.
 
     Attributes
     ----------
@@ -39,8 +40,8 @@ class Limits(NamedTuple):
     low, high : int64[a]
         First index of a cell on every axis, and one past the last.
     number : int64[p, c]
-        All indices of each of the first p axes that are cells', in increasing order; of the others
-        all between those two.
+        Indices of cells on each of the first p axes, in increasing order; on the other axes, all
+        indices from ``low`` to ``high`` are cells.
     """
 
     axes: tuple[int, ...]
@@ -51,7 +52,7 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True)
 class Order:
-    """Which axis and radix every digit of a key belongs to, most significant first.
+    """An order of cells: axis and radix of every digit of a key, most significant first.
 
     Attributes
     ----------
@@ -60,8 +61,8 @@ class Order:
     radices : tuple of int
         Radix of every digit, at least 2.
     offset : tuple of int
-        Added to the index of every axis before it is written in digits, so that blocks of cells
-        can lie as official areas do; empty: 0 everywhere.
+        Added to the index of every axis before it is split into digits, so that blocks of cells
+        can coincide with official areas; empty: 0 for all axes.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class Order:
     def __post_init__(self) -> None:
         if len(self.axes) != len(self.radices) or any(radix < 2 for radix in self.radices):
             raise UsageError(
-                "An order names an axis and a radix of at least 2 for every digit.",
+                "An order needs an axis and a radix of at least 2 for every digit.",
                 code="order-form",
             )
         if prod(self.radices) > 1 << KEY_BITS:
@@ -95,7 +96,7 @@ class Order:
     def morton(
         cls, sizes: Sequence[int], *, below: Sequence[int] = (), above: Sequence[int] = ()
     ) -> Order:
-        """Bit interleaving (Morton 1966) of axes of any sizes.
+        """Create the order that interleaves the bits (Morton 1966) of axes of any sizes.
 
         The least significant bits of all axes interleave, so that aligned blocks are square at
         every fine level; the longer axes' surplus bits come first.
@@ -105,8 +106,10 @@ class Order:
         sizes : sequence of int
             Axes 0, 1, ...; within one round, axis 0 has the more significant bit.
         below, above : sequence of int
-            Sizes of the axes that follow, each as a run of bits under or above all of those.
+            Sizes of further axes, each as a run of bits below or above those.
         """
+        # Bits are aligned at the least significant end: the last bits of all axes alternate, so
+        # that small blocks are square whatever the shape of the map.
         bits = [bits_for(size) for size in sizes]
         axes = [
             axis
@@ -114,6 +117,8 @@ class Order:
             for axis, count in enumerate(bits)
             if count > position
         ]
+        # Attributes follow as runs of bits and do not interleave, so that each cell of the map is
+        # one run of keys.
         for axis, size in enumerate(below, start=len(bits)):
             axes += [axis] * bits_for(size)
         first = len(bits) + len(below)
@@ -130,42 +135,46 @@ class Order:
         attributes: Digits = (),
         under: int | None = None,
     ) -> Order:
-        """Areas within areas: row and column digits of each, so that an area is a run of keys.
+        """Create the order of nested areas, by row and column digits of each, from the coarsest.
 
         Parameters
         ----------
         sides, first, sizes
-            As of :func:`official_digits`.
+            See :func:`official_digits`.
         attributes : sequence of (axis, radix)
-            Of the other axes.
+            Digits of the other axes.
         under : int, optional
-            They come right under the areas of this number in ``sides``, -1: above all. Default:
-            under the cells.
+            Number in ``sides`` of the areas directly below which they come; -1: above all. Default:
+            below the cells.
         """
         parts = official_digits(sides, first, sizes)
         parts.insert(len(parts) if under is None else under + 1, attributes)
         digits = [digit for part in parts for digit in part if digit[1] > 1]
+        # Areas start at multiples of the largest side on the code system's lattice. The offset
+        # moves the map there, so that its first areas may be incomplete.
         offset = (*(at % sides[0] for at in first), *[0] * len(attributes))
         axes, radices = (tuple(digit[i] for digit in digits) for i in (0, 1))
         return cls(axes, radices, offset)
 
     def require_fit(self, sizes: Sequence[int]) -> None:
-        """Raise UsageError where the digits cannot number axes of these sizes."""
+        """Raise UsageError unless the digits can number axes of these sizes."""
         offset = self.offset or (0,) * len(sizes)
         if len(offset) != len(sizes) or min(offset) < 0:
             raise UsageError(
-                "An order's offset has a number, 0 or more, for every axis.", code="order-offset"
+                "An order's offset needs a number of at least 0 for every axis.",
+                code="order-offset",
             )
         capacity = [1] * len(sizes)
         for axis, radix in zip(self.axes, self.radices, strict=True):
             if not 0 <= axis < len(capacity):
                 raise UsageError(
-                    f"The order names axis {axis}; the grid has {len(capacity)}.",
+                    f"The order refers to axis {axis}; the grid has {len(capacity)} axes.",
                     code="order-axis-unknown",
                 )
             capacity[axis] *= radix
         if any(
-            room < size + first for room, size, first in zip(capacity, sizes, offset, strict=True)
+            numbered < size + first
+            for numbered, size, first in zip(capacity, sizes, offset, strict=True)
         ):
             raise UsageError(
                 "The order has too few digits for the sizes of the grid's axes.",
@@ -174,11 +183,11 @@ class Order:
 
     @cached_property
     def is_binary(self) -> bool:
-        """Whether every digit is a bit, as the binary tree of `topdown` needs."""
+        """Whether every digit is a bit, as the binary tree of `topdown` requires."""
         return all(radix == 2 for radix in self.radices) and not any(self.offset)
 
     def why_no_halves(self, method: str, remedy: str = "") -> str | None:
-        """Return why a method cannot split every node in two, as one sentence; None if it can."""
+        """Return a message why a method cannot split every node in two; None if it can."""
         if self.is_binary:
             return None
         return Rule(
@@ -188,87 +197,91 @@ class Order:
 
     @property
     def follows_map(self) -> bool:
-        """Whether blocks of keys are boxes of the map, equally large but for its edges."""
+        """Whether blocks of keys are boxes of the map, of equal size except at its edges."""
         return True
 
     @property
     def steps(self) -> tuple[tuple[str, int], ...]:
-        """Names of regions and how many digits lead to each; empty where there are none."""
+        """Names of regions and the number of digits of each; empty without regions."""
         return ()
 
     def without_attributes(self, digits: int, ndim: int) -> Order:
-        """Return the order of the cells of maps alone, whose first digits and axes these are."""
+        """Return the order of the cells of maps alone, given their numbers of digits and axes."""
         return Order(self.axes[:digits], self.radices[:digits], self.offset[:ndim])
 
     def sides(self, digits: int, ndim: int) -> NDArray[np.int64]:
-        """Cells on each axis of a block of keys that share their first digits: int64[ndim]."""
+        """Return the cells along each axis of a block of keys that share first digits:
+        int64[ndim].
+        """
         side = np.ones(ndim, np.int64)
         for axis, radix in zip(self.axes[digits:], self.radices[digits:], strict=True):
             side[axis] *= radix
         return side
 
     def width(self, digits: int, axis: int) -> int:
-        """Return how many indices of an axis a block spans whose keys share their first digits."""
+        """Return the number of indices of an axis in blocks of keys that share first digits."""
         owners = zip(self.axes[digits:], self.radices[digits:], strict=True)
         return prod(radix for owner, radix in owners if owner == axis)
 
     def count_prefixes(self, digits: int, axis: int, size: int) -> int:
-        """Count parts of an axis of a size that the first digits of a key tell apart."""
+        """Count the parts of an axis that the first digits of a key distinguish."""
         width, first = self.width(digits, axis), self.offset[axis] if self.offset else 0
         return (first + size - 1) // width - first // width + 1
 
     def digits_above(self, stride: int) -> int:
-        """Return how many first digits the keys of a block of so many keys share.
+        """Return the number of first digits that the keys of a block of ``stride`` keys share.
 
-        ``stride``: a product of the last radices.
+        ``stride`` is a product of the last radices.
         """
         return next(i for i in range(len(self.radices) + 1) if prod(self.radices[i:]) == stride)
 
     def count_cells(
         self, first: NDArray[np.uint64], digits: int, sizes: Sequence[int]
     ) -> NDArray[np.int64]:
-        """Cells of the domain in blocks of keys that share their first digits: int64[n].
+        """Count the domain's cells in blocks of keys that share their first digits: int64[n].
 
         Parameters
         ----------
         first : uint64[n]
             First key of each block.
         digits : int
-            How many digits its keys share.
+            Number of digits that its keys share.
         sizes : sequence of int
-            Of the axes.
+            Sizes of the axes.
         """
-        found = np.ones(first.size, np.int64)
+        counts = np.ones(first.size, np.int64)
         low, sides = self.decode(first, len(sizes)), self.sides(digits, len(sizes))
         for at, side, size in zip(low, sides, sizes, strict=True):
             inside = np.minimum(size - at, side)
             if self.offset:
+                # With an offset, the first blocks start before the map, at negative indices.
                 inside += np.minimum(at, 0)
-            found *= np.maximum(inside, 0, out=inside)
-        return found
+            counts *= np.maximum(inside, 0, out=inside)
+        return counts
 
     def limits(self, sizes: Sequence[int]) -> Limits:
-        """Return what the indices that digits write have to be, for axes of these sizes."""
+        """Return the limits of the indices of axes of these sizes."""
         low = np.array(self.offset or (0,) * len(sizes), np.int64)
         return Limits(self.axes, low, low + np.array(sizes, np.int64), np.empty((0, 0), np.int64))
 
     def describe(self) -> Any:
-        """Plain values for the release card."""
+        """Return plain values for the release card."""
         return [list(self.axes), list(self.radices), list(self.offset)]
 
     @cached_property
     def bits(self) -> int:
-        """Bits of the largest key."""
+        """Number of bits of the largest key."""
         return bits_for(prod(self.radices))
 
     def encode(self, index: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Keys of cell indices: int64[d, n] to uint64[n].
+        """Return the keys of cell indices: int64[d, n] to uint64[n].
 
-        Raises CodeError for an index that the digits of its axis cannot write. Those that they can
-        have keys of their own, padding too; which are cells, the grid's domain says.
+        Raises CodeError for an index beyond the digits of its axis. Padding has keys too; the
+        grid's domain decides which keys are cells.
         """
         if self.offset:
             index = index + np.array(self.offset, np.int64)[:, None]
+        # Kernels are compiled for contiguous arrays.
         index = np.ascontiguousarray(index, np.int64)
         key = np.empty(index.shape[1], np.uint64)
         axis = np.array(self.axes, np.int64)
@@ -285,7 +298,7 @@ class Order:
         return key
 
     def decode(self, key: NDArray[np.uint64], ndim: int) -> NDArray[np.int64]:
-        """Cell indices of keys: uint64[n] to int64[ndim, n]."""
+        """Return the cell indices of keys: uint64[n] to int64[ndim, n]."""
         key = np.ascontiguousarray(key, np.uint64)
         index = np.empty((ndim, key.size), np.int64)
         axis = np.array(self.axes, np.int64)
@@ -298,7 +311,9 @@ class Order:
         return index
 
     def axis_masks(self) -> NDArray[np.uint64]:
-        """For every bit of a binary key, most significant first: all key bits of its axis."""
+        """Return, for every bit of a binary key from the top, all bits of its axis:
+        uint64[bits].
+        """
         weights = [1 << (len(self.axes) - 1 - i) for i in range(len(self.axes))]
         mask = {
             axis: sum(w for a, w in zip(self.axes, weights, strict=True) if a == axis)
@@ -310,7 +325,7 @@ class Order:
 def official_digits(
     sides: Sequence[int], first: Sequence[int], sizes: Sequence[int]
 ) -> list[Digits]:
-    """Digits of rows and columns that lead to areas of each size; radices may be 1.
+    """Return the digits of rows and columns for areas of each size; radices may be 1.
 
     Parameters
     ----------

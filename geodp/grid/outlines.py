@@ -1,6 +1,6 @@
 """Public outlines of areal units: where on the Earth each unit of a table lies.
 
-They are drawn and written, and nothing is drawn from them: neither keys nor noise depend on them.
+Outlines are drawn and written only: neither keys nor noise depend on them.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from geodp.grid.order import Order
 from geodp.typing import FloatArray, IntArray
 
 POLYGON = 3
-"""Kind of a polygon, as Shapely numbers them."""
+"""Shapely's number of the geometry type Polygon."""
 
 HALF = 180.0
-"""Degrees around half of the Earth."""
+"""Half a turn around the Earth, in degrees."""
 
 STEPS = 1 << 16
-"""Along each side of the box around all units."""
+"""Steps along each side of the box around all units."""
 
-WHOLE = 0.1
-"""Share of a unit's area that may lie on the wrong side of a polygon's edge."""
+TOLERANCE = 0.1
+"""Fraction of a unit's area that may lie on the wrong side of a polygon's edge."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outlines:
-    """One outline for each unit.
+    """The outlines of units, one for each.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Outlines:
         Multipolygons of shapely in two dimensions, counter-clockwise, in the order of the columns
         of the grid of units.
     crs : str
-        Of their coordinates, x (or longitude) first.
+        CRS of their coordinates, x (or longitude) first.
     """
 
     shapes: NDArray[Any] = field(repr=False)
@@ -51,75 +51,80 @@ class Outlines:
 
     @classmethod
     def of(cls, shapes: NDArray[Any], crs: str) -> Outlines:
-        """Return outlines of polygons and multipolygons, object[n], whatever their dimensions."""
+        """Create outlines from polygons and multipolygons, object[n], of any dimension."""
         import shapely
 
+        # One orientation and type for all, so that the digest does not depend on the file format.
         flat = shapely.orient_polygons(shapely.force_2d(shapes), exterior_cw=False)
-        whole = [
+        multipolygons = [
             one if isinstance(one, shapely.MultiPolygon) else shapely.MultiPolygon([one])
             for one in flat
         ]
-        return cls(np.array(whole, object), crs)
+        return cls(np.array(multipolygons, object), crs)
 
     @classmethod
     def from_wkb(cls, wkb: Any, crs: str) -> Outlines:
-        """Return outlines as they were written, an array of well-known binary."""
+        """Create outlines from an array of well-known binary, unchanged."""
         import shapely
 
         return cls(np.asarray(shapely.from_wkb(wkb), object), crs)
 
     def take(self, at: IntArray) -> Outlines:
-        """Return those at positions, int64[k], in this order."""
+        """Return the outlines at positions, int64[k], in this order."""
         return Outlines(self.shapes[at], self.crs)
 
     @cached_property
     def wkb(self) -> tuple[bytes, ...]:
-        """Well-known binary of each, little-endian."""
+        """Well-known binary of each outline, little-endian."""
         import shapely
 
         return tuple(shapely.to_wkb(self.shapes, output_dimension=2, byte_order=1))
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of the CRS's name and of all outlines in their order."""
-        found = hashlib.sha256(self.crs.encode() + b"\0")
+        """Digest of the CRS's name and of all outlines in order."""
+        digest = hashlib.sha256(self.crs.encode() + b"\0")
         for one in self.wkb:
-            found.update(one)
-        return found.hexdigest()
+            digest.update(one)
+        return digest.hexdigest()
 
     @cached_property
     def boxes(self) -> FloatArray:
-        """West, south, east and north of each: float64[n, 4]."""
+        """West, south, east and north of each outline: float64[n, 4]."""
         import shapely
 
         return np.asarray(shapely.bounds(self.shapes), np.float64)
 
     @cached_property
     def morton(self) -> NDArray[np.uint64]:
-        """Where each lies along Morton's curve: uint64[n], so that neighbours are near each other.
+        """Position of each outline along Morton's curve: uint64[n].
 
-        Of the middle of its box in the CRS of the outlines, in 2^16 steps along each side of the
-        box around all. Nothing of it depends on the version of a library.
+        Neighbours are near each other.
+
+        The position is that of the centre of its box in the CRS of the outlines, in 2^16 steps
+        along each side of the box around all.
         """
         west, south, east, north = self.bounds
         left, low, right, high = self.boxes.T
         across = ((left + right) / 2 - west) / (east - west)
         up = ((low + high) / 2 - south) / (north - south)
+        # Elementary arithmetic only, so that the order of units, and with it their noise, does not
+        # depend on the version of a geometry library.
         steps = np.minimum(np.floor(np.stack([up, across]) * STEPS), STEPS - 1).astype(np.int64)
         return Order.morton((STEPS, STEPS)).encode(steps)
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """West, south, east and north of all."""
+        """West, south, east and north of all outlines."""
         west, south, east, north = self.boxes.T
         return float(west.min()), float(south.min()), float(east.max()), float(north.max())
 
     @cached_property
     def drawn(self) -> Outlines:
-        """The same as they are drawn: of units on both sides of 180 degrees one side is turned.
+        """Outlines to draw: across 180 degrees, one side is shifted by 360 degrees.
 
-        Where a wider part of the Earth lies between units than beyond them, what lies east of it
-        goes on west of -180 degrees.
+        If the widest gap between units is wider than the rest of the Earth outside them, units east
+        of the gap continue west of -180 degrees.
         """
         import shapely
         from pyproj import CRS
@@ -130,6 +135,7 @@ class Outlines:
         parts, unit = shapely.get_parts(self.shapes, return_index=True)
         left, _, right, _ = shapely.bounds(parts).T
         order = np.argsort(left)
+        # Parts overlap in longitude: a gap begins where no earlier part reaches.
         reached = np.maximum.accumulate(right[order])[:-1]
         gaps = left[order][1:] - reached
         if gaps.max(initial=0) <= 2 * HALF - (east - west):
@@ -141,14 +147,14 @@ class Outlines:
 
     @property
     def ground(self) -> Lattice:
-        """One cell around all units, in their CRS."""
+        """Lattice of a single cell around all units, in their CRS."""
         west, south, east, north = self.bounds
         transform = (east - west, 0.0, west, 0.0, south - north, north)
         return Lattice(1, 1, crs=self.crs, transform=transform)
 
     @cached_property
     def areas(self) -> FloatArray:
-        """Square kilometres on the ellipsoid: float64[n]."""
+        """Areas in square kilometres on the ellipsoid: float64[n]."""
         import shapely
         from pyproj import CRS, Transformer
 
@@ -162,48 +168,50 @@ class Outlines:
             self.shapes, lambda at: np.stack(move.transform(*at.T), axis=1) * degrees
         )
         geod = geographic.get_geod()
-        assert geod is not None  # who has degrees has an ellipsoid
-        found = [abs(geod.geometry_area_perimeter(one)[0]) / 1e6 for one in there]
-        return np.array(found, np.float64)
+        assert geod is not None  # geographic CRSs have an ellipsoid
+        areas = [abs(geod.geometry_area_perimeter(one)[0]) / 1e6 for one in there]
+        return np.array(areas, np.float64)
 
     @cached_property
     def inner_points(self) -> FloatArray:
-        """A point inside each: float64[n, 2]."""
+        """A point inside each outline: float64[n, 2]."""
         import shapely
 
         return np.asarray(shapely.get_coordinates(shapely.point_on_surface(self.shapes)))
 
     def lay_on(self, place: Lattice, tolerance: float) -> NDArray[Any]:
-        """Return polygons in cells of a lattice from its upper left corner, with fewer points.
+        """Return simplified polygons in cells of a lattice, from its upper left corner.
 
-        Borders that two units share stay shared. Where the lattice cuts units, what lies on it.
+        Borders between two units remain shared. Units are clipped to the lattice.
 
         Parameters
         ----------
         place : Lattice
-            With a transform in the CRS of the outlines.
+            Lattice with a transform in the CRS of the outlines.
         tolerance : float
-            How far a line may be moved, in cells.
+            Maximal displacement of a line, in cells.
         """
         import shapely
 
         on = shapely.transform(self.shapes, lambda at: to_cells(at, place))
-        found: NDArray[Any] = shapely.coverage_simplify(on, tolerance)
+        # Simplified as a coverage: one by one, outlines would leave gaps and overlaps between
+        # neighbours.
+        simplified: NDArray[Any] = shapely.coverage_simplify(on, tolerance)
         if shapely.box(0, 0, place.cols, place.rows).covers(shapely.box(*shapely.total_bounds(on))):
-            return found
-        cut: NDArray[Any] = shapely.clip_by_rect(found, 0, 0, place.cols, place.rows)
+            return simplified
+        cut: NDArray[Any] = shapely.clip_by_rect(simplified, 0, 0, place.cols, place.rows)
         return cut
 
     def describe(self) -> dict[str, Any]:
-        """Return plain values for the release card: all but the outlines themselves."""
+        """Return plain values for the release card, without the outlines."""
         return {"crs": self.crs, "bounds": list(self.bounds), "sha256": self.sha256}
 
     def units_in(self, polygon: Any) -> tuple[NDArray[np.bool_], int]:
-        """Return which units a polygon holds, bool[n], and the first that it cuts; -1 for none.
+        """Return which units lie in a polygon, bool[n], and the first that it cuts, or -1.
 
-        A unit is held whole, or not at all. What lies on the wrong side, up to a tenth of a unit's
-        area, is passed over, as two files seldom have one border point by point: between counties
-        and states of one publisher it is up to 7 % of the smallest ones.
+        A unit is inside or outside as a whole. Up to a tenth of its area on the wrong side is
+        ignored, as two files rarely have identical borders: between counties and states of one
+        publisher the difference is up to 7 % of the smallest units.
         """
         import shapely
 
@@ -214,18 +222,18 @@ class Outlines:
         near = np.flatnonzero(shapely.intersects(polygon, self.shapes) & (share == 0))
         shared = shapely.area(shapely.intersection(self.shapes[near], polygon))
         share[near] = shared / shapely.area(self.shapes[near])
-        cut = (share > WHOLE) & (share < 1 - WHOLE)
-        return share >= 1 - WHOLE, int(cut.argmax()) if cut.any() else -1
+        cut = (share > TOLERANCE) & (share < 1 - TOLERANCE)
+        return share >= 1 - TOLERANCE, int(cut.argmax()) if cut.any() else -1
 
 
 def to_cells(points: FloatArray, place: Lattice) -> FloatArray:
-    """Return coordinates as cells of a lattice from its upper left corner: float64[n, 2]."""
+    """Convert coordinates to cells of a lattice, from its upper left corner: float64[n, 2]."""
     a, _, c, _, e, f = place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     return np.asarray((points - (c, f)) / (a, e), np.float64)
 
 
 def rings_of(shapes: Any) -> list[FloatArray]:
-    """Return the rings of a polygon, or of polygons object[n], holes too: float64[k, 2] each."""
+    """Return all rings of a polygon, or of polygons object[n]: float64[k, 2] each."""
     import shapely
 
     parts = shapely.get_parts(shapes)

@@ -1,4 +1,4 @@
-"""Regions: which cells of a grid a rectangle, a polygon, codes of areas or indices mean."""
+"""Regions: sets of cells selected by a rectangle, a polygon, codes of areas or indices."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
 from geodp.grid.pairs import ENDS, PairOrder
 
-MOST_CELLS = 1 << 26
-"""Most cells of a region."""
+MAX_CELLS = 1 << 26
+"""Maximal cells of a region."""
 
 NO_PLACE = Rule(
     "polygons-need-one-map",
@@ -27,7 +27,7 @@ NO_PLACE = Rule(
 )
 
 Labels = Mapping[str, str | Sequence[str]]
-"""Chosen labels by attribute; all labels of attributes that are not named."""
+"""Selected labels by attribute; all labels of attributes that are not listed."""
 
 ABOVE = "give those of the regions above it first, the coarsest first, as in 13/101."
 
@@ -40,7 +40,7 @@ class Region:
     ----------
     grid : Grid
     key : uint64[n]
-        Of its cells, strictly increasing.
+        Keys of its cells, strictly increasing.
 
     Examples
     --------
@@ -59,47 +59,49 @@ class Region:
 
     @property
     def cells(self) -> int:
-        """Number of its cells."""
+        """Number of cells of the region."""
         return int(self.key.size)
 
     @classmethod
-    def of(cls, grid: Grid, given: Any, labels: Labels | None = None) -> Self:
-        """Return the cells that a description means.
+    def of(cls, grid: Grid, area: Any, labels: Labels | None = None) -> Self:
+        """Create the region that a description selects.
 
         Parameters
         ----------
         grid : Grid
         given : Region, shapely geometry, str, sequence or array
             A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
-            centre lies inside; of units with outlines those that it holds, where it cuts none); one
-            code or several of an office's regions or units, or of areas of the grid's code system,
-            of any of its published levels; four numbers west, south, east, north in the grid's CRS,
+            centre lies inside; for units with outlines, the units inside, none of which it may
+            cut); one or more codes of official regions or units, or of areas of the grid's code
+            system, on any published level; four numbers west, south, east, north in the grid's CRS,
             in a list or tuple (cells whose centre lies inside); an array of cell indices int[d, n],
             of rows and columns of a map int[2, n], or of keys uint64[n].
         labels : mapping, optional
-            With places only: chosen labels by attribute. Default: the sum over all.
+            Selected labels by attribute, if places are given. Default: the sum over all.
 
         Raises
         ------
         UsageError, CodeError
-            Something else, an area outside the domain, or more than 2**26 cells.
+            It is none of these, lies outside the domain, or has more than 2**26 cells.
         """
-        if isinstance(given, np.ndarray) and given.ndim == 2 and len(given) == 2 < len(grid.shape):
-            return cls._of_places(grid, given, labels)
-        if isinstance(given, np.ndarray | Region):
+        # Two rows on a grid with more axes are rows and columns of the map; cell indices have one
+        # row for each axis.
+        if isinstance(area, np.ndarray) and area.ndim == 2 and len(area) == 2 < len(grid.shape):
+            return cls._of_places(grid, area, labels)
+        if isinstance(area, np.ndarray | Region):
             if labels is not None:
                 raise UsageError(
-                    "Labels go with places; cells say their labels themselves.",
+                    "Labels require places; indices and keys of cells include their labels.",
                     code="labels-need-places",
                 )
-            return cls._of_cells(grid, given)
-        if isinstance(given, str):
-            return cls.of_areas(grid, [given], labels)
-        if isinstance(given, Sequence) and given and all(isinstance(c, str) for c in given):
-            return cls.of_areas(grid, given, labels)
-        if isinstance(given, Sequence):
-            return cls.of_rectangle(grid, given, labels)
-        return cls._of_polygon(grid, given, labels)
+            return cls._of_cells(grid, area)
+        if isinstance(area, str):
+            return cls.of_areas(grid, [area], labels)
+        if isinstance(area, Sequence) and area and all(isinstance(c, str) for c in area):
+            return cls.of_areas(grid, area, labels)
+        if isinstance(area, Sequence):
+            return cls.of_rectangle(grid, area, labels)
+        return cls._of_polygon(grid, area, labels)
 
     @classmethod
     def _of_polygon(cls, grid: Grid, shape: Any, labels: Labels | None) -> Self:
@@ -121,47 +123,47 @@ class Region:
         return cls.of_map(grid, *cells_of_polygon(middles_of(place), shape, box), labels)
 
     @classmethod
-    def _of_cells(cls, grid: Grid, given: Any) -> Self:
-        if isinstance(given, Region):
-            if given.grid != grid:
-                raise UsageError("The region is one of another grid.", code="region-of-other-grid")
-            return cls(grid, given.key)
-        if given.dtype.kind in "iu" and given.ndim == 2:
-            return cls(grid, np.unique(grid.encode(given)))
-        if given.dtype != np.uint64 or given.ndim != 1:
+    def _of_cells(cls, grid: Grid, cells: Any) -> Self:
+        if isinstance(cells, Region):
+            if cells.grid != grid:
+                raise UsageError("The region belongs to another grid.", code="region-of-other-grid")
+            return cls(grid, cells.key)
+        if cells.dtype.kind in "iu" and cells.ndim == 2:
+            return cls(grid, np.unique(grid.encode(cells)))
+        if cells.dtype != np.uint64 or cells.ndim != 1:
             raise UsageError(
                 "Cells are an array of indices, int[d, n], or of keys, uint64[n].",
                 code="cells-not-indices-or-keys",
             )
-        outside = np.flatnonzero(~grid.contains_keys(given))
+        outside = np.flatnonzero(~grid.contains_keys(cells))
         if outside.size:
             raise CodeError(
                 int(outside[0]),
-                "The key is no cell of the grid's domain.",
+                "The key is not a cell of the grid's domain.",
                 code="key-outside-domain",
             )
-        return cls(grid, np.unique(given))
+        return cls(grid, np.unique(cells))
 
     @classmethod
-    def _of_places(cls, grid: Grid, given: NDArray[Any], labels: Labels | None) -> Self:
+    def _of_places(cls, grid: Grid, index: NDArray[Any], labels: Labels | None) -> Self:
         _map_of(grid)
-        if given.dtype.kind not in "iu":
+        if index.dtype.kind not in "iu":
             raise UsageError(
-                "Rows and columns of a map are whole numbers, int[2, n].",
+                "Rows and columns of a map must be integers, int[2, n].",
                 code="rows-columns-not-whole",
             )
-        return cls(grid, np.unique(grid.encode(_times_labels(grid, given, labels)[0])))
+        return cls(grid, np.unique(grid.encode(_times_labels(grid, index, labels)[0])))
 
     @classmethod
     def of_rectangle(
         cls, grid: Grid, bounds: Sequence[float], labels: Labels | None = None
     ) -> Self:
-        """Cells whose centre lies within west, south, east, north, in the grid's CRS."""
+        """Select the cells whose centre lies within west, south, east, north, in the grid's CRS."""
         edges = np.array(bounds, np.float64) if len(bounds) == 4 else np.full(4, np.nan)
         place = _map_of(grid)
-        turn = place.turn or 0.0
+        period = place.period or 0.0
         if edges[0] > edges[2]:  # across 180 degrees
-            edges[2] += turn
+            edges[2] += period
         if not np.isfinite(edges).all() or edges[0] > edges[2] or edges[1] > edges[3]:
             raise UsageError(
                 "A rectangle is four numbers: west, south, east, north.", code="rectangle-form"
@@ -170,36 +172,39 @@ class Region:
         xs, ys = place.edges()
         x, y = (xs[1:] + xs[:-1]) / 2, (ys[1:] + ys[:-1]) / 2
         rows = np.flatnonzero((y >= south) & (y <= north))
-        within = ((x + way >= west) & (x + way <= east) for way in (-turn, 0.0, turn))
+        # Centres of a lattice across 180 degrees may lie a period away from the given bounds.
+        within = ((x + way >= west) & (x + way <= east) for way in (-period, 0.0, period))
         cols = np.flatnonzero(np.logical_or.reduce([*within]))
+        # Checked before the product is built: a rectangle of a fine grid may have billions of
+        # cells.
         _require_few(rows.size * cols.size)
         col, row = (part.reshape(-1) for part in np.meshgrid(cols, rows))
         return cls.of_map(grid, row, col, labels)
 
     @classmethod
     def of_areas(cls, grid: Grid, codes: Sequence[str], labels: Labels | None = None) -> Self:
-        """Cells of an office's regions, or of areas of the grid's code system, by their codes.
+        """Select the cells of official regions, or of areas of the grid's code system, by code.
 
-        A code that regions of an office have is theirs, on any level; where several have it, the
-        codes of those above it come first, as in ``13/101``. Of an area that the domain cuts, the
-        cells inside. CodeError for what is no such code, and for an area without a cell in the
-        domain. Of pairs of units two codes with a colon between, origin and destination; an end
-        that is left out means all units.
+        Codes of official regions, on any level, take precedence; if several regions have a
+        code, put the codes of the regions above in front, as in ``13/101``. Areas are clipped
+        to the domain. For pairs of units, join two codes by a colon, origin and destination; an
+        omitted end means all units. CodeError for an unknown code, and for an area without a
+        cell in the domain.
         """
         if isinstance(grid.order, PairOrder):
             pairs = [_pairs_of(grid.order.hierarchy, *one) for one in enumerate(codes)]
             return cls(grid, np.unique(grid.encode(np.concatenate(pairs, axis=1))))
-        found = [_cells_of(grid, code, position) for position, code in enumerate(codes)]
-        row, col = np.concatenate(found, axis=1)
+        cells = [_cells_of(grid, code, position) for position, code in enumerate(codes)]
+        row, col = np.concatenate(cells, axis=1)
         return cls.of_map(grid, row, col, labels)
 
     @classmethod
     def of_map(
         cls, grid: Grid, row: ArrayLike, col: ArrayLike, labels: Labels | None = None
     ) -> Self:
-        """Cells at rows and columns of the map (int[n] each), times the chosen labels.
+        """Select the cells at rows and columns of the map (int[n] each), for the selected labels.
 
-        Cells outside the mask are left out.
+        Cells outside the mask are dropped.
         """
         _map_of(grid)
         index, _ = _times_labels(grid, np.array([row, col], np.int64), labels)
@@ -208,7 +213,7 @@ class Region:
             place = grid.places[0] if grid.outlines is None else grid.outlines.ground
             west, south, east, north = (f"{edge:g}" for edge in place.bounds)
             raise UsageError(
-                f"The region holds no cell of the domain, which lies within west {west}, south "
+                f"The region contains no cell of the domain, which lies within west {west}, south "
                 f"{south}, east {east}, north {north}.",
                 code="region-without-cell",
             )
@@ -218,11 +223,11 @@ class Region:
 def regions_of_polygons(
     grid: Grid, shapes: Sequence[Any], labels: Labels | None = None
 ) -> list[Region]:
-    """Return the region of each polygon, as :meth:`Region.of` does, all looked up together.
+    """Return the region of each polygon, see :meth:`Region.of`; one look-up serves all.
 
-    That of a polygon without a cell of the domain, and that of None, has no cells.
+    The region of None, and of a polygon without a cell of the domain, is empty.
 
-    Raises UsageError for other shapes, and for a grid that is no map on the Earth.
+    Raises UsageError for other shapes, and for a grid without a map on the Earth.
     """
     import shapely
 
@@ -234,19 +239,21 @@ def regions_of_polygons(
             raise UsageError(
                 "Regions of a frame are polygons or multipolygons.", code="frame-not-polygons"
             )
-    found = [np.empty((2, 0), np.int64)]
+    cells = [np.empty((2, 0), np.int64)]
     if grid.outlines is not None:
-        found += [np.empty((2, 0), np.int64) if one is None else _units_of(grid, one)
+        cells += [np.empty((2, 0), np.int64) if one is None else _units_of(grid, one)
                   for one in shapes]  # fmt: skip
     else:
         middles, shapes = middles_of(place), shapes_on(place, shapes)
         for shape, box in zip(shapes, boxes_of_polygons(place, shapes), strict=True):
-            found.append(np.array(cells_of_polygon(middles, shape, box)))
-    index, times = _times_labels(grid, np.concatenate(found, axis=1), labels)
+            cells.append(np.array(cells_of_polygon(middles, shape, box)))
+    index, times = _times_labels(grid, np.concatenate(cells, axis=1), labels)
     inside = grid.contains(index)
+    # One call for all polygons: testing and encoding cells has a cost per call that exceeds that
+    # of a small polygon.
     key = np.full(inside.size, 0, np.uint64)
     key[inside] = grid.order.encode(index[:, inside])
-    ends = np.cumsum([one.shape[1] * times for one in found])
+    ends = np.cumsum([one.shape[1] * times for one in cells])
     return [
         Region(grid, np.sort(key[start:end][inside[start:end]]))
         for start, end in itertools.pairwise(ends.tolist())
@@ -256,7 +263,7 @@ def regions_of_polygons(
 def _times_labels(
     grid: Grid, index: NDArray[np.int64], labels: Labels | None
 ) -> tuple[NDArray[np.int64], int]:
-    """Return places int64[2, n] times the chosen labels, int64[d, n * k], and k.
+    """Return places int64[2, n] times the selected labels, int64[d, n * k], and k.
 
     Raises UsageError for labels and attributes that the grid does not have.
     """
@@ -283,39 +290,39 @@ def _times_labels(
 
 
 def shapes_on(place: Lattice, shapes: Sequence[Any]) -> list[Any]:
-    """Return polygons as they lie on a lattice across 180 degrees: also a whole turn away.
+    """Repeat polygons at every period that may lie on a lattice across 180 degrees.
 
     Parameters
     ----------
     place : Lattice
     shapes : sequence of shapely Polygon, MultiPolygon or None
-        In the lattice's CRS, from -180 to 180 degrees or beyond.
+        Polygons in the lattice's CRS, from -180 to 180 degrees or beyond.
 
-    On other lattices they stay as they are.
+    On other lattices, polygons are unchanged.
     """
-    if place.turn is None:
+    if place.period is None:
         return [*shapes]
     import shapely
     from shapely.affinity import translate
 
-    turn = place.turn
+    period = place.period
     return [
         shape
         if shape is None
-        else shapely.union_all([translate(shape, way) for way in (-turn, 0.0, turn)])
+        else shapely.union_all([translate(shape, way) for way in (-period, 0.0, period)])
         for shape in shapes
     ]
 
 
 def boxes_of_polygons(place: Lattice, shapes: Sequence[Any]) -> list[tuple[slice, slice]]:
-    """Rows and columns of the cells that the bounding box of each polygon overlaps.
+    """Return rows and columns of the cells that the bounding box of each polygon overlaps.
 
     Parameters
     ----------
     place : Lattice
-        With a transform.
+        Lattice with a transform.
     shapes : sequence of shapely Polygon, MultiPolygon or None
-        In the lattice's CRS.
+        Polygons in the lattice's CRS.
 
     Raises UsageError for a box of more than 2**26 cells.
     """
@@ -337,7 +344,9 @@ def boxes_of_polygons(place: Lattice, shapes: Sequence[Any]) -> list[tuple[slice
 
 
 def middles_of(place: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Middles of all rows and of all columns of a map, in its CRS: float64[rows], float64[cols]."""
+    """Return the centres of rows and of columns of a map, in its CRS: float64[rows],
+    float64[cols].
+    """
     x, y = place.edges()
     return (y[1:] + y[:-1]) / 2, (x[1:] + x[:-1]) / 2
 
@@ -345,19 +354,21 @@ def middles_of(place: Lattice) -> tuple[NDArray[np.float64], NDArray[np.float64]
 def cells_of_polygon(
     middles: tuple[NDArray[np.float64], NDArray[np.float64]], shape: Any, box: tuple[slice, slice]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns (int64[n] each) of the cells of a box whose centre lies inside a polygon."""
+    """Return rows and columns (int64[n] each) of a box's cells with their centre in a polygon."""
     import shapely
 
-    (y, x), (rows, cols) = (axis[own] for axis, own in zip(middles, box, strict=True)), box
+    (y, x), (rows, cols) = (axis[span] for axis, span in zip(middles, box, strict=True)), box
     if not y.size or not x.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
+    # A prepared polygon indexes its edges; otherwise every point would be compared with all of
+    # them.
     shapely.prepare(shape)
     row, col = np.nonzero(shapely.contains_xy(shape, x, y[:, None]))
     return row + rows.start, col + cols.start
 
 
 def _units_of(grid: Grid, shape: Any) -> NDArray[np.int64]:
-    """Row and column of the units that a polygon holds, int64[2, n]; UsageError where it cuts one.
+    """Return row and column of the units in a polygon, int64[2, n]; UsageError if it cuts one.
 
     The polygon has the CRS of the outlines.
     """
@@ -366,9 +377,9 @@ def _units_of(grid: Grid, shape: Any) -> NDArray[np.int64]:
     if cut >= 0:
         code = grid.names.format(0, np.array([[0], [cut]]))[0]
         raise UsageError(
-            f"The polygon cuts unit {printable(str(code))}, and units are summed whole: draw it "
-            "along their borders, or give the codes of the units (--area, codes instead of a "
-            "polygon).",
+            f"The polygon cuts unit {printable(str(code))}, and only entire units can be summed: "
+            "draw it along their borders, or give the codes of the units (--area, codes in place "
+            "of a polygon).",
             code="polygon-cuts-unit",
         )
     col = np.flatnonzero(inside)
@@ -376,22 +387,24 @@ def _units_of(grid: Grid, shape: Any) -> NDArray[np.int64]:
 
 
 def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
-    """Row and column of the cells of a region or area: int64[2, k]."""
+    """Return row and column of the cells of a region or area: int64[2, k]."""
     place, regions = _map_of(grid), grid.hierarchy
     if regions is not None:
-        own = _region(regions, code, position)
-        if own is not None:
-            return own
+        cells = _region(regions, code, position)
+        if cells is not None:
+            return cells
         if place.system is None:
             names = ", ".join(regions.levels)
-            raise CodeError(position, f"{code!r} is no code of {names}.", code="code-unknown")
+            raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
     if place.system is None:
         raise UsageError(
             "The grid has no code system whose areas could be named.", code="grid-names-no-areas"
         )
     row, col, side = _area(place.system, code, position)
     row, col = row - place.row0, col - place.col0
-    if place.turn is not None and col + side <= 0:
+    # An area on the far side of 180 degrees has columns before the lattice's first one; its other
+    # copy lies once around.
+    if place.period is not None and col + side <= 0:
         col += place.system.around or 0
     down = np.arange(max(row, 0), min(row + side, place.rows))
     right = np.arange(max(col, 0), min(col + side, place.cols))
@@ -405,30 +418,32 @@ def _cells_of(grid: Grid, code: str, position: int) -> NDArray[np.int64]:
 
 def _pairs_of(regions: Hierarchy, position: int, code: str) -> NDArray[np.int64]:
     """Return row and column of origins and destinations of a pair of codes: int64[4, k]."""
-    found = []
+    splits = []
+    # Codes may contain colons themselves: every colon is tried, and exactly one must separate two
+    # known codes.
     for at in (i for i, character in enumerate(code) if character == ":"):
         ends = [
             _region(regions, end, position) if end else regions.cell
             for end in (code[:at], code[at + 1 :])
         ]
-        found += [[one for one in ends if one is not None]]
-    found = [ends for ends in found if len(ends) == len(ENDS)]
-    if len(found) != 1:
+        splits += [[one for one in ends if one is not None]]
+    splits = [ends for ends in splits if len(ends) == len(ENDS)]
+    if len(splits) != 1:
         names = ", ".join(regions.levels)
         raise CodeError(
             position,
-            f"{code!r} is no pair of codes of {names}; write ORIGIN:DESTINATION, where an end that "
-            "is left out means all units.",
+            f"{code!r} is not a pair of codes of {names}; write ORIGIN:DESTINATION, where an "
+            "omitted end means all units.",
             code="pair-form",
         )
-    ((origin, destination),) = found
+    ((origin, destination),) = splits
     _require_few(origin.shape[1] * destination.shape[1])
     first = np.repeat(origin, destination.shape[1], axis=1)
     return np.concatenate([first, np.tile(destination, origin.shape[1])])
 
 
 def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
-    """First row and column of an area in the code system, and its side in cells."""
+    """Return first row and column of an area in the code system, and its side in cells."""
     for name, side in system.areas:
         try:
             row, col = coarser_system(system, name).parse([code])
@@ -436,24 +451,28 @@ def _area(system: CodeSystem, code: str, position: int) -> tuple[int, int, int]:
             continue
         return int(row[0]) * side, int(col[0]) * side, side
     names = ", ".join(name for name, _ in system.areas)
-    raise CodeError(position, f"{code!r} is no code of {names}.", code="code-unknown")
+    raise CodeError(position, f"{code!r} is not a code of {names}.", code="code-unknown")
 
 
 def _region(regions: Hierarchy, code: str, position: int) -> NDArray[np.int64] | None:
-    """Row and column of the cells of an office's region, int64[2, k]; None where it has none."""
-    found = [
+    """Return row and column of the cells of an official region, int64[2, k].
+
+    None if there is none.
+    """
+    matches = [
         number == which
         for codes, number in zip(regions.codes, regions.region, strict=True)
         for which in np.flatnonzero(np.array(codes) == code)
     ]
-    if found:
-        if any((one != found[0]).any() for one in found):
+    if matches:
+        # A code on several levels is unambiguous if all its regions have the same cells.
+        if any((one != matches[0]).any() for one in matches):
             raise CodeError(
                 position,
                 f"Several regions have the code {code!r}; {ABOVE}",
                 code="code-of-several-regions",
             )
-        return regions.cell[:, found[0]]
+        return regions.cell[:, matches[0]]
     with suppress(UsageError):
         return regions.cells_in(*code.split("/"))
     return None
@@ -466,8 +485,8 @@ def _map_of(grid: Grid) -> Lattice:
 
 
 def _require_few(cells: int) -> None:
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         raise UsageError(
-            "The region's box holds more than 2**26 cells; give a smaller one.",
+            "The region's box has more than 2**26 cells; give a smaller one.",
             code="region-box-too-large",
         )

@@ -1,8 +1,8 @@
-"""The binary tree over a grid's keys, as far as its public domain reaches.
+"""The binary tree over a grid's keys, restricted to its public domain.
 
-A node with two children that overlap the domain *branches*. Where only one child does, that child
-is the node: nothing is measured there and all of its people pass down. What depends on this is
-public, because the domain is.
+A node with two children that overlap the domain *branches*. If only one child does, that child is
+the node: nothing is measured there and all of its people pass down. All of this is public, because
+the domain is.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ Step = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDArray[np.float64]:
     """Return the largest value that a quantity can have on each level of the tree.
 
-    The quantity starts at the root and is carried from a node to its children that overlap the
-    domain. Nodes that look alike from above (the same axes lie on the extent's upper edge, and
-    the mask covers them) share their largest value, so a grid without a mask takes
-    O(levels * 2**axes) steps, and a mask of r ranges O(levels * r) more.
+    The quantity starts at the root and is passed from a node to its children that overlap the
+    domain. Equivalent nodes (the same axes lie on the extent's upper edge, and the mask covers
+    them) share their largest value, so a grid without a mask takes O(levels * 2**axes) steps, and
+    a mask of r ranges O(levels * r) more.
 
     Parameters
     ----------
     grid : Grid
-        With a binary order.
+        Grid with a binary order.
     start : float
-        At the root.
+        Value at the root.
     branching, single : callable
-        Not decreasing; from the values of nodes to their children's, at nodes with two and with
-        one child in the domain.
+        Non-decreasing functions from the values of nodes to those of their children, at nodes with
+        two children and with one child in the domain.
 
     Returns
     -------
     float64[bits + 1]
-        From the root's level to the cells'.
+        Values from the root's level to the cells'.
     """
     masks, limits, domain = grid.domain_tests()
     worst = [start]
     edge = frozenset(range(len(grid.shape)))
-    whole = np.ones(1, np.bool_)
+    inside_mask = np.ones(1, np.bool_)
     if domain.size:
-        kernels.cover(np.zeros(1, np.int64), grid.bits, domain, whole)
-    alike: dict[frozenset[int], float] = {edge: start} if whole[0] else {}
-    prefix = np.zeros(0 if whole[0] else 1, np.int64)
+        kernels.cover(np.zeros(1, np.int64), grid.bits, domain, inside_mask)
+    alike: dict[frozenset[int], float] = {edge: start} if inside_mask[0] else {}
+    prefix = np.zeros(0 if inside_mask[0] else 1, np.int64)
     value = np.full(prefix.size, start)
     seen = [0] * len(grid.shape)
     for level, axis in enumerate(grid.order.axes):
@@ -68,7 +68,8 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
             value = np.concatenate([carried[goes[0]], carried[goes[1]]])
             inside = np.empty(prefix.size, np.bool_)
             kernels.cover(prefix, height - 1, domain, inside)
-            if inside.any():  # from here on only the attributes have an edge
+            # Inside the mask nodes are equivalent again: only the attributes still have an edge.
+            if inside.any():
                 below = edge - frozenset(range(grid.plain_axes.start))
                 alike[below] = max(alike.get(below, -np.inf), float(value[inside].max()))
                 prefix, value = prefix[~inside], value[~inside]
@@ -79,8 +80,10 @@ def worst_paths(grid: Grid, start: float, branching: Step, single: Step) -> NDAr
 def _children(
     alike: dict[frozenset[int], float], axis: int, can_go_right: bool, branching: Step, single: Step
 ) -> dict[frozenset[int], float]:
-    """One level down for nodes that are alike: the axes of a key lie on the upper edge."""
-    found: dict[frozenset[int], float] = {}
+    """Return the values one level down for equivalent nodes: the axes of a key lie
+    on the upper edge.
+    """
+    children_values: dict[frozenset[int], float] = {}
     for edge, value in alike.items():
         if axis in edge and not can_go_right:
             children, step = [edge], single
@@ -88,19 +91,19 @@ def _children(
             children, step = [edge - {axis}, edge], branching
         carried = float(step(np.array(value)))
         for child in children:
-            found[child] = max(found.get(child, -np.inf), carried)
-    return found
+            children_values[child] = max(children_values.get(child, -np.inf), carried)
+    return children_values
 
 
 def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
-    """Whether nodes that cover ``stride`` keys each hold a cell of the domain: bool[n].
+    """Whether nodes that cover ``stride`` keys each contain a cell of the domain: bool[n].
 
     Parameters
     ----------
     grid : Grid
-        In any order.
+        Grid in any order.
     prefix : uint64[n]
-        The node covers the keys from ``prefix * stride`` on.
+        The node covers ``stride`` keys from ``prefix * stride`` on.
     stride : int
         Product of the last radices of the grid's order.
     """
@@ -112,14 +115,14 @@ def overlaps(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.
 
 
 def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
-    """Return the same of the children of all nodes of a tree, for a kernel.
+    """Return the arrays with which a kernel tests the children of nodes; see :func:`overlaps`.
 
     Parameters
     ----------
     grid : Grid
-        In any order.
+        Grid in any order.
     strides : tuple of int
-        Keys of a node of every level, the roots' first: products of the order's last radices.
+        Number of keys of a node of every level, the roots' first: products of the last radices.
     """
     radices = grid.order.radices
     if grid.size == prod(radices):
@@ -141,6 +144,7 @@ def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
         for d in range(digits[i - 1] if i else end, end):
             step = np.zeros((radices[d], low.size), np.int64)
             step[:, axes[d]] = np.arange(radices[d]) * weight[d]
+            # All combinations of the level's digits: offsets of a node's children on every axis.
             one = (one[:, None] + step).reshape(-1, low.size)
         delta.append(one)
     return Edges(
@@ -154,7 +158,7 @@ def edges_of(grid: Grid, strides: tuple[int, ...]) -> Edges:
 
 
 def cells_of_box(grid: Grid, prefix: NDArray[np.uint64], stride: int) -> NDArray[np.int64]:
-    """Cells of the grid's box, or of its regions, in nodes; a mask is not looked at: int64[n].
+    """Count the cells of the grid's box, or of its regions, in nodes, ignoring masks: int64[n].
 
     Parameters are those of :func:`overlaps`.
     """

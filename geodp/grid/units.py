@@ -1,4 +1,4 @@
-"""Areal units as a domain of their own: blocks, tracts and counties, without any map.
+"""Areal units as a domain without a map: blocks, tracts and counties.
 
 The finest units are the cells of a grid of one row, in the order of their codes within the units
 above them. They are also the finest level of the grid's hierarchy, so that every file of a release
@@ -22,7 +22,7 @@ from geodp.grid.outlines import Outlines
 from geodp.grid.pairs import PairOrder
 
 COUNTED_AS = "; codes that it does not list are counted as "
-"""What stands between the source of a table and its unit for other codes."""
+"""Text between the source of a table and the name of its unit for other codes."""
 
 
 def grid_of_units(
@@ -30,26 +30,26 @@ def grid_of_units(
     source: str,
     outlines: Outlines | None = None,
 ) -> Grid:
-    """Return the grid whose cells are the finest units of a public table.
+    """Create the grid whose cells are the finest units of a public table.
 
     Parameters
     ----------
     units : mapping of str to sequence
-        Codes by level, the finest first: of every finest unit, and of the units that hold it.
+        Codes by level, the finest first: of every finest unit, and of the units that contain it.
     source : str
-        Where the table comes from, in words; published with every release. By naming it you
-        vouch that the table is public and was not made from the data.
+        Where the table comes from, as text; published with every release. By naming it you assert
+        that the table is public and was not made from the data.
     outlines : Outlines, optional
-        Of every finest unit, in the order of the codes. More units than a level may have parts
-        (4,096), with no level above, stand in the order of their places, so that the levels that
-        split them hold neighbours; all others in that of their codes.
+        Outlines of the finest units, in the order of the codes. More than 4,096 units without a
+        level above are sorted by location, so that intermediate levels consist of neighbours;
+        otherwise units are sorted by code.
 
     Raises
     ------
     CodeError
-        A unit that is there twice or under two units, or a blank code; ``position`` says which.
+        A unit occurs twice or in two units, or a code is blank; ``position`` is its index.
     UsageError
-        No unit, no level, a level's name that cannot be used, or lists of different lengths.
+        There is no unit or no level, a level's name cannot be used, or lists differ in length.
 
     Examples
     --------
@@ -65,11 +65,11 @@ def grid_of_units(
     texts = [np.array([str(code).strip() for code in codes], np.str_) for codes in units.values()]
     if not texts or not texts[0].size:
         raise UsageError(
-            "A table of units has at least one level and one unit.", code="units-empty"
+            "A table of units needs at least one level and one unit.", code="units-empty"
         )
     if len({text.size for text in texts}) > 1:
         raise UsageError(
-            "A table of units has a code of every level for every finest unit.",
+            "A table of units needs a code on every level for every finest unit.",
             code="units-code-missing",
         )
     _, first = np.unique(texts[0], return_index=True)
@@ -77,9 +77,12 @@ def grid_of_units(
         raise CodeError(_first_missing(first, texts[0].size), TWICE)
     for finer, coarser in pairwise(texts):
         _, first, number = np.unique(finer, return_index=True, return_inverse=True)
+        # Every row of a unit must have the parent of the unit's first row.
         other = coarser != coarser[first][number]
         if other.any():
             raise CodeError(int(other.argmax()), TWO_PARENTS)
+    # Without a level above, more units than a node may have children are grouped by intermediate
+    # levels. Sorted by location, such groups are compact and their counts worth consistency.
     placed = outlines is not None and len(texts) == 1 and texts[0].size > WIDEST
     by = [texts[0], outlines.morton] if outlines is not None and placed else texts
     place = np.empty(texts[0].size, np.int64)
@@ -95,15 +98,15 @@ def grid_of_units(
 def add_other(
     levels: Mapping[str, NDArray[Any]], source: str, other: str
 ) -> tuple[dict[str, NDArray[Any]], str]:
-    """Return a table's levels with a unit for other codes on each, and its source, which says so.
+    """Add a unit for other codes to each level of a table, and to its source.
 
-    Raises UsageError for the name of a finest unit, and a blank one.
+    Raises UsageError if the name is blank or that of a finest unit.
     """
     finest = next(iter(levels.values()))
     if not other.strip() or (finest == other).any():
         raise UsageError(
-            "Name the unit for other codes (--other, other=) otherwise than every unit of the "
-            "table, and not blank.",
+            "The unit for other codes (--other, other=) needs a name that is not blank and differs "
+            "from every unit of the table.",
             code="other-unit-name",
         )
     more = {level: np.append(codes, other) for level, codes in levels.items()}
@@ -111,14 +114,14 @@ def add_other(
 
 
 def pairs_of_units(grid: Grid) -> Grid:
-    """Return the pairs of all units: origins times destinations, both in one table.
+    """Create the grid of all pairs of units, an origin and a destination in one table.
 
-    Pairs of units of one level are nodes of the order of cells, on every level.
+    On every level, pairs of units are nodes of the order of cells.
 
     Parameters
     ----------
     grid : Grid
-        Of :func:`grid_of_units`, without attributes.
+        A grid from :func:`grid_of_units`, without attributes.
 
     Raises UsageError for another grid, and for more pairs than a key can number.
 
@@ -134,14 +137,14 @@ def pairs_of_units(grid: Grid) -> Grid:
     grid.require_map(refusal)
     if grid.attributes:
         raise UsageError(
-            "Pairs of units take no attributes; publish each label on its own.",
+            "Pairs of units cannot have attributes; publish each label separately.",
             code="pairs-take-no-attributes",
         )
     return Grid(grid.places * 2, order=PairOrder.of(table))
 
 
 def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
-    """Return cells in words, uint64[n]: code, or those of both ends, then other axes.
+    """Return names of cells, uint64[n], as text: code, or those of both ends, then other axes.
 
     Examples
     --------
@@ -160,17 +163,19 @@ def name_cells(grid: Grid, key: NDArray[np.uint64]) -> list[str]:
     return [" ".join(row) for row in zip(*columns, strict=True)]
 
 
-def _first_missing(kept: NDArray[np.int64], n: int) -> int:
-    """Return the first of n positions that is not kept."""
+def _first_missing(present: NDArray[np.int64], n: int) -> int:
+    """Return the first of n positions that is not present."""
     mask = np.zeros(n, np.bool_)
-    mask[kept] = True
+    mask[present] = True
     return int(mask.argmin())
 
 
-TWICE = Rule("unit-repeated", "the unit is in the table already; every finest unit has one row.")
+TWICE = Rule(
+    "unit-repeated", "the unit occurs twice in the table; give one row for each finest unit."
+)
 
 TWO_PARENTS = Rule(
     "unit-of-two-parents",
-    "a unit of the table lies in two units of the next level here and in a row above; give codes "
-    "that differ (with the codes of the units above in front), or the one unit that holds it.",
+    "the unit lies in another unit of the next level than in an earlier row; give codes that "
+    "differ (with the codes of the units above in front), or the one unit that contains it.",
 )

@@ -196,7 +196,7 @@ def _state_tree(intervals: ClampedIntervals) -> StatedTree:
         variances=_round(tree.variances),
         fourth_cumulants=_round(tree.fourths),
         losses=None if losses is None else tuple(_round_pair(*each) for each in losses),
-        dropped=tuple(_round_pair(drop.least, drop.scale) for drop in tree.drops),
+        dropped=tuple(_round_pair(drop.threshold, drop.scale) for drop in tree.drops),
         children=CHILDREN,
         shares=SHARES,
         below=_state_factors(margins.down),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
+from geodp.accuracy.isolation import draw_empty, find_depths, list_nodes, settlement_cells, tilt
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
@@ -293,7 +293,7 @@ class Simulation:
     def _settle(
         self, places: NDArray[np.uint64], side: int, random: np.random.Generator
     ) -> NDArray[np.uint64]:
-        return settle(self.table, random.choice(places, 1), side)
+        return settlement_cells(self.table, random.choice(places, 1), side)
 
     def stand_in(self, key: NDArray[np.uint64], count: Any) -> CountTable:
         """Return a table of whole counts, none 0."""

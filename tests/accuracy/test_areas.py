@@ -118,7 +118,7 @@ def test_the_largest_error_is_that_of_some_block(name):
     if grid.hierarchy is None:
         covariance = shared_out(key, tree.fanouts, tree.variances)
     else:
-        covariance = least_squares(key, tree.fanouts, tree.own)
+        covariance = least_squares(key, tree.fanouts, tree.measured)
     exact = largest_variances(covariance, key, grid.order.radices)
     assert tree.largest(grid) == pytest.approx(exact)
 

@@ -48,14 +48,14 @@ def test_children_hide_no_more_than_is_said(seed):
     """Where noise lifts some of many equal children over the threshold."""
     random, drop = np.random.default_rng(seed), Drop(3.5, 1.0)
     for children in (8, 64, 1000):
-        held = random.uniform(0, drop.least, 4000)
+        held = random.uniform(0, drop.threshold, 4000)
         noisy = held[:, None] + random.laplace(0, drop.scale, (held.size, children))
-        kept = (noisy >= drop.least).sum(axis=1)
-        most = drop.most(np.full(held.size, children), kept)
+        kept = (noisy >= drop.threshold).sum(axis=1)
+        most = drop.max_people(np.full(held.size, children), kept)
         assert np.mean(held <= most) >= 0.97
         assert np.mean(held <= 0.5 * most) < 0.95
-        assert (most <= drop.least).all()
-    assert Drop(3.5, 0.0).most(np.array([64]), np.array([1])) == [3.5]
+        assert (most <= drop.threshold).all()
+    assert Drop(3.5, 0.0).max_people(np.array([64]), np.array([1])) == [3.5]
 
 
 def test_moved_people_are_those_of_dropped_children_with_siblings_elsewhere():
@@ -80,7 +80,9 @@ def test_many_cells_at_once_have_what_regions_of_one_have(grid, method):
     key = np.sort(grid.domain.keys_of_ranks(np.arange(0, grid.domain.cells, 13)))
     cells = RegionKeys(key, np.arange(key.size))
     found = reach(tree, release.node_sums, cells, strength(tree, cells, False), domain)
-    both = np.concatenate([paths.moved for _, paths, *_ in release.intervals().walk(key)], axis=1)
+    both = np.concatenate(
+        [paths.moved for _, paths, *_ in release.intervals().climb_paths(key)], axis=1
+    )
     np.testing.assert_allclose(both, found.moved)
     assert both.max() > 0
 
@@ -156,4 +158,4 @@ def test_a_card_says_which_intervals_count_what_was_dropped(tmp_path):
     release.write(tmp_path / "new")
     assert "computed again" in str(verify(tmp_path / "new", errors_of))
     far = state_cells(release)
-    assert far.alone >= max(drop.least for drop in release.intervals().tree.drops)
+    assert far.alone >= max(drop.threshold for drop in release.intervals().tree.drops)

@@ -7,8 +7,8 @@ import geodp
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.margins import (
-    LEAST,
     MARGINS,
+    MIN_MARGIN,
     SHARES,
     UNKNOWN,
     find_classes,
@@ -84,7 +84,7 @@ def test_a_tally_finds_the_margins_that_hold_what_was_put_in():
     found = tally.margins()
     down, up = found.down.reshape(-1), found.up.reshape(-1)
     assert (down[3], up[3]) == pytest.approx((3.75, 5.75), abs=0.02)
-    assert (down[5], up[5]) == (LEAST, LEAST)
+    assert (down[5], up[5]) == (MIN_MARGIN, MIN_MARGIN)
     assert np.isinf(np.delete(up, [3, 5])).all()
     empty, few, some, populous = tally.held(found)
     assert np.isnan([empty, some]).all()

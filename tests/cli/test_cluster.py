@@ -86,7 +86,7 @@ def test_a_prior_in_the_folder_of_the_inputs_is_refused(cells, tmp_path, workers
         (("--workers", 2, "--simulate", 3), "without --simulate"),
         (("--trust-cluster",), "goes with --cluster only"),
         (("--workers", 2, "--key-folder", "x"), "goes with --cluster only"),
-        (("--workers", 2, "--round", "nearest"), "reads tables of cells and whole counts"),
+        (("--workers", 2, "--round", "nearest"), "reads tables of cells and integer counts"),
     ],
 )
 def test_what_a_cluster_does_not_do_is_refused_in_a_sentence(options, rule, cells, tmp_path):

@@ -292,7 +292,7 @@ def test_public_words_that_are_not_utf8_are_refused_before_the_charge(office, te
     Path("regions.csv").write_text("code,city\n53394600,a\n53394611,b\n")
     Path("totals.csv").write_text("code,total\n533946,7\n")
     call = ["publish", "rows.csv", *MESH, *office, *TEXTS[text], NAME, "--output", "out"]
-    refused(office, *call, code=2, words="in words")
+    refused(office, *call, code=2, words="source")
 
 
 def test_labels_that_are_not_utf8_are_refused_before_the_charge(office):

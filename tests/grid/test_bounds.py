@@ -48,7 +48,7 @@ def test_cells_that_an_edge_only_touches_are_left_out():
 def test_a_box_across_180_degrees_is_narrow(name):
     grid = Grid.mesh(name, bounds=(179, -18, -179, -17), degrees=True)
     assert grid.shape[1] <= 9
-    assert grid.places[0].turn is not None
+    assert grid.places[0].period is not None
 
 
 @pytest.mark.parametrize(

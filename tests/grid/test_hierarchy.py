@@ -292,7 +292,7 @@ def test_the_same_on_levels_that_are_no_regions(method):
     tree = chosen.tree_variance(grid, spent(chosen, grid, "1/2"))
     chain = chosen.levels(grid)
     strides = [np.uint64(stride) for stride in chain.strides]
-    exact = reference.covariance(TABLE.number.astype(np.uint64), strides, tree.own)
+    exact = reference.covariance(TABLE.number.astype(np.uint64), strides, tree.measured)
     for cell in range(19):
         key = TABLE.number[[cell]].astype(np.uint64)
         assert tree.region(key, grid) == pytest.approx(exact[cell, cell])

@@ -54,11 +54,11 @@ def test_points_outside_stay_outside():
 
 def test_grids_that_do_not_lie_there_are_not_wrapped():
     world = Grid.regular((18, 36), crs="EPSG:4326", transform=(10, 0, -180, 0, 10, -90))
-    assert world.places[0].turn is None
-    assert Grid.mesh("quadkey:4").places[0].turn is None
-    assert Grid.mesh("jis:basic").places[0].turn is None
+    assert world.places[0].period is None
+    assert Grid.mesh("quadkey:4").places[0].period is None
+    assert Grid.mesh("jis:basic").places[0].period is None
     metres = Grid.regular((8, 12), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, -1000, 3e6))
-    assert metres.places[0].turn is None
+    assert metres.places[0].period is None
 
 
 def test_quadkeys_on_both_sides_are_parsed_and_written():
@@ -85,7 +85,7 @@ def test_west_above_east_means_across():
 @pytest.mark.parametrize("name", ["new zealand", "russia", "united states of america"])
 def test_countries_across_the_line_are_no_wider_than_they_are(name):
     grid = Grid.mesh("quadkey:9", bounds=find_bounds(name, code_system("quadkey:9")))
-    assert grid.places[0].turn is not None
+    assert grid.places[0].period is not None
     assert grid.shape[1] < 2**9 * 0.6
 
 

@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, Z
-from geodp.accuracy.lone import FEW
+from geodp.accuracy.isolation import FEW
 from geodp.accuracy.margins import AROUND, CHILDREN, SHARES
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.mechanisms import mechanism
@@ -90,7 +90,7 @@ def count_work(bits, cells):
     key = np.unique(rng.integers(0, 1 << bits, cells).astype(np.uint64))
     intervals = intervals_of(grid, key, rng.zipf(1.5, key.size), "topdown", {"epsilon": 1})
     visited = 0
-    for _, _, _, nodes in intervals.walk(key):
+    for _, _, _, nodes in intervals.climb_paths(key):
         visited += nodes
     return visited / key.size
 

@@ -352,8 +352,8 @@ def series_losses(method, person, kind, noise, bounds, given=None):
         others = neighbours(counts, inside, kind, given or bound, 12)
         found.append(max(losses.of(table_of(PLACES, other)) for other in others))
     if person == "all":
-        return sum(found) / budget(prepared.whole)
-    return sum(sorted(found)[-factor:]) / budget(prepared.whole)
+        return sum(found) / budget(prepared.total)
+    return sum(sorted(found)[-factor:]) / budget(prepared.total)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

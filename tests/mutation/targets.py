@@ -357,7 +357,7 @@ TARGETS = (
     Target(
         "geodp.features.series.sharing",
         ("tests/features/series/test_sharing.py", "tests/features/series/test_terms.py"),
-        ("share_budget", "settle_method", "divide", "count_levels", "_choose", "_settle"),
+        ("share_budget", "resolve_method", "divide", "count_levels", "_choose", "_resolve_terms"),
     ),
     # Parts of a map.
     Target(

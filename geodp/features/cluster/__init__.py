@@ -1,4 +1,4 @@
-"""Publish on a cluster of Dask workers.
+"""Publication on a cluster of Dask workers.
 
-Its public names, those of ``geodp.cluster``, are offered by :mod:`geodp.features.cluster.api`.
+The public names, those of ``geodp.cluster``, are defined in :mod:`geodp.features.cluster.api`.
 """

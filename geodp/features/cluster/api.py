@@ -1,6 +1,7 @@
-"""The same publish on a Dask cluster, as ``geodp.cluster``: files in, released parts out.
+"""Public names of ``geodp.cluster``: publication on a Dask cluster, files in, released parts out.
 
-Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
+Needs the extra ``dask``. See ``docs/distributed.md`` for the data that is
+transferred, and for trust.
 """
 
 from geodp.features.cluster.cluster import publish, write

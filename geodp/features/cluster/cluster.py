@@ -1,6 +1,7 @@
-"""The same publish on a Dask cluster: files in, released parts out, bit for bit the same table.
+"""Publication on a Dask cluster: files in, released parts out, bit for bit the same table.
 
-Needs the extra ``dask``. See ``docs/distributed.md`` for what passes where, and who is trusted.
+Needs the extra ``dask``. See ``docs/distributed.md`` for the data that is
+transferred, and for trust.
 """
 
 from __future__ import annotations
@@ -55,35 +56,37 @@ def publish(
 ) -> Release:
     """Release partitions and bring the released table to this process.
 
-    With a kept key it is the release of :func:`geodp.publish` by the same method for the table of
-    all partitions, bit for bit, whatever the partitions, the workers and ``parts`` are.
+    With a stored key it is, bit for bit, the release of :func:`geodp.publish` by the same method
+    for the table of all partitions, for any partitions, workers and ``parts``.
 
     Parameters
     ----------
     client : distributed.Client
-        Of a cluster whose workers see the same files under the same paths and run as this user.
+        Client of a cluster whose workers see the same files under the same paths and
+        run as this user.
     partitions : Partitions
     method : str or Mechanism
         ``"pyramid"`` (the default, on grids with attributes too) or ``"topdown"``, with settings.
     epsilon, rho, delta, neighbours, contribution, unit, people
-        As for :func:`geodp.publish`.
+        See :func:`geodp.publish`.
     allow_empty, key, ledger, dataset, records, metadata
-        As for :func:`geodp.publish`.
+        See :func:`geodp.publish`.
     prior, prior_source
-        As for :func:`geodp.publish`, with ``"pyramid"``. What is learned of a level, all subtrees
-        tell together; every worker is sent the whole prior, 16 bytes a cell.
+        See :func:`geodp.publish`; with ``"pyramid"`` only. The reliability of a level is learned
+        from all subtrees together; every worker gets the entire prior, 16 bytes per cell.
     parts : int
-        Ranges of keys that are refined side by side. Default: 64.
+        Number of ranges of keys that are refined in parallel. Default: 64.
     key_folder : path, optional
-        Where the workers find the key of this release while it runs. Default: in this machine's
-        memory, which workers on this machine can read. Otherwise a folder on storage that this
-        user's processes on every machine see, and nobody else.
+        Folder of the key of this release for the workers while it runs. Default: in this machine's
+        memory, which workers on this machine can read. Otherwise a folder on storage that only this
+        user's processes on every machine can read.
     trust_cluster : bool
-        You vouch for whoever can reach the scheduler and its workers, now and while it runs: they
-        can run code there that reads the counts and the key. Without it, a cluster that listens
-        beyond this machine without TLS, or has other clients, is refused.
+        You assert that everybody who can reach the scheduler and its workers, now and during the
+        run, may see the counts and the key, as they can run code there. Otherwise a cluster that
+        listens beyond this machine without TLS, or has other clients, is refused.
     progress : callable, optional
-        Told how many of how many tasks are done, in this process; what it raises ends the run.
+        Called with the numbers of finished and of all tasks, in this process; an exception that it
+        raises ends the run.
 
     Returns
     -------
@@ -92,10 +95,10 @@ def publish(
     Raises
     ------
     UsageError
-        As :func:`geodp.publish`; another method; a cluster that others can reach; a key file that
-        a worker may not read.
+        See :func:`geodp.publish`. Also: the method is not supported, others can reach the cluster,
+        or a worker may not read the key file.
     InputError
-        Data that must not be used, or a file that changed during the run.
+        The data must not be used, or a file changed during the run.
     BudgetError
         The ledger's cap would be exceeded; no noise was drawn.
     """
@@ -115,7 +118,7 @@ def publish(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_of(prepared.outline)
+    warn_of(prepared.dry_release)
     return prepared.release()
 
 
@@ -158,22 +161,22 @@ def write(
     Parameters
     ----------
     path : path
-        On storage that the workers see under the same name; does not exist yet or is empty, or
-        with ``overwrite`` holds an earlier release.
+        On storage that the workers see under the same name; must not exist or be empty, or with
+        ``overwrite`` contain an earlier release.
     name, overwrite, restricted
-        As for :meth:`geodp.Release.write`.
+        See :meth:`geodp.Release.write`.
     parts : int
-        Files. Each holds evenly many nodes of the public tree, so that nothing about the data
-        can be told from where one ends.
+        Number of files. Each has the same number of nodes of the public tree, so that the ends of
+        files reveal nothing about the data.
     raster : bool
-        Whether to draw the map, where the grid has one.
+        Whether to draw the map, if the grid has one.
     All other parameters
-        As for :func:`publish`.
+        See :func:`publish`.
 
     Returns
     -------
     Card
-        With the list of files.
+        Card with the list of files.
     """
     require_partitions(partitions)
     request = Request(
@@ -191,7 +194,7 @@ def write(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_of(prepared.outline)
+    warn_of(prepared.dry_release)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )

@@ -1,4 +1,4 @@
-"""Clusters that a command names or starts."""
+"""Connection to a cluster that a command names or starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SILENT = Rule(
 
 
 def require_dask() -> None:
-    """Raise UsageError where the extra is missing."""
+    """Raise UsageError if the extra is not installed."""
     try:
         import distributed  # noqa: F401
     except ModuleNotFoundError:
@@ -31,16 +31,17 @@ def require_dask() -> None:
 
 @contextmanager
 def connect(address: str | None, workers: int) -> Iterator[Any]:
-    """Connect to a cluster until the block ends; without an address, to one that is started.
+    """Connect to a cluster until the block ends; without an address, start one.
 
     Parameters
     ----------
     address : str, optional
-        Of the scheduler. Certificates are those of Dask's configuration.
+        Address of the scheduler. Certificates are those of Dask's configuration.
     workers : int
-        Processes of a cluster that is started here, and listens on the loopback interface alone.
+        Number of processes of a cluster that is started here, and listens on the
+        loopback interface only.
 
-    Raises UsageError where no scheduler answers.
+    Raises UsageError if no scheduler answers.
     """
     from distributed import Client, LocalCluster
 
@@ -50,6 +51,7 @@ def connect(address: str | None, workers: int) -> Iterator[Any]:
             threads_per_worker=1,
             host="127.0.0.1",
             dashboard_address=None,
+            # Dask logs arguments of failed tasks.
             silence_logs=logging.CRITICAL,
         )
         with started, Client(started) as client:

@@ -1,4 +1,4 @@
-"""Parts made one release, with everything that a release of one machine has."""
+"""Combination of parts into one release, with all files of a release of one machine."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def join(
     overwrite: bool = False,
     restricted: dict[str, Any] | None = None,
 ) -> dict[str, list[str]]:
-    """Write a release in parts as one release: byte for byte that of one machine.
+    """Combine a release in parts into one release, byte for byte that of one machine.
 
-    All of it is public, so nothing is spent. The parts stay where they are.
+    All of it is public, so no budget is spent. The parts remain.
 
     Parameters
     ----------
     parts : path
-        What :func:`geodp.features.cluster.write` has written; it is verified first.
+        Folder written by :func:`geodp.features.cluster.write`; it is verified first.
     path, overwrite, restricted
-        As for :meth:`geodp.Release.write`.
+        See :meth:`geodp.Release.write`.
     grid : Grid, optional
-        That of the release; needed where it has a mask and no raster that shows it.
+        Grid of the release; needed if it has a mask that no raster shows.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def join(
     VerificationError
         The parts do not agree with their card.
     UsageError
-        Another grid than that of the release, or none where it is needed.
+        The grid is not that of the release, or is missing although it is needed.
     """
     for check in verify(parts, errors_of):
         if not check.ok:
@@ -60,12 +60,14 @@ def join(
     table, card = read_release_table(parts)
     if grid is not None:
         table = replace(table, grid=grid)
+    # Without a raster the mask cannot be read back, and the domain would be too large.
     if StatedDomain.of(table.grid) != card.domain:
         raise UsageError(
-            "Give the grid of the release, with its mask: without a raster nothing here tells it.",
+            "Give the grid of the release, with its mask: without a raster the mask is unknown.",
             code="grid-of-parts-missing",
         )
     release, name = Release(table, margins=state_margins(card)), card.name
+    # These fields describe the parts; writing sets them anew.
     card = replace(card, schema=SCHEMA, name="", release_id="", files=(), left_out=())
     return write_publication(
         View(table, card, release.errors(), release.areas),

@@ -1,8 +1,8 @@
 """A release in two parts: the top of the tree, and the subtrees below a cut.
 
-What becomes of a node depends on the noise of nodes, which the key and the node decide, and on
-true counts of the nodes that are measured. The top therefore needs the totals of the cut's nodes
-only, and each subtree its own cells; put together they are the release of one machine, bit for bit.
+The result for a node depends on the noise of nodes, which is a function of the key and the node,
+and on true counts of the measured nodes. The top therefore needs the totals of the cut's nodes
+only, and each subtree its own cells; together they are the release of one machine, bit for bit.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from geodp.table.counts import Cells
 from geodp.table.prior import Prior
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
-MOST_ROOTS = 1 << 14
-"""Most nodes of a cut."""
+MAX_ROOTS = 1 << 14
+"""Maximal number of nodes of a cut."""
 
 
 @dataclass(frozen=True)
 class TreePartition(ABC):
-    """Where a method's tree on a grid is cut, and how its two parts are refined.
+    """The cut of a method's tree on a grid, and the refinement of its two parts.
 
     Attributes
     ----------
@@ -57,36 +57,36 @@ class TreePartition(ABC):
     method: Mechanism
 
     def declare(self) -> Draws:
-        """Return all that the release draws, in whatever part of the tree."""
+        """Declare all draws of the release, in any part of the tree."""
         return self.method.declare(self.grid, self.event)
 
     @property
     @abstractmethod
     def stride(self) -> int:
-        """Keys that each root of a subtree covers."""
+        """Number of keys that each root of a subtree covers."""
 
     @property
     def two_passes(self) -> bool:
-        """Whether the top waits for what subtrees tell of their roots."""
+        """Whether the top waits for estimates of the roots from the subtrees."""
         return False
 
     @property
     def learns(self) -> range:
-        """Levels of which all subtrees tell something before any of them goes on."""
+        """Levels for which all subtrees contribute statistics before any of them proceeds."""
         return range(0)
 
     @property
     def margins(self) -> Margins | None:
-        """Of the cells of the release; None: those of its method."""
+        """Margins of the cells of the release; None for those of its method."""
         return None
 
     @abstractmethod
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """Return the roots, from totals of the cut's nodes at the first key of each."""
+        """Return the roots, from totals of the cut's nodes, keyed by the first key of each."""
 
     @abstractmethod
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """Return some subtrees, from the cells that they hold and perhaps others."""
+        """Return some subtrees, from their cells; other cells are ignored."""
 
     def improve(
         self,
@@ -95,64 +95,69 @@ class TreePartition(ABC):
         z: FloatArray,
         variance: FloatArray,
     ) -> KeyedCounts:
-        """Roots above 0 by the second pass, from the estimates that subtrees made."""
+        """Return the roots above 0 after the second pass, from the estimates of the subtrees."""
         raise NotImplementedError
 
-    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
-        """Released cells of some subtrees, from the final counts of their roots."""
-        return found.cells
+    def finish(self, subtrees: Subtrees, count: IntArray) -> KeyedCounts:
+        """Return the released cells of some subtrees, from the final counts of their roots."""
+        return subtrees.cells
 
     def nodes(self) -> KeyArray:
-        """Return the cut's nodes that hold a cell of the public domain: uint64[n]."""
+        """Return the cut's nodes that contain a cell of the public domain: uint64[n]."""
+        # Public: the nodes depend on the domain only, so the ranges of parts reveal nothing.
         every = np.arange(prod(self.grid.order.radices) // self.stride, dtype=np.uint64)
         return every[overlaps(self.grid, every, self.stride)]
 
 
 @dataclass(frozen=True)
 class PyramidPartition(TreePartition):
-    """Of the pyramid: at its finest level with at most ``MOST_ROOTS`` nodes."""
+    """Cut of the pyramid, at its finest level with at most ``MAX_ROOTS`` nodes."""
 
     method: Pyramid
 
     @property
     def level(self) -> int:
-        """The cut's level in the chain: what is around a cell lies with it, or roots are cells."""
+        """Level of the cut in the chain: the cells around a cell lie in its subtree, or
+        roots are cells.
+        """
         strides = self.descent.strides
-        few = [i for i, s in enumerate(strides) if strides[0] // s <= MOST_ROOTS]
+        few = [i for i, s in enumerate(strides) if strides[0] // s <= MAX_ROOTS]
+        # Margins look at the cells around a cell: a subtree must contain them all, so that each
+        # part computes its intervals alone.
         return max(i for i in few if strides[i] == 1 or strides[i] >= AROUND)
 
     @property
     def stride(self) -> int:
-        """Keys that each root of a subtree covers."""
+        """Number of keys that each root of a subtree covers."""
         return self.descent.strides[self.level]
 
     @property
     def descent(self) -> Descent:
-        """The method's levels and noise."""
+        """Levels and noise of the method."""
         return self.method.descent(self.grid, self.event)
 
     @property
     def two_passes(self) -> bool:
-        """As the method's setting says."""
+        """Whether the method has two passes."""
         return self.method.passes == 2
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """Return the first pass down to the cut."""
-        walk = Walk.of(totals, self.descent, key)
-        front, _ = walk.roots(np.zeros(1, np.uint64))
-        cut, _ = walk.open(front, self.level)
+        """Run the first pass down to the cut."""
+        traversal = Walk.of(totals, self.descent, key)
+        front, _ = traversal.roots(np.zeros(1, np.uint64))
+        cut, _ = traversal.open(front, self.level)
         return Roots(cut.prefix, cut.count, cut.z, cut.variance)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """Return the first pass below the cut, and estimates from below up to the roots."""
-        walk, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
-        # Copies, as a task may run again.
+        """Run the first pass below the cut, and improve the estimates up to the roots."""
+        traversal, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
+        # Copies, as Dask may run a task again with the same arguments.
         z, variance = roots.z.copy(), roots.variance.copy()
         front = Front(self.level, roots.prefix, roots.count, z, variance)
         if not self.two_passes:
-            found, _ = walk.cells(front, self.descent.last)
-            return Subtrees(roots, found, none)
-        records, _ = walk.measure(front, self.descent.last)
+            cells_below, _ = traversal.cells(front, self.descent.last)
+            return Subtrees(roots, cells_below, none)
+        records, _ = traversal.measure(front, self.descent.last)
         better = replace(roots, z=front.z, variance=front.variance)
         return Subtrees(better, (np.empty(0, np.uint64), np.empty(0, np.int64)), records)
 
@@ -163,28 +168,33 @@ class PyramidPartition(TreePartition):
         z: FloatArray,
         variance: FloatArray,
     ) -> KeyedCounts:
-        """Run the first pass once more, with better estimates of the roots, and the second."""
-        walk = Walk.of(totals, self.descent, key)
-        front, uniform = walk.roots(np.zeros(1, np.uint64))
-        cut, _ = walk.open(front, self.level)
-        count = walk.settle(front, uniform, replace(cut, z=z, variance=variance))
+        """Repeat the first pass, with improved estimates of the roots, and run the second."""
+        traversal = Walk.of(totals, self.descent, key)
+        front, uniform = traversal.roots(np.zeros(1, np.uint64))
+        cut, _ = traversal.open(front, self.level)
+        count = traversal.settle(front, uniform, replace(cut, z=z, variance=variance))
         return cut.prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
+    def finish(self, subtrees: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
-            return found.cells
-        roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
+            return subtrees.cells
+        roots, empty = (
+            subtrees.roots,
+            Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64)),
+        )
         front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
-        walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
-        assert isinstance(found.records, PassRecords)
-        records = PassRecords([*found.records.pieces], found.records.opened)  # it may run again
-        return walk.share(front, self.descent.last, count, records)
+        traversal = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
+        assert isinstance(subtrees.records, PassRecords)
+        records = PassRecords(
+            [*subtrees.records.pieces], subtrees.records.opened
+        )  # it may run again
+        return traversal.share(front, self.descent.last, count, records)
 
 
 @dataclass(frozen=True)
 class InformedPartition(PyramidPartition):
-    """Of the pyramid with a prior: what is learned of a level, all subtrees tell together.
+    """Cut of the pyramid with a prior, whose reliability is learned from all subtrees together.
 
     Attributes
     ----------
@@ -200,46 +210,46 @@ class InformedPartition(PyramidPartition):
 
     @property
     def margins(self) -> Margins | None:
-        """Nothing is known of them."""
+        """Unknown margins, as they were not measured with a prior."""
         return UNKNOWN
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
-        """Return the first pass down to the cut."""
+        """Run the first pass down to the cut."""
         stage, _ = self._passes(totals, key).descend(self.level)
         z = stage.layers[-1].z
-        own = np.full(z.size, self.descent.variances[self.level])
-        return Roots(stage.layers[-1].prefix, stage.count, z, own)
+        variances = np.full(z.size, self.descent.variances[self.level])
+        return Roots(stage.layers[-1].prefix, stage.count, z, variances)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
-        """Return the roots alone, to which :meth:`open` adds level by level."""
+        """Return the roots only, to which :meth:`open` adds one level after another."""
         stage = Stage(self.level, (Layer.found(roots.prefix, roots.z),), roots.count, ())
         return self._subtrees(self._passes(cells, key), roots, stage)
 
-    def look(self, cells: Cells, found: Subtrees, key: NoiseKey) -> Seen:
-        """Return what the level below subtrees tells of its predictions."""
-        stage = _stage_of(found)
+    def look(self, cells: Cells, subtrees: Subtrees, key: NoiseKey) -> Seen:
+        """Return statistics of the predictions of the level below subtrees."""
+        stage = _stage_of(subtrees)
         layer = stage.below(self.descent)
         residuals = self._passes(cells, key).gather(stage.level + 1, layer)
         return Seen(layer.above.size * layer.fanout, residuals)
 
     def learn(self, level: int, seen: Sequence[Seen]) -> Learned:
-        """Learn how far the prior can be trusted on a level, from all subtrees."""
+        """Learn the reliability of the prior on a level, from all subtrees."""
         residuals = sum((one.residuals for one in seen), start=Residuals.none())
         reliability = learn_level(self.descent, level, residuals)
         nodes = sum(one.nodes for one in seen)
         return Learned(self.descent.strides[level], nodes, reliability, residuals)
 
     def learn_above(self, totals: Cells, key: NoiseKey) -> tuple[Learned, ...]:
-        """Return what was learned down to the cut."""
+        """Return the reliabilities learned down to the cut."""
         return self._passes(totals, key).descend(self.level)[1]
 
     def open(
-        self, cells: Cells, found: Subtrees, reliability: Reliability | None, key: NoiseKey
+        self, cells: Cells, subtrees: Subtrees, reliability: Reliability | None, key: NoiseKey
     ) -> Subtrees:
-        """Return subtrees with one level more."""
-        stage, passes = _stage_of(found), self._passes(cells, key)
+        """Return the subtrees with one more level."""
+        stage, passes = _stage_of(subtrees), self._passes(cells, key)
         stage = passes.open(stage, stage.below(self.descent), reliability)
-        return self._subtrees(passes, found.roots, stage)
+        return self._subtrees(passes, subtrees.roots, stage)
 
     def improve(
         self,
@@ -248,29 +258,33 @@ class InformedPartition(PyramidPartition):
         z: FloatArray,
         variance: FloatArray,
     ) -> KeyedCounts:
-        """Run the first pass once more, with better estimates of the roots, and the second."""
+        """Repeat the first pass, with improved estimates of the roots, and run the second."""
         passes = self._passes(totals, key)
         stage, _ = passes.descend(self.level)
+        # Estimates improved by the subtrees replace those of the first pass.
         stage.layers[-1].z = z
         below = variance if self.level < self.descent.last else None
         count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
-    def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
+    def finish(self, subtrees: Subtrees, count: IntArray) -> KeyedCounts:
         """Run the second pass below the cut."""
         if not self.two_passes:
-            return found.cells
+            return subtrees.cells
         empty = Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
-        passes, stage = self._passes(empty, NoiseKey(bytes(32))), _stage_of(found)
-        assert isinstance(found.records, Held)
-        count = passes.share(stage, [*found.records.variances], count)
+        passes, stage = self._passes(empty, NoiseKey(bytes(32))), _stage_of(subtrees)
+        assert isinstance(subtrees.records, Held)
+        count = passes.share(stage, [*subtrees.records.variances], count)
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
     def _passes(self, cells: Cells, key: NoiseKey) -> Informed:
         return informed_of(cells, self.descent, key, self.prior, 1)
 
     def _subtrees(self, passes: Informed, roots: Roots, stage: Stage) -> Subtrees:
-        """Return subtrees; with all levels, their roots' estimates are improved from below."""
+        """Return the subtrees.
+
+        Once all levels are open, their roots' estimates are improved from below.
+        """
         none = np.empty(0, np.uint64), np.empty(0, np.int64)
         if stage.level < self.descent.last:
             return Subtrees(roots, none, Held(stage))
@@ -279,29 +293,31 @@ class InformedPartition(PyramidPartition):
             return Subtrees(roots, (stage.layers[-1].prefix[some], stage.count[some]), Held(stage))
         stage = stage.copy()  # a task may run again
         variances = passes.improve(stage)
-        own = np.broadcast_to(variances[0], roots.z.shape)
-        better = replace(roots, z=stage.layers[0].z, variance=own)
+        root_variance = np.broadcast_to(variances[0], roots.z.shape)
+        better = replace(roots, z=stage.layers[0].z, variance=root_variance)
         return Subtrees(better, none, Held(stage, tuple(variances)))
 
 
-def _stage_of(found: Subtrees) -> Stage:
-    assert isinstance(found.records, Held)
-    return found.records.stage
+def _stage_of(subtrees: Subtrees) -> Stage:
+    assert isinstance(subtrees.records, Held)
+    return subtrees.records.stage
 
 
 @dataclass(frozen=True)
 class TopDownPartition(TreePartition):
-    """Of the paper's method: at its lowest level with at most ``MOST_ROOTS`` nodes."""
+    """Cut of the paper's method, at its lowest level with at most ``MAX_ROOTS`` nodes."""
 
     @property
     def level(self) -> int:
-        """A multiple of four above the cells, or the root: there blocks of noise start."""
-        too_many = max(self.grid.bits - MOST_ROOTS.bit_length() + 1, 0)
+        """Level of the cut: a multiple of four above the cells, where blocks of noise
+        start, or the root.
+        """
+        too_many = max(self.grid.bits - MAX_ROOTS.bit_length() + 1, 0)
         return max(self.grid.bits + -too_many // LEVELS * LEVELS, 0)
 
     @property
     def stride(self) -> int:
-        """Keys that each root of a subtree covers."""
+        """Number of keys that each root of a subtree covers."""
         return 1 << (self.grid.bits - self.level)
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
@@ -322,11 +338,11 @@ class TopDownPartition(TreePartition):
 def partition_of(
     method: Mechanism, grid: Grid, event: Measurement, prior: Prior | None = None
 ) -> TreePartition:
-    """Return the cut of a method, with a prior if there is one; UsageError where it has none."""
+    """Return the cut of a method, with a prior if there is one; UsageError if it has none."""
     if prior is not None:
         if not isinstance(method, Pyramid):
             raise UsageError(
-                f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid"
+                f"{method.name} does not support a prior; pyramid does.", code="prior-needs-pyramid"
             )
         return InformedPartition(grid, event, method, prior)
     if isinstance(method, Pyramid):

@@ -1,4 +1,4 @@
-"""Partitions: the files of one confidential table, each read by a task of its own."""
+"""Partitions: the files of one confidential table, each read by a separate task."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Partitions:
     Attributes
     ----------
     grid : Grid
-        Public.
+        Public grid.
     paths : tuple of str
     stamps : tuple
-        Size and time of change of every file, so that a task that runs again reads the same.
+        Size and modification time of every file, so that a repeated task reads the same data.
     reading : mapping
         Options of :func:`geodp.read_table` or :func:`geodp.read_points`; for files of keys, the
         names of their columns.
     kind : {"tables", "keys", "points"}
-        What the files hold: tables of cells, keys of the grid, or records.
+        Content of the files: tables of cells, keys of the grid, or records.
     repeated : bool
-        Whether a cell may be there several times; its counts are then summed.
+        Whether a cell may occur several times; its counts are then summed.
     """
 
     grid: Grid
@@ -54,12 +54,13 @@ class Partitions:
     def of_tables(
         cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
     ) -> Self:
-        """Tables of cells and counts, by code or coordinates.
+        """Describe files that are tables of cells and counts, by code or coordinates.
 
         Parameters
         ----------
         options
-            Of :func:`geodp.read_table`: ``value``, ``code``, ``x``, ``y``, ``duplicates`` ...
+            Options of :func:`geodp.read_table`: ``value``, ``code``, ``x``, ``y``,
+            ``duplicates`` ...
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         repeated = options.get("duplicates") == "sum"
@@ -69,28 +70,30 @@ class Partitions:
     def of_points(
         cls, paths: FilePath | Sequence[FilePath], *, grid: str | Grid, **options: Any
     ) -> Self:
-        """Describe records with coordinates or geometries, whose persons may be in several files.
+        """Describe files of records with coordinates or geometries.
+
+        A person may be in several files.
 
         Parameters
         ----------
         options
-            Of :func:`geodp.read_points`: ``x``, ``y``, ``person``, ``cells``, ``per_cell`` ...
-            The first cells of a person are kept, in the order of the paths.
+            Options of :func:`geodp.read_points`: ``x``, ``y``, ``person``, ``cells``, ``per_cell``
+            ... The first cells of a person are used, in the order of the paths.
 
         Raises
         ------
         UsageError
-            A sample of each person's cells, or bounds that are none.
+            A sample of each person's cells is requested, or bounds are invalid.
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         if options.get("truncation", "first") != "first":
             raise UsageError(
-                "A cluster keeps the first cells of a person: a sample would be another where a "
-                "task runs again, and one that a kept key draws needs all records in one process. "
+                "A cluster uses the first cells of a person: a sample would differ when a task "
+                "runs again, and one that a stored key draws needs all records in one process. "
                 'Choose --truncation first (truncation="first").',
                 code="cluster-truncates-first",
             )
-        # Reading nothing refuses options that make no sense.
+        # Reading an empty table raises the errors of invalid options before any file is opened.
         Points(grid=public, **options).truncate(np.empty(0, np.int64), np.empty(0, np.uint64))
         return cls(public, *_stamp_of(paths), options, kind="points", repeated=True)
 
@@ -103,9 +106,9 @@ class Partitions:
         key: str = "key",
         count: str = "count",
     ) -> Self:
-        """Parquet files of keys of the grid's order (``grid.encode``) and counts.
+        """Describe Parquet files of keys of the grid's order (``grid.encode``) and counts.
 
-        A cell may be there several times; its counts are summed.
+        A cell may occur several times; its counts are summed.
         """
         public = Grid.mesh(grid) if isinstance(grid, str) else grid
         columns = {"key": key, "count": count}
@@ -116,16 +119,17 @@ class Partitions:
 
     @property
     def empty(self) -> CountTable:
-        """A table without cells, with the grid and what bounds a person's contribution."""
+        """A table without cells, with the grid and the bound of a person's contribution."""
         bound = None
         if self.by_person:
+            # geodp enforces this bound itself, so the operator need not declare it.
             bound = ContributionBound(self._points.cells * self._points.per_cell, "geodp")
         key, count = np.empty(0, np.uint64), np.empty(0, np.int64)
         return CountTable.of_cells(self.grid, key, count, bound=bound)
 
     @property
     def by_person(self) -> bool:
-        """Whether what a person adds is bounded, whichever files the records are in."""
+        """Whether a person's contribution is bounded across all files."""
         return self.kind == "points" and self._points.person is not None
 
     @property
@@ -135,7 +139,7 @@ class Partitions:
     def read(self, number: int) -> CountTable:
         """Read the table of one file.
 
-        Raises InputError for data that must not be used, or a file that has changed.
+        Raises InputError if the data must not be used, or the file has changed.
         """
         path = self.paths[number]
         self._require_unchanged(number)
@@ -151,28 +155,30 @@ class Partitions:
     def read_persons(
         self, number: int, weights: NDArray[np.uint64], parts: int
     ) -> tuple[list[Records], Reading]:
-        """Read the records of one file, parted by a hash of the person; raises as :meth:`read`."""
+        """Read the records of one file, divided by a hash of the person; raises as :meth:`read`."""
         self._require_unchanged(number)
         survey = Survey()
-        found = self._points.list_records(self.paths[number], survey)
-        parted = part_records(found, weights, parts)
+        records = self._points.list_records(self.paths[number], survey)
+        parted = part_records(records, weights, parts)
         self._require_unchanged(number)
         return parted, survey.reading()
 
     def bound_persons(
         self, files: Sequence[Records]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """Keep what is allowed of persons, of all of their records in order: keys and counts."""
+        """Bound the contribution of persons, from all of their records: keys and counts."""
         return self._points.truncate(*number_persons(files))
 
     def read_all(self) -> CountTable:
         """Read the table of all files in one process; for files of tables only.
 
-        Raises InputError as :func:`geodp.read_table` does, for a cell that two files have too.
+        Raises InputError as :func:`geodp.read_table` does, also for a cell in two files.
         """
         return read_table(self.paths, grid=self.grid, **self.reading)
 
     def _require_unchanged(self, number: int) -> None:
+        # A task may run again on another worker: after a change, the release would mix two states
+        # of the data.
         if _stamp(self.paths[number]) != self.stamps[number]:
             raise InputError(
                 "The file has changed since the run began.",
@@ -200,6 +206,7 @@ class Partitions:
         key, count = np.concatenate(keys), np.concatenate(counts)
         try:
             return CountTable.from_keys(self.grid, key, count, reading=survey.reading())
+        # An overflow of the sum over the file belongs to no row.
         except CodeError:
             raise InputError(
                 "The counts of a cell add up to 2**60 or more.",
@@ -217,9 +224,9 @@ def _stamp_of(
 
 def _stamp(path: str) -> tuple[int, int]:
     try:
-        found = os.stat(path)
+        info = os.stat(path)
     except OSError as error:
         raise InputError(
             f"The file cannot be read ({error.strerror}).", file=path, code="file-unreadable"
         ) from None
-    return found.st_size, found.st_mtime_ns
+    return info.st_size, info.st_mtime_ns

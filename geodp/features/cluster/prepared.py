@@ -1,4 +1,4 @@
-"""A release on a cluster of which all is settled that is public, before any task runs."""
+"""A release on a cluster with all public properties resolved, before any task runs."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from geodp.table.released import ReleasedTable
 
 @dataclass(frozen=True, eq=False)
 class PreparedRun:
-    """A release on a cluster of which all is settled that is public; no task has run.
+    """A release on a cluster with all public properties resolved; no task has run.
 
     Attributes
     ----------
     run : Run
     outline : Release
-        Of nobody: card and closed forms are those of the release, but for its charge.
+        Empty release: card and closed forms are those of the release, without its charge.
     """
 
     run: Run
-    outline: Release
+    dry_release: Release
 
     def release(self) -> Release:
-        """Draw, and charge, and bring the released table to this process."""
+        """Draw, charge, and bring the released table to this process."""
         run = self.run
         self._require_trusted()
-        found, charge = run.release(lambda _: (tasks.finish,))
-        cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
+        columns, charge = run.release(lambda _: (tasks.finish,))
+        cells, counts = (np.concatenate(column) for column in zip(*columns, strict=True))
         table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-        return replace(self.outline, table=table, charge=charge, **self._known())
+        return replace(self.dry_release, table=table, charge=charge, **self._run_facts())
 
     def write(
         self,
@@ -61,29 +61,35 @@ class PreparedRun:
         restricted: dict[str, Any] | None = None,
         raster: bool = True,
     ) -> Card:
-        """Draw, and charge, into a folder that the workers write; see :func:`write`."""
+        """Draw, charge, and write into a folder on the workers; see :func:`write`."""
         run, grid = self.run, self.run.cut.grid
         check_parts(grid, path, name=name, overwrite=overwrite)
         self._require_trusted()
-        why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not asked for"
+        why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not requested"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
-            stated = folder.name_card(self.outline.card())
+            card_of_parts = folder.name_card(self.dry_release.card())
 
             def last(number: int) -> tuple[Any, ...]:
-                return tasks.write, str(part_path(folder.public, name, number)), stated, tiling
+                return (
+                    tasks.write,
+                    str(part_path(folder.public, name, number)),
+                    card_of_parts,
+                    tiling,
+                )
 
             entries, charge = run.release(last, folder.require_space)
-            card = replace(self.outline, charge=charge, **self._known()).card()
+            card = replace(self.dry_release, charge=charge, **self._run_facts()).card()
             rasters: list[File] = []
+            # Beyond 2**53 float64 is not exact, and the raster would differ from the table.
             if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
                 why, tiling = "a count is too large to be exact in a raster", None
             if tiling is not None:
                 rasters = draw(run, tiling, folder, card, entries)
             return folder.finish(card, entries, restricted or {}, rasters, why)
 
-    def _known(self) -> dict[str, Any]:
-        """Return what a run tells of its release beside the table."""
+    def _run_facts(self) -> dict[str, Any]:
+        """Return the properties of a release that are known only after the run."""
         run = self.run
         return {"public_facts": run.public_facts, "reading": run.reading, "prior": run.prior}
 
@@ -93,28 +99,29 @@ class PreparedRun:
 
 
 def prepare(client: Any, partitions: Partitions, request: Request, options: Options) -> PreparedRun:
-    """Do everything of :func:`geodp.cluster.publish` that comes before any task runs.
+    """Do everything of :func:`geodp.cluster.publish` that precedes the tasks.
 
     Raises
     ------
     UsageError
-        As :func:`geodp.cluster.publish`.
+        See :func:`geodp.cluster.publish`.
     """
     grid, prior = partitions.grid, request.prior
     method = choose_method(request.method, grid)
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
-    nobody = outline(grid, method, event, request.terms.people, metadata=request.metadata)
+    dry_release = outline(grid, method, event, request.terms.people, metadata=request.metadata)
+    # Margins were measured without a prior and do not hold for a release that uses one.
     if prior is not None:
-        nobody = replace(nobody, prior=prior.describe(), margins=cut.margins)
-    return PreparedRun(Run(client, partitions, cut, request, options), nobody)
+        dry_release = replace(dry_release, prior=prior.describe(), margins=cut.margins)
+    return PreparedRun(Run(client, partitions, cut, request, options), dry_release)
 
 
 def require_partitions(partitions: object) -> None:
-    """Raise UsageError for what is no input of a cluster, or a system that is none for it."""
+    """Raise UsageError for an invalid input of a cluster, or an unsupported operating system."""
     require_owners()
     if not isinstance(partitions, Partitions):
         raise UsageError(
-            "Give Partitions: Partitions.of_tables or Partitions.of_keys makes them.",
+            "Give Partitions: create them with Partitions.of_tables, of_keys or of_points.",
             code="partitions-expected",
         )

@@ -32,10 +32,10 @@ __all__ = ["publish", "require_dask"]
 
 
 def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
-    """Publish on the cluster that the options name; what is to be said of it."""
+    """Publish on the requested cluster, and return the final message."""
     files = _partitions(options, grid, request.key)
     require_owners()
-    with connect(options["cluster"], options["workers"] or 1) as client, _tell_warnings():
+    with connect(options["cluster"], options["workers"] or 1) as client, _print_warnings():
         progress.begin("Releasing", 1.0)
         trusted = Options(
             key_folder=options["key_folder"],
@@ -43,7 +43,7 @@ def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
         )
         prepared = prepare(client, files, request, trusted)
-        warn_of(prepared.outline)
+        warn_of(prepared.dry_release)
         card = prepared.write(
             options["output"], name=options["name"], overwrite=options["overwrite"]
         )
@@ -51,29 +51,34 @@ def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
     if options["as_json"]:
         document = {"output": str(options["output"]), "parts": [*card.listed]}
         return json.dumps(document, ensure_ascii=False, indent=1)
-    return f"Published in parts in {public}; geodp join makes them one."
+    return f"Published in parts in {public}; geodp join combines them."
 
 
 def _partitions(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Partitions:
-    """Return the files as parts of one table; UsageError for what a cluster does not read."""
+    """Return the files as parts of one table; UsageError if a cluster cannot read them."""
     reader = make_reader(options, grid, key)
     if not isinstance(reader, Points | Table) or (
         isinstance(reader, Table) and reader.rounding is not None
     ):
         raise UsageError(
-            "A cluster reads tables of cells and whole counts (--code, --x and --y, --column), and "
-            "records (--points, --person): make such a table of others before.",
+            "A cluster reads tables of cells and integer counts (--code, --x and --y, --column), "
+            "and records (--points, --person): convert other inputs to such a table first.",
             code="cluster-input-kind",
         )
-    given = {one.name: getattr(reader, one.name) for one in fields(reader)}
-    own = {name: given[name] for name in given if name not in ("grid", "secret")}
+    # The reader has validated the options, from which every worker makes the same reader again.
+    options_of_reader = {one.name: getattr(reader, one.name) for one in fields(reader)}
+    reading = {
+        name: options_of_reader[name]
+        for name in options_of_reader
+        if name not in ("grid", "secret")
+    }
     make = Partitions.of_points if isinstance(reader, Points) else Partitions.of_tables
-    return make(options["inputs"], grid=grid, **own)
+    return make(options["inputs"], grid=grid, **reading)
 
 
 @contextmanager
-def _tell_warnings() -> Iterator[None]:
-    """Tell what must be known of a release before it is published as other commands do."""
+def _print_warnings() -> Iterator[None]:
+    """Print warnings about a release on stderr, as other commands do."""
     with warnings.catch_warnings():
         shown = warnings.showwarning
 

@@ -1,4 +1,4 @@
-"""The driver of a run: the top of the tree, and what passes between the workers' tasks."""
+"""Driver of a run: the top of the tree, and the data that passes between the workers' tasks."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from geodp.table.stated.reading import StatedReading
 from geodp.table.totals import Relation, Remainder
 
 AT_ONCE = 1 << 23
-"""Occupied cells that the driver holds at a time, unless one range has more."""
+"""Maximal occupied cells that the driver holds at a time, unless one range has more."""
 
-MOST_PIECES = 1 << 10
-"""Pieces that groups of files are divided into, each a task of the scheduler's."""
+MAX_CHUNKS = 1 << 10
+"""Maximal number of chunks that groups of files are divided into, each a task for the scheduler."""
 
 FEWEST_GROUPS = 4
 
 PERSONS = 64
-"""Parts by a hash of their persons that records are bounded in, unless there are many files."""
+"""Parts, by a hash of persons, in which contributions are bounded, unless there are many files."""
 
 PARTS = 64
-"""Ranges of keys, and files of a written release, unless told otherwise."""
+"""Default number of ranges of keys, and of files of a written release."""
 
 Last = Callable[[int], tuple[Any, ...]]
-"""Function and further arguments of the last task of every range."""
+"""Function and further arguments of the final task of every range."""
 
 Progress = Callable[[int, int], object]
-"""Told how many of how many tasks that the driver waits for are done."""
+"""Callback with the numbers of finished and of all tasks that the driver waits for."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Options:
-    """How a release is made on a cluster; see :func:`geodp.cluster.publish`.
+    """Options of a release on a cluster; see :func:`geodp.cluster.publish`.
 
     Attributes
     ----------
     parts : int
-        Ranges of keys: evenly many public nodes of the cut each, whatever the data are.
+        Number of ranges of keys, each with the same number of public nodes of the cut.
     key_folder : path, optional
     trust_cluster : bool
     progress : callable, optional
@@ -74,7 +74,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
-            raise UsageError("parts must be a whole number of at least 1.", code="parts-below-1")
+            raise UsageError("parts must be an integer of at least 1.", code="parts-below-1")
 
 
 @dataclass(eq=False, repr=False)
@@ -89,11 +89,11 @@ class Run:
     request : Request
     options : Options
     public_facts : tuple of str
-        For the card, once the input has been read; see :class:`geodp.Release`.
+        Facts for the card, available after the input was read; see :class:`geodp.Release`.
     reading : StatedReading or None
-        For the card, as soon: how the input was read.
+        Description of the reading for the card, available after the input was read.
     prior : StatedPrior or None
-        For the card, once all is drawn: what was learned of a prior.
+        Reliability of a prior for the card, available after the draw.
     """
 
     client: Any
@@ -114,10 +114,12 @@ class Run:
         self.parts = min(self.options.parts, nodes.size)
         every = prod(self.cut.grid.order.radices) // self.cut.stride
         first = [int(nodes[nodes.size * i // self.parts]) for i in range(1, self.parts)]
+        # Ranges have equal numbers of public nodes. Equal numbers of people would balance better,
+        # but the end of a file would then reveal something about the data.
         self._bounds = [0, *first, every]
         self._pieces = len(self.partitions.paths)
         if self.partitions.by_person:
-            self._pieces = min(max(MOST_PIECES // self._pieces, FEWEST_GROUPS), PERSONS)
+            self._pieces = min(max(MAX_CHUNKS // self._pieces, FEWEST_GROUPS), PERSONS)
         rounds = len(self.cut.learns) + (3 if self.cut.two_passes else 2)
         read = len(self.partitions.paths) if self.partitions.by_person else 0
         self._all = self._pieces + read + self.parts * rounds
@@ -125,10 +127,10 @@ class Run:
     def release(
         self, last: Last, ready: Callable[[int], None] | None = None
     ) -> tuple[list[Any], Charge | None]:
-        """Results of the last task of every range, in key order, and what was charged.
+        """Return the results of the final task of every range, in key order, and the charge.
 
-        ``ready`` is told the occupied cells before the charge, and may refuse.
-        Raises what the tasks raise; nothing runs on afterwards.
+        ``ready`` is called with the number of occupied cells before the charge, and may raise.
+        Errors of tasks are raised here; no task runs afterwards.
         """
         request, options = self.request, self.options
         try:
@@ -142,8 +144,11 @@ class Run:
             self.reading = reading.public
             if ready is not None:
                 ready(sum(sizes))
+            # Workers get a key that can draw only what the release declares.
             draws = self.cut.declare()
-            own, fingerprint = release_key(request.key, draws, lambda: self._digest(ranges, sizes))
+            release_key_, fingerprint = release_key(
+                request.key, draws, lambda: self._digest(ranges, sizes)
+            )
             try:
                 # Files of a range are written where it is drawn, and others may read them.
                 charge = charge_event(
@@ -153,61 +158,67 @@ class Run:
                     fingerprint,
                     records=request.records,
                 )
-                with key_file(own, options.key_folder) as secret:
-                    return self._refine(ranges, top, own, secret, last), charge
+                with key_file(release_key_, options.key_folder) as secret:
+                    return self._refine(ranges, top, release_key_, secret, last), charge
             finally:
-                own.forget()
+                release_key_.forget()
         except tasks.RepeatedCellError:
+            # Read again as one table: its error names file and row of the repeated cell.
             self._submit(tasks.read_all, 0, self._job).result()
             raise
         finally:
             self._drop()
 
     def results(self, function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> list[Any]:
-        """Results of a task for each row of arguments; nothing runs on afterwards."""
+        """Return the results of a task for each row of arguments; no task runs afterwards."""
         try:
             self._job = self._send(1)
             self._all += len(rows)
-            found = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
-            return self._results(found)
+            submitted = [self._submit(function, i, self._job, *row) for i, row in enumerate(rows)]
+            return self._results(submitted)
         finally:
             self._drop()
 
     def _drop(self) -> None:
-        """Let go of every task, which ends those that still run."""
-        for task in list(self._tasks):  # an error's traceback would hold them
+        """Release every task, which ends those that still run."""
+        for task in list(self._tasks):  # otherwise an error's traceback would keep them alive
             task.release()
 
-    def _results(self, found: list[Any]) -> list[Any]:
-        """Results of tasks, each of which is progress."""
+    def _results(self, submitted: list[Any]) -> list[Any]:
+        """Return the results of tasks, each of which is reported as progress."""
         if (progress := self.options.progress) is not None:
             from distributed import as_completed
 
-            for _ in as_completed(found):
+            for _ in as_completed(submitted):
                 self._done += 1
                 progress(self._done, self._all)
-        return list(self.client.gather(found))
+        return list(self.client.gather(submitted))
 
     def _submit(self, function: Callable[..., Any], number: int | str, *arguments: Any) -> Any:
+        # The token separates runs on one scheduler, which would return an earlier result for an
+        # equal key.
         name = f"geodp-{function.__name__}-{self._token}-{number}"
         task = self.client.submit(function, *arguments, key=name, pure=False)
         self._tasks.add(task)
         return task
 
     def _send(self, number: int) -> Any:
-        """Return a task whose result is what all tasks know, in which a prior may be large."""
+        """Return a task whose result is the input of all tasks; it may contain a large prior."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             return self._submit(tasks.same, number, tasks.Job(self.partitions, self.cut))
 
-    def _each(self, function: Callable[..., Any], *columns: Any, turn: str = "") -> list[Any]:
-        """Return a task for each entry of some lists; ``turn``: which, of the same function."""
+    def _each(self, function: Callable[..., Any], *columns: Any, prefix: str = "") -> list[Any]:
+        """Return a task for each entry of some lists.
+
+        ``prefix``: distinguishes calls of one function.
+        """
         rows = enumerate(zip(*columns, strict=True))
-        return [self._submit(function, f"{turn}{number}", *row) for number, row in rows]
+        return [self._submit(function, f"{prefix}{number}", *row) for number, row in rows]
 
     def _ranges(self) -> tuple[list[Any], Cells, Reading]:
-        """Tasks whose results are the cells of every range; totals of the cut's nodes; reading."""
+        """Return tasks for the cells of every range, totals of the cut's nodes, and the reading."""
         files, read = self._persons() if self.partitions.by_person else (self._files(), None)
         sums = self._results(self._each(tasks.sum_nodes, [self._job] * len(files), files))
         if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
@@ -215,7 +226,9 @@ class Run:
         totals = tasks.join(sums)
         stride = np.uint64(self.cut.stride)
         starts = np.array(self._bounds[1:-1], np.uint64) * stride
-        few = min(max(MOST_PIECES // self.parts, FEWEST_GROUPS), len(files))
+        # Every group of files sends a chunk to every range: without a limit the number of tasks,
+        # files times ranges, would overwhelm the scheduler.
+        few = min(max(MAX_CHUNKS // self.parts, FEWEST_GROUPS), len(files))
         at = [len(files) * i // few for i in range(few + 1)]
         groups = [
             files[a] if b == a + 1 else self._submit(tasks.merge, f"of-{a}", self._job, *files[a:b])
@@ -224,47 +237,49 @@ class Run:
         divided = [self._submit(tasks.divide, i, group, starts) for i, group in enumerate(groups)]
         ranges = []
         for number in range(self.parts):
-            found = [
+            chunks = [
                 self._submit(tasks.part, f"{number}-{i}", pieces, number)
                 for i, pieces in enumerate(divided)
             ]
-            ranges.append(self._submit(tasks.merge, number, self._job, *found))
+            ranges.append(self._submit(tasks.merge, number, self._job, *chunks))
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
-        found = [piece.reading for piece in sums] if read is None else self._results(read)
-        return ranges, top, join_readings([one for one in found if one is not None])
+        chunks = [piece.reading for piece in sums] if read is None else self._results(read)
+        return ranges, top, join_readings([one for one in chunks if one is not None])
 
     def _files(self) -> list[Any]:
         """Return a task for every file, whose result is its cells."""
         return [self._submit(tasks.read, i, self._job, i) for i in range(self._pieces)]
 
     def _persons(self) -> tuple[list[Any], list[Any]]:
-        """Return tasks whose results are what is kept of some persons, or was read of a file."""
+        """Return tasks for the bounded counts of some persons, and for the reading of each file."""
         weights = self._submit(tasks.same, "weights", draw_weights())
         files = [
             self._submit(tasks.read_persons, i, self._job, i, weights, self._pieces)
             for i in range(len(self.partitions.paths))
         ]
-        found = []
+        bounded = []
         for number in range(self._pieces):
-            own = [
+            records_of_files = [
                 self._submit(tasks.some_records, f"persons-{number}-{i}", records, number)
                 for i, records in enumerate(files)
             ]
-            found.append(self._submit(tasks.bound_persons, number, self._job, *own))
+            bounded.append(self._submit(tasks.bound_persons, number, self._job, *records_of_files))
         read = [self._submit(tasks.reading_of, f"file-{i}", one) for i, one in enumerate(files)]
-        return found, read
+        return bounded, read
 
     def gather(self, function: Callable[..., Any], ranges: list[Any], *more: Any) -> list[Any]:
-        """Results of a task for every range."""
+        """Return the results of a task for every range."""
         token = secrets.token_hex(4)
         rows = enumerate(ranges)
-        found = [self._submit(function, f"{token}-{i}", self._job, some, *more) for i, some in rows]
-        return list(self.client.gather(found))
+        submitted = [
+            self._submit(function, f"{token}-{i}", self._job, some, *more) for i, some in rows
+        ]
+        return list(self.client.gather(submitted))
 
     def _digest(self, ranges: list[Any], sizes: list[int]) -> bytes:
-        """Return the digest of one machine.
+        """Return the digest of the input, equal to that of one machine.
 
-        It takes all keys in order and then all counts, some at a time.
+        All keys are hashed in order, and then all counts, a limited number at a time.
         """
         runs, held = [list[int]()], 0
         for number, cells in enumerate(sizes):
@@ -293,12 +308,13 @@ class Run:
         begun = self._each(tasks.begin, jobs, ranges, roots, secrets_)
         if isinstance(self.cut, InformedPartition):
             begun = self._learn(self.cut, (jobs, ranges, begun, secrets_), totals, key)
-        ranges.clear()  # what nobody needs any more, workers may drop
+        ranges.clear()  # workers may drop the results of tasks without references
         count = top.count
         if self.cut.two_passes:
-            found = self._results(self._each(tasks.estimates, begun))
-            z, variance = (np.concatenate(column) for column in zip(*found, strict=True))
+            estimates = self._results(self._each(tasks.estimates, begun))
+            z, variance = (np.concatenate(column) for column in zip(*estimates, strict=True))
             count = fill_counts(top, self.cut.improve(totals, key, z, variance))
+        # One task stores the roots, so that they are not sent with the arguments of every range.
         tops = self._submit(tasks.all_roots, 0, Roots.of_counts(top.prefix, count))
         ends = []
         for number, subtrees in enumerate(begun):
@@ -309,25 +325,29 @@ class Run:
     def _learn(
         self,
         cut: InformedPartition,
-        known: tuple[list[Any], list[Any], list[Any], list[Any]],
+        columns: tuple[list[Any], list[Any], list[Any], list[Any]],
         totals: Cells,
         key: NoiseKey,
     ) -> list[Any]:
-        """Tasks whose results are the subtrees with all levels, and what a prior told of them."""
-        (jobs, ranges, begun, secrets_), learned = known, [*cut.learn_above(totals, key)]
+        """Return tasks for the subtrees with all levels, and learn the reliability of the prior."""
+        (jobs, ranges, begun, secrets_), learned = columns, [*cut.learn_above(totals, key)]
         for level in cut.learns:
-            turn = f"{level}-"
-            seen = self._results(self._each(tasks.look, jobs, ranges, begun, secrets_, turn=turn))
+            prefix = f"{level}-"
+            seen = self._results(
+                self._each(tasks.look, jobs, ranges, begun, secrets_, prefix=prefix)
+            )
             learned.append(cut.learn(level, seen))
-            told = [learned[-1].reliability] * len(ranges)
-            begun = self._each(tasks.add_level, jobs, ranges, begun, told, secrets_, turn=turn)
+            reliabilities = [learned[-1].reliability] * len(ranges)
+            begun = self._each(
+                tasks.add_level, jobs, ranges, begun, reliabilities, secrets_, prefix=prefix
+            )
         self.prior = state(cut.prior, tuple(learned))
         return begun
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranges:
-    """The ranges of a run, asked for sums of labels; see :class:`geodp.table.totals.Summed`."""
+    """Sums of labels over the ranges of a run; see :class:`geodp.table.totals.Summed`."""
 
     run: Run
     ranges: list[Any]

@@ -1,7 +1,7 @@
-"""How the key of a release reaches the workers: a file that only its user can read.
+"""Transfer of a release's key to the workers: a file that only its user can read.
 
-The task graph, the scheduler and the workers' stores hold the path of that file and nothing else.
-A task opens it, reads the key, draws its noise and overwrites its copy.
+The task graph, the scheduler and the workers' stores contain only the path of that file. A task
+opens it, reads the key, draws its noise and overwrites its copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = "release-key"
 
 @dataclass(frozen=True)
 class KeyFile:
-    """Where the key of a release lies.
+    """The file with the key of a release.
 
     Attributes
     ----------
@@ -39,10 +39,10 @@ class KeyFile:
 
     @contextmanager
     def open(self, draws: Draws) -> Iterator[NoiseKey]:
-        """Open the key for as long as a task needs it, for what the release declares.
+        """Open the key while a task needs it, restricted to the declared draws.
 
-        Raises UsageError where the file is not there, or others than this process's user may
-        read or replace it.
+        Raises UsageError if the file does not exist, or other users than this process's may read or
+        replace it.
         """
         try:
             key = NoiseKey.from_file(self.path)
@@ -54,17 +54,17 @@ class KeyFile:
                 code=error.code,
             ) from None
         try:
-            own = key.restrict(draws)
+            restricted = key.restrict(draws)
         finally:
             key.forget()
         try:
-            yield own
+            yield restricted
         finally:
-            own.forget()
+            restricted.forget()
 
 
 def require_owners() -> None:
-    """Raise UsageError on a system where no file can be kept from other users by its bits."""
+    """Raise UsageError on a system where permissions cannot protect a file from other users."""
     if not has_owners():
         raise UsageError(
             "geodp.cluster needs file permissions of POSIX; use Linux or macOS.",
@@ -74,18 +74,20 @@ def require_owners() -> None:
 
 @contextmanager
 def key_file(key: NoiseKey, folder: str | Path | None = None) -> Iterator[KeyFile]:
-    """Make a file with the key of one release, overwritten and removed at the end.
+    """Create a file with the key of one release, which is overwritten and removed at the end.
 
     Parameters
     ----------
     key : NoiseKey
-        Of the release; never the kept key that it is derived from.
+        Key of the release; never the stored key that it is derived from.
     folder : path, optional
-        Where, in a new folder that only this user can enter. Default: in this machine's memory
-        where it has such a file system, which workers on other machines cannot read.
+        Parent of a new folder that only this user can enter. Default: in this machine's memory, if
+        it has such a file system, which workers on other machines cannot read.
     """
-    own = Path(tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder))
-    path = own / NAME
+    private_folder = Path(
+        tempfile.mkdtemp(prefix="geodp-", dir=_home() if folder is None else folder)
+    )
+    path = private_folder / NAME
     with _guard(path):
         words = key.words().astype("<u4")
         try:
@@ -106,12 +108,14 @@ try:
 finally:
     os.rmdir(os.path.dirname(sys.argv[1]))
 """
-"""Erases a file when its standard input ends: the driver is done with it, or dead."""
+"""Script that erases a file when its standard input ends, as the driver is done or was killed."""
 
 
 @contextmanager
 def _guard(path: Path) -> Iterator[None]:
-    """Erase a file and its folder at the end of the block, or of this process if it is killed."""
+    """Erase a file and its folder at the end of the block, or when this process is killed."""
+    # A child in its own session: SIGKILL of the driver runs no handler here, but closes the pipe
+    # that the child waits for.
     call = [sys.executable, "-I", "-S", "-c", GUARD, str(path)]
     quiet = subprocess.DEVNULL
     guard = subprocess.Popen(
@@ -123,7 +127,7 @@ def _guard(path: Path) -> Iterator[None]:
         guard.communicate()
         if path.exists():
             raise OutputError(
-                f"The key file {path} could not be erased; do so before you publish.",
+                f"The key file {path} could not be erased; erase it before you publish.",
                 code="key-not-erased",
             )
 

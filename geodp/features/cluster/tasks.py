@@ -1,7 +1,7 @@
-"""What the workers do: functions of their arguments alone, so that any of them may run again.
+"""Tasks of the workers: functions of their arguments only, so that any of them may be repeated.
 
-What passes between tasks holds confidential counts or noisy ones, never the key. It shows nothing
-of itself, as a cluster logs the arguments of a task that fails.
+Data between tasks contains confidential or noisy counts, never the key. Its repr shows nothing, as
+a cluster logs the arguments of a task that fails.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What all tasks of a run know, all of it public: files, grid, method and budget."""
+    """Input that all tasks of a run share, all of it public: files, grid, method and budget."""
 
     partitions: Partitions
     cut: TreePartition
@@ -49,23 +49,24 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Confidential counts: keys strictly increasing; of a file also what was read of it."""
+    """Confidential counts with strictly increasing keys; for a file, also its reading."""
 
     key: NDArray[np.uint64]
     count: NDArray[np.int64]
     reading: Reading | None = None
 
     def __repr__(self) -> str:
+        # Dask logs the repr of arguments when a task fails.
         return "Piece(confidential)"
 
     def __sizeof__(self) -> int:
-        """Bytes of the arrays: what a scheduler plans spilling and transfers by."""
+        """Return the bytes of the arrays, by which a scheduler plans spilling and transfers."""
         return int(self.key.nbytes + self.count.nbytes)
 
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """Confidential records of one file by persons, and what was read of it."""
+    """Confidential records of one file, divided by person, and the reading of the file."""
 
     records: list[Records]
     reading: Reading
@@ -74,99 +75,105 @@ class Parted:
         return "Parted(confidential)"
 
     def __sizeof__(self) -> int:
-        """Bytes of the records: what a scheduler plans spilling and transfers by."""
+        """Return the bytes of the records, by which a scheduler plans spilling and transfers."""
         return sum(records.__sizeof__() for records in self.records)
 
 
 class RepeatedCellError(InputError):
-    """Several files have the same cell, where that is not allowed."""
+    """Several files contain the same cell, although that is not allowed."""
 
 
 def same(job: Any) -> Any:
-    """Return the job, or what else all know, stored where tasks find it."""
+    """Return the argument, stored where tasks find it."""
     return job
 
 
 def read(job: Job, number: int) -> Piece:
-    """Return a file's cells: encoded, sorted, coalesced."""
+    """Read a file's cells: encoded, sorted, coalesced."""
     table = job.partitions.read(number)
     return Piece(table.key, table.count, table.reading)
 
 
 def read_persons(job: Job, number: int, weights: NDArray[np.uint64], parts: int) -> Parted:
-    """Return a file's records, parted by a hash of their persons."""
+    """Read a file's records, divided by a hash of their persons."""
     return Parted(*job.partitions.read_persons(number, weights, parts))
 
 
 def some_records(parted: Parted, number: int) -> Records:
-    """Return a file's records of some persons."""
+    """Return one part of a file's records, by person."""
     return parted.records[number]
 
 
 def reading_of(parted: Parted) -> Reading:
-    """Return what was read of a file."""
+    """Return the reading of a file."""
     return parted.reading
 
 
 def bound_persons(job: Job, *files: Records) -> Piece:
-    """Return what is kept of some persons, from all of their records, in the order of the files."""
+    """Bound the contributions of some persons, from all of their records in the order of files."""
     return Piece(*coalesce(*job.partitions.bound_persons(files)))
 
 
 def sum_nodes(job: Job, piece: Piece) -> Piece:
-    """Totals by nodes of the cut."""
+    """Return totals by nodes of the cut."""
     return Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count), piece.reading)
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
-    """Return the cells of every range of keys; ``starts``: where ranges but the first begin."""
+    """Return the cells of every range of keys.
+
+    ``starts``: first keys of all ranges but the first.
+    """
     at = np.searchsorted(piece.key, starts)
     keys, counts = np.split(piece.key, at), np.split(piece.count, at)
+    # Copies: a view would keep the arrays of the entire group in memory as long as one range is
+    # stored.
     return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
 
 
 def part(pieces: list[Any], number: int) -> Any:
-    """One range of those."""
+    """Return one range of a divided group."""
     return pieces[number]
 
 
 def merge(job: Job, *pieces: Piece) -> Piece:
-    """Return the cells of one range from all files.
+    """Merge the cells of one range from all files.
 
-    Raises RepeatedCellError for a cell that several files have, where that is not allowed.
+    Raises RepeatedCellError for a cell in several files, if that is not allowed.
     """
-    found = join(pieces)
-    if not job.partitions.repeated and found.key.size < sum(piece.key.size for piece in pieces):
+    merged = join(pieces)
+    if not job.partitions.repeated and merged.key.size < sum(piece.key.size for piece in pieces):
+        # The driver then reads all files as one table, for an error with file and row.
         raise RepeatedCellError(
             "Several files have the same cell; if their counts add up, choose duplicates='sum'.",
             code="cell-in-several-files",
         )
-    return found
+    return merged
 
 
 def read_all(job: Job) -> None:
-    """All files as one table, as one machine reads them: its error names file and row."""
+    """Read all files as one table, as one machine does, for an error with file and row."""
     job.partitions.read_all()
 
 
 def join(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
-    """One piece of several: keys sorted, counts of equal ones summed."""
+    """Merge several pieces: keys sorted, counts of equal keys summed."""
     keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
     return Piece(*coalesce(np.concatenate(keys), np.concatenate(counts)))
 
 
 def size(piece: Piece) -> int:
-    """Occupied cells."""
+    """Return the number of occupied cells."""
     return piece.key.size
 
 
 def keys(piece: Piece) -> NDArray[np.uint64]:
-    """For the digest of the input."""
+    """Return the keys, for the digest of the input."""
     return piece.key
 
 
 def counts(piece: Piece) -> NDArray[np.int64]:
-    """For the digest of the input."""
+    """Return the counts, for the digest of the input."""
     return piece.count
 
 
@@ -176,31 +183,31 @@ def label(job: Job, piece: Piece) -> list[NDArray[np.int64]]:
 
 
 def subtract(job: Job, piece: Piece, relation: Relation) -> Remainder:
-    """Return what a relation between labels leaves over."""
+    """Return the remainder of a relation between labels."""
     return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
 
 
 def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
-    """Run the first pass: all noise of the subtrees is drawn here."""
+    """Run the first pass, in which all noise of the subtrees is drawn."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
         return job.cut.below(cells, roots, key)
 
 
-def look(job: Job, piece: Piece, found: Subtrees, secret: KeyFile) -> Seen:
-    """Return what the next level of some subtrees tells of its predictions."""
+def look(job: Job, piece: Piece, subtrees: Subtrees, secret: KeyFile) -> Seen:
+    """Return statistics of the predictions of the next level of some subtrees."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
-        return informed(job).look(cells, found, key)
+        return informed(job).look(cells, subtrees, key)
 
 
 def add_level(
-    job: Job, piece: Piece, found: Subtrees, learned: Reliability | None, secret: KeyFile
+    job: Job, piece: Piece, subtrees: Subtrees, learned: Reliability | None, secret: KeyFile
 ) -> Subtrees:
-    """Run the first pass one level further, by what all subtrees have told."""
+    """Run the first pass one level further, with the reliability learned from all subtrees."""
     cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
-        return informed(job).open(cells, found, learned, key)
+        return informed(job).open(cells, subtrees, learned, key)
 
 
 def informed(job: Job) -> InformedPartition:
@@ -215,7 +222,7 @@ def all_roots(tops: Roots) -> Roots:
 
 
 def estimates(subtrees: Subtrees) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimates of the roots from below, and their variances."""
+    """Return estimates of the roots from below, and their variances."""
     return subtrees.roots.z, subtrees.roots.variance
 
 
@@ -234,15 +241,16 @@ def write(
     card: Card,
     tiling: Tiling | None,
 ) -> dict[str, Any]:
-    """Write the same as a Parquet file; return what the card lists of it, and what it holds.
+    """Write the released cells as a Parquet file; return its entry in the card, and its extent.
 
-    ``card``: of the release, but for what a run tells of it.
+    ``card``: card of the release, without the properties that are known only after the run.
     """
     cells, values = finish(job, subtrees, tops)
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
-    whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
-    errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(whole)
+    # Intervals need sums of nodes above the cut, whose cells lie in other parts, too.
+    top_nodes = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
+    errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(top_nodes)
     entry = write_part(View(table, card, errors), Path(path))
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()
@@ -253,9 +261,13 @@ def write(
 def tile(
     job: Job, window: Window, parts: list[str], path: str, card: Card, dtype: str
 ) -> str | None:
-    """Return a tile of the map, from the released parts; its SHA-256, None outside the domain."""
+    """Write a tile of the map, from the released parts.
+
+    Return its SHA-256, None outside the domain.
+    """
     grid = job.partitions.grid
     columns = list(column_names(grid, card.name, ()))
+    # Made from the written parts, so that the map shows exactly what is published.
     rows = [open_parquet(part).read(columns=columns) for part in parts]
     key = [np.empty(0, np.uint64), *(grid.encode(index_of(part, grid)) for part in rows)]
     count = [np.empty(0, np.int64), *(part[card.name].to_numpy() for part in rows)]

@@ -1,4 +1,4 @@
-"""The map of a release in parts: which tiles there are, and the raster that joins them."""
+"""The map of a release in parts: its tiles, and the raster that joins them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodp.table.card import Card, File
 from geodp.table.released import ReleasedTable
 
 EMPTY = "empty.tif"
-"""One tile for all that hold nobody and lie inside the domain."""
+"""A single file for all empty tiles inside the domain."""
 
 
 def draw(
@@ -35,14 +35,14 @@ def draw(
     ----------
     run, tiling, folder
     card : Card
-        Of the release.
+        Card of the release.
     entries : list of dict
-        Of the parts, with the tiles that they touch.
+        Entries of the parts, with the tiles that they touch.
 
     Returns
     -------
     list of File
-        What the card lists.
+        Files for the card.
     """
     name, card = folder.name, folder.name_card(card)
     largest = max(entry["largest"] for entry in entries)
@@ -56,7 +56,7 @@ def draw(
             parts[number].append(str(folder.public / entry["name"]))
     files = _files(run, tiling, name, parts)
     (folder.public / f"{name}.tiles").mkdir()
-    # The window of the first tile is the largest, so what shows nobody there does so anywhere.
+    # The window of the first tile is the largest, so an empty tile of this size fits everywhere.
     drawn = {file: 0 if file.endswith(EMPTY) else number for number, file in files.items()}
     rows = [
         (
@@ -69,6 +69,7 @@ def draw(
         for file, number in drawn.items()
     ]
     digests = dict(zip(drawn, run.results(tasks.tile, rows), strict=True))
+    # A tile outside the domain has no file.
     there = {number: file for number, file in files.items() if digests[file] is not None}
     tiles = [
         File(name=file, media_type=MEDIA_TYPE, what="a tile of the map", sha256=digest)
@@ -79,7 +80,7 @@ def draw(
 
 
 def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> dict[int, str]:
-    """Return the file of every tile; those that hold nobody share one, where all are inside."""
+    """Return the file of every tile; empty tiles share one, if all lie inside the domain."""
     within, grid = f"{name}.tiles", run.cut.grid
     files = {number: f"{within}/{tiling.name(number)}" for number in parts}
     if grid.domain.is_box:
@@ -88,7 +89,7 @@ def _files(run: Run, tiling: Tiling, name: str, parts: dict[int, list[str]]) -> 
 
 
 def _join(view: View, tiling: Tiling, there: dict[int, str], public: Path, dtype: str) -> File:
-    """Join the tiles that were drawn; return what the card says of the file."""
+    """Join the tiles that were drawn, and return the file's entry in the card."""
     vrt = public / f"{view.name}.vrt"
     write_vrt(view, tiling, there, vrt, dtype=dtype)
     return File(
@@ -106,7 +107,7 @@ def _join(view: View, tiling: Tiling, there: dict[int, str], public: Path, dtype
 
 
 def _style(view: View, public: Path) -> File:
-    """Write the style of the map; return what the card says of it."""
+    """Write the style of the map, and return its entry in the card."""
     path = public / f"{view.name}.qml"
     path.write_text(qgis_style.qml(view), encoding="utf-8", newline="\n")
     return File(

@@ -1,8 +1,8 @@
-"""Who can reach a cluster: asked of its scheduler and workers before any file is read.
+"""Checks of who can reach a cluster, from its scheduler and workers, before any file is read.
 
-Dask runs any code that reaches a scheduler or a worker, as the user of these processes. What runs
-there can read confidential counts and the key of the release, wherever it lies; so a cluster is
-taken only where nobody else can reach it, and where nobody else is connected to it.
+Dask runs any code that reaches a scheduler or a worker, as the user of these processes. Such code
+can read confidential counts and the key of the release, anywhere; so a cluster is accepted only if
+nobody else can reach it, and nobody else is connected to it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from geodp.errors import UsageError
 
-OWN = "fire-and-forget"
-"""A client of the scheduler's own, which stands for tasks that nobody waits for."""
+INTERNAL_CLIENT = "fire-and-forget"
+"""Internal client of the scheduler, for tasks that nobody waits for."""
 
-VOUCH = (
-    "If nobody else can reach it, or everybody who can may see the data, vouch for it: "
+CONFIRM = (
+    "If nobody else can reach it, or everybody who can may see the data, confirm this: "
     "trust_cluster=True."
 )
 
@@ -26,9 +26,9 @@ def require_trusted(client: Any) -> None:
     """Refuse a cluster that others can reach, or are connected to.
 
     Every address that the scheduler or a worker listens on must be inside one process, on the
-    loopback interface, or TLS with ``require_encryption`` set, so that who connects needs a
-    certificate of the cluster's. No other client may be connected. Both are looked at when the
-    run begins; who comes later is not seen.
+    loopback interface, or TLS with ``require_encryption`` set, so that clients need a certificate
+    of the cluster. No other client may be connected. Both are checked when the run begins; clients
+    that connect later are not noticed.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ def require_trusted(client: Any) -> None:
     Raises
     ------
     UsageError
-        Another cluster than that.
+        The cluster does not meet these conditions.
     """
     scheduler, encrypted, clients = client.run_on_scheduler(_of_scheduler)
     servers = [("scheduler", scheduler, encrypted)]
-    servers += [("worker", *found) for found in client.run(_of_worker).values()]
+    servers += [("worker", *listening) for listening in client.run(_of_worker).values()]
     for what, addresses, required in servers:
         for address in addresses:
             if not _is_closed(address, required and client.security.require_encryption):
@@ -49,19 +49,20 @@ def require_trusted(client: Any) -> None:
                     f"A {what} of the cluster listens on {address}, where others can reach it, "
                     "and Dask runs any code that does. Let it listen on 127.0.0.1 (--host), or use "
                     "TLS: tls:// addresses, and require_encryption in the security of the "
-                    f"scheduler, the workers and the client. {VOUCH}",
+                    f"scheduler, the workers and the client. {CONFIRM}",
                     code="cluster-listens-openly",
                 )
-    if others := set(clients) - {client.id, OWN}:
+    # A client can submit code at any time, even if it is idle now.
+    if others := set(clients) - {client.id, INTERNAL_CLIENT}:
         raise UsageError(
             f"The cluster has {len(others)} other client(s), whose code can read the counts and "
-            f"the key while they are in use; close them, or start a cluster of its own. {VOUCH}",
+            f"the key while they are in use; close them, or start a separate cluster. {CONFIRM}",
             code="cluster-has-clients",
         )
 
 
 def _is_closed(address: str, encrypted: bool) -> bool:
-    """Whether only this machine, or holders of a certificate, reach an address."""
+    """Whether only this machine, or holders of a certificate, can reach an address."""
     parts = urlsplit(address)
     if parts.scheme == "inproc":
         return True
@@ -69,18 +70,19 @@ def _is_closed(address: str, encrypted: bool) -> bool:
         return True
     try:
         return ip_address(parts.hostname or "").is_loopback
+    # A host name may resolve to any address.
     except ValueError:
         return False
 
 
 def _of_scheduler(dask_scheduler: Any) -> tuple[list[str], bool, list[str]]:
-    """Where it listens, whether it insists on encryption, and the names of its clients."""
+    """Return the addresses, whether encryption is required, and the names of clients."""
     addresses = [listener.listen_address for listener in dask_scheduler.listeners]
     required = bool(dask_scheduler.security.require_encryption)
     return addresses, required, [*dask_scheduler.clients]
 
 
 def _of_worker(dask_worker: Any) -> tuple[list[str], bool]:
-    """Where it listens, and whether it insists on encryption."""
+    """Return the addresses, and whether encryption is required."""
     addresses = [listener.listen_address for listener in dask_worker.listeners]
     return addresses, bool(dask_worker.security.require_encryption)

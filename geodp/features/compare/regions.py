@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from geodp.accuracy.interval import LAPLACE_Z, NOBODY, Estimate, Z
+from geodp.accuracy.interval import EMPTY_ESTIMATE, LAPLACE_Z, Estimate, Z
 from geodp.errors import UsageError
 from geodp.features.compare.difference import Alternative, Difference, Hypothesis
 from geodp.features.compare.tails import LatticeNoise, tail_of_difference
@@ -155,7 +155,7 @@ def _sides(
             )
         regions = [Region(here.grid, key) for key in keys]
     sides = [
-        Side(release, region, release.estimate(region) if region.cells else NOBODY)
+        Side(release, region, release.estimate(region) if region.cells else EMPTY_ESTIMATE)
         for release, region in zip((here, there), regions, strict=True)
     ]
     return sides[0], sides[1]

@@ -1,1 +1,1 @@
-"""How far releases of a table lie from it."""
+"""Evaluation: errors of releases of a confidential table."""

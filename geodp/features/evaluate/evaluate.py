@@ -1,4 +1,4 @@
-"""How far releases of a table lie from it: methods side by side, over many trials."""
+"""Evaluation of methods on a confidential table, over many trials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from geodp.table.counts import CountTable
 
 DEFAULT_EPSILON = "0.1"
 
-NOTHING_RUNS = "No method takes this grid and budget."
+NOTHING_RUNS = "No method supports this grid and budget."
 
 __all__ = ["NOTICE", "Evaluation", "choose_methods", "evaluate"]
 
@@ -52,8 +52,8 @@ def evaluate(
 ) -> Evaluation:
     """Measure the errors of methods on a table.
 
-    Every trial releases the table with noise of its own and compares the release with the
-    truth, over aligned blocks of 1, 4, 16 ... and all keys that overlap the public domain.
+    Every trial releases the table with fresh noise and compares the release with the truth, over
+    aligned blocks of 1, 4, 16 ... and all keys that overlap the public domain.
 
     The result is computed from the confidential counts and is not differentially private.
 
@@ -62,32 +62,32 @@ def evaluate(
     table : CountTable
         Confidential counts on a public domain.
     methods : str, Mechanism or sequence of these
-        Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every one; or methods of
-        your own. A method that cannot take the grid, or the noise of the budget, is not run, and
-        listed with its reason.
+        Names with settings, such as ``"hay:fanout=4"``; ``"all"`` for every method; or Mechanism
+        objects. A method that does not support the grid, or the noise of the budget, is not run,
+        and listed with the reason.
     epsilon, rho, delta, neighbours, contribution, unit, people
-        As in :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
-        rho, are Gaussian noise. No error depends on the last two.
+        See :func:`geodp.publish`; without epsilon and rho, epsilon is 0.1. Epsilon and delta, or
+        rho, mean Gaussian noise. No error depends on the last two.
     trials : int
-        Releases of each method.
+        Number of releases of each method.
     key : NoiseKey, optional
-        Makes the evaluation reproducible, for any number of processes. Default: fresh.
+        Makes the evaluation reproducible, for any number of processes. Default: a fresh key.
     rectangles : int
-        Random rectangles of cells whose errors are measured too; 0: none.
+        Number of random rectangles of cells whose errors are measured too; 0: none.
     seed : int
-        Of the rectangles.
+        Seed of the rectangles.
     polygons : mapping from name to shapely geometry, or sequence of geometries, optional
-        In the grid's CRS; the cells whose centre lies inside count.
+        In the grid's CRS; a polygon contains the cells whose centre lies inside.
     queries : mapping from name to region, or sequence of regions, optional
-        A workload of your own: sums over codes of areas, bounds, polygons or cells, each as
-        :meth:`geodp.Release.estimate` takes it.
+        A custom workload: sums over codes of areas, bounds, polygons or cells, each in a form that
+        :meth:`geodp.Release.estimate` accepts.
     processes : int
-        That run trials at the same time. With more than one, a program needs the guard
+        Number of parallel processes. With more than one, a program needs the guard
         ``if __name__ == "__main__":``, as multiprocessing starts it afresh.
     public : bool
-        You vouch that the table is public, such as a published census.
+        You assert that the table is public, such as a published census.
     progress : callable, optional
-        Called after every trial with the number of trials done and of all.
+        Called after every trial with the number of finished trials and of all trials.
 
     Returns
     -------
@@ -96,38 +96,41 @@ def evaluate(
     Raises
     ------
     UsageError
-        A call that cannot be carried out, or a grid or budget that none of the methods takes.
+        The call is invalid, or no method supports the grid and the budget.
 
     Examples
     --------
     >>> import numpy as np, geodp
     >>> table = geodp.CountTable.from_dense(np.full((64, 64), 9), geodp.Grid.regular((64, 64)))
-    >>> asked = {"epsilon": 1, "contribution": 1, "trials": 2, "public": True}
-    >>> found = geodp.evaluate(table, methods="geometric", **asked)
-    >>> found.areas
+    >>> options = {"epsilon": 1, "contribution": 1, "trials": 2, "public": True}
+    >>> evaluation = geodp.evaluate(table, methods="geometric", **options)
+    >>> evaluation.areas
     (1, 4, 16, 64, 256, 1024, 4096)
-    >>> 1.2 < float(found.methods["geometric"]["rmse"][0]) < 1.5
+    >>> 1.2 < float(evaluation.methods["geometric"]["rmse"][0]) < 1.5
     True
     """
     if not isinstance(table, CountTable):
         raise UsageError(
             "evaluate takes a CountTable; CountTable.from_dense makes one.", code="table-expected"
         )
-    _require_whole("trials", trials, 1)
-    _require_whole("processes", processes, 1)
+    _require_integer("trials", trials, 1)
+    _require_integer("processes", processes, 1)
     if epsilon is None and rho is None:
         epsilon = DEFAULT_EPSILON
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     request = Request(terms=terms, key=key)
     terms = request.terms.bound(bound_contribution(table, contribution))
     runs, refused = _runs(methods, table.grid, terms, request.key_origin)
-    asked = _queries(table.grid, rectangles, seed, polygons, queries)
-    bench = Bench(Task(table, runs, *asked))
+    workload = _queries(table.grid, rectangles, seed, polygons, queries)
+    bench = Bench(Task(table, runs, *workload))
+    # Every trial derives a key of its own, so that trials are independent, and the same under a
+    # given key in any process.
     master = NoiseKey.generate() if key is None else key
     try:
-        found = run_all(bench, master, int(trials), int(processes), progress)
+        figures = run_all(bench, master, int(trials), int(processes), progress)
     finally:
         if key is None:
+            # A key that was given belongs to the caller.
             master.forget()
     return Evaluation(
         terms=terms,
@@ -135,21 +138,21 @@ def evaluate(
         areas=tuple(1 << shift for shift in bench.truth.shifts),
         blocks=tuple(int(n) for n in bench.truth.blocks),
         cells=table.grid.size,
-        methods=_figures(bench, found),
+        methods=_figures(bench, figures),
         refused=refused,
         public=bool(public),
         queries={
-            method.spec: np.array([trial["query"] for trial in own])
-            for (method, _), own in zip(runs, found, strict=True)
+            method.spec: np.array([trial["query"] for trial in method_figures])
+            for (method, _), method_figures in zip(runs, figures, strict=True)
             if bench.task.queries is not None
         },
     )
 
 
-def _require_whole(name: str, number: object, least: int) -> None:
-    if isinstance(number, bool) or not isinstance(number, Integral) or number < least:
+def _require_integer(name: str, number: object, minimum: int) -> None:
+    if isinstance(number, bool) or not isinstance(number, Integral) or number < minimum:
         raise UsageError(
-            f"{name} must be a whole number of at least {least}.", code="number-below-least"
+            f"{name} must be an integer of at least {minimum}.", code="number-below-least"
         )
 
 
@@ -160,9 +163,9 @@ def _queries(
     polygons: Mapping[str, Any] | Sequence[Any] | None,
     queries: Mapping[str, Any] | Sequence[Any] | None,
 ) -> tuple[Rectangles | None, Polygons | None, Queries | None]:
-    """Return the sums over regions that are asked for."""
-    _require_whole("rectangles", rectangles, 0)
-    _require_whole("seed", seed, 0)
+    """Return the requested sums over regions."""
+    _require_integer("rectangles", rectangles, 0)
+    _require_integer("seed", seed, 0)
     return (
         Rectangles.random(grid, int(rectangles), int(seed)) if rectangles else None,
         None if polygons is None else Polygons.of(grid, polygons),
@@ -176,10 +179,10 @@ def _runs(
     terms: Terms,
     key_origin: str,
 ) -> tuple[tuple[Run, ...], dict[str, str]]:
-    """Return the methods that can run with what they spend, and why the others cannot."""
+    """Return the methods that can run, with their events, and why the others cannot."""
     chosen, refused = choose_methods(methods, grid, gaussian=terms.gaussian)
     runs = tuple((method, method.event(grid, terms, key_origin)) for method in chosen)
-    overloads = {method.spec: method.undrawable(grid, spent) for method, spent in runs}
+    overloads = {method.spec: method.undrawable(grid, event) for method, event in runs}
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
     runs = tuple(run for run in runs if run[0].spec not in refused)
     if not runs:
@@ -187,13 +190,13 @@ def _runs(
     return runs, refused
 
 
-def _figures(bench: Bench, found: list[list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Return the figures of every method from those of its trials, beside its closed form."""
+def _figures(bench: Bench, trials: list[list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Return the figures of every method from those of its trials, with the closed form."""
     grid, figures = bench.task.table.grid, {}
-    for (method, spent), own in zip(bench.task.runs, found, strict=True):
-        variances = method.variances(grid, spent)
+    for (method, event), of_method in zip(bench.task.runs, trials, strict=True):
+        variances = method.variances(grid, event)
         figures[method.spec] = {
-            **summary(bench.truth, own, bench.task.polygons, bench.task.queries),
+            **summary(bench.truth, of_method, bench.task.polygons, bench.task.queries),
             "closed_form": None
             if variances is None
             else np.sqrt([variances[grid.bits - shift] for shift in bench.truth.shifts]),
@@ -204,12 +207,13 @@ def _figures(bench: Bench, found: list[list[dict[str, Any]]]) -> dict[str, dict[
 def choose_methods(
     methods: str | Mechanism | Sequence[str | Mechanism], grid: Grid, *, gaussian: bool = False
 ) -> tuple[list[Mechanism], dict[str, str]]:
-    """Methods that take a grid and a noise, each once, and why the others do not.
+    """Return the methods that support a grid and a kind of noise, and why the others do not.
 
-    Both by specification; ``gaussian`` says that the budget asks for Gaussian noise.
+    Each method occurs once, by specification; ``gaussian``: whether the budget
+    needs Gaussian noise.
 
-    Nothing is allocated. Raises UsageError for an unknown method or setting, and where no method
-    is left.
+    Nothing is allocated. Raises UsageError for an unknown method or setting, and if
+    no method remains.
 
     Examples
     --------
@@ -220,7 +224,7 @@ def choose_methods(
     names = [methods] if isinstance(methods, str | Mechanism) else list(methods)
     listed = [mechanism(name) for n in names for name in (METHODS if n == "all" else [n])]
     if not listed:
-        raise UsageError("Name at least one method to evaluate.", code="methods-missing")
+        raise UsageError("Give at least one method to evaluate.", code="methods-missing")
     by_spec = {method.spec: method for method in listed}
     reasons = {spec: _reason(method, grid, gaussian) for spec, method in by_spec.items()}
     refused = {spec: reason for spec, reason in reasons.items() if reason is not None}
@@ -230,7 +234,7 @@ def choose_methods(
 
 
 def _reason(method: Mechanism, grid: Grid, gaussian: bool) -> str | None:
-    """Why a method cannot run; None: it can."""
+    """Return why a method cannot run; None if it can."""
     if gaussian and not method.gaussian:
         return Rule(
             "method-has-no-gaussian", f"{method.name} has Laplace noise only: give epsilon alone."

@@ -1,4 +1,4 @@
-"""Pictures of evaluations."""
+"""Plots of evaluations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_errors(
     file : path or binary stream
     form : {"png", "pdf", "svg"}
 
-    Raises UsageError where Matplotlib is not installed.
+    Raises UsageError if Matplotlib is not installed.
     """
     many = len(evaluation.methods)
     with draw_figure((10.5, max(4.4, 2.2 + 0.2 * many)), file, form) as figure:
@@ -45,13 +45,13 @@ def plot_errors(
                 _line(axes, evaluation, number, spec, figures, measure)
         _label(figure, right, evaluation)
         amounts = zip("ερδ", amounts_of(evaluation.terms.loss).values(), strict=True)
-        spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in amounts if n is not None)
+        budget = ", ".join(f"{s} = {float(n):.3g}" for s, n in amounts if n is not None)
         bars = "" if evaluation.trials == 1 else "; bars: 95 % intervals"
         dashes = any(row["closed_form"] is not None for row in evaluation.methods.values())
         figure.text(
             0.075,
             0.945,
-            f"Error by area at {spent}",
+            f"Error by area at {budget}",
             fontsize=12.5,
             fontweight="bold",
         )
@@ -63,12 +63,13 @@ def plot_errors(
             fontsize=8.5,
             color="#666666",
         )
+        # Figures are copied into reports without their context.
         if evaluation.notice is not None:
             figure.text(0.075, 0.018, evaluation.notice, fontsize=7.5, color="#B00020")
 
 
 def _frame(axes: Any, evaluation: Evaluation, title: str) -> None:
-    """Axes, ticks at the areas, a quiet grid."""
+    """Set logarithmic axes, ticks at the areas, and a light grid."""
     from matplotlib.ticker import FixedLocator
 
     axes.set_xscale("log", base=2)
@@ -112,7 +113,7 @@ def _line(
 
 
 def _label(figure: Any, axes: Any, evaluation: Evaluation) -> None:
-    """Write the methods' names beside the ends of their lines, apart where they would touch."""
+    """Write the methods' names next to the ends of their lines, spread where they would overlap."""
     figure.canvas.draw()  # so that limits are known
     low, high = axes.get_ylim()
     span = math.log(high / low)
@@ -159,10 +160,10 @@ def _label(figure: Any, axes: Any, evaluation: Evaluation) -> None:
         )
 
 
-def _apart(places: list[float], least: float) -> list[float]:
-    """Sorted places moved as little as need be to lie ``least`` apart.
+def _apart(places: list[float], distance: float) -> list[float]:
+    """Move sorted positions as little as possible so that they are ``distance`` apart.
 
-    Neighbours that would touch become one group, spread evenly around the mean of their places.
+    Neighbours that would overlap form a group, spread evenly around the mean of their positions.
 
     Examples
     --------
@@ -172,14 +173,16 @@ def _apart(places: list[float], least: float) -> list[float]:
     groups: list[list[float]] = []
     for place in places:
         groups.append([place])
-        while len(groups) > 1 and _top(groups[-2], least) + least > _bottom(groups[-1], least):
+        while len(groups) > 1 and _top(groups[-2], distance) + distance > _bottom(
+            groups[-1], distance
+        ):
             groups[-2:] = [groups[-2] + groups[-1]]
-    return [_bottom(group, least) + i * least for group in groups for i in range(len(group))]
+    return [_bottom(group, distance) + i * distance for group in groups for i in range(len(group))]
 
 
-def _bottom(group: list[float], least: float) -> float:
-    return sum(group) / len(group) - least * (len(group) - 1) / 2
+def _bottom(group: list[float], distance: float) -> float:
+    return sum(group) / len(group) - distance * (len(group) - 1) / 2
 
 
-def _top(group: list[float], least: float) -> float:
-    return _bottom(group, least) + least * (len(group) - 1)
+def _top(group: list[float], distance: float) -> float:
+    return _bottom(group, distance) + distance * (len(group) - 1)

@@ -1,4 +1,4 @@
-"""Areas that are no blocks: random rectangles, and polygons."""
+"""Workloads of areas that are not blocks: random rectangles, polygons, and custom queries."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.features.evaluate.blocks import MOST_KEYS, Keys, sum_blocks
+from geodp.features.evaluate.blocks import MAX_KEYS, Keys, sum_blocks
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, boxes_of_polygons, cells_of_polygon, middles_of, shapes_on
 from geodp.kernels import rectangles as kernels
 
-MOST_AXES = 4
-"""Axes of the grids on which rectangles are drawn."""
+MAX_AXES = 4
+"""Maximal axes of a grid on which rectangles are drawn."""
 
 NO_EARTH = Rule("polygons-need-earth", "Polygons need a grid of one map with a place on the Earth.")
 
@@ -38,14 +38,14 @@ class Rectangles:
 
     @classmethod
     def random(cls, grid: Grid, n: int, seed: int) -> Rectangles:
-        """Two uniform corner points each, as in DPBench (Hay et al. 2016).
+        """Draw two uniform corner points for each rectangle, as in DPBench (Hay et al. 2016).
 
-        Public: they depend on the grid and the seed alone. Raises UsageError for a grid of more
-        than four axes.
+        Rectangles are public, as they depend on the grid and the seed only. Raises UsageError for a
+        grid of more than four axes.
         """
-        if len(grid.shape) > MOST_AXES:
+        if len(grid.shape) > MAX_AXES:
             raise UsageError(
-                f"Rectangles take a grid of at most {MOST_AXES} axes.",
+                f"Rectangles need a grid of at most {MAX_AXES} axes.",
                 code="rectangles-of-many-axes",
             )
         size = np.array(grid.shape, np.int64)[:, None, None]
@@ -55,7 +55,7 @@ class Rectangles:
     def sums(self, grid: Grid, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
         """Return sums of cells over every rectangle: float64[r].
 
-        By prefix sums where the grid has at most 2**26 cells, else cell by cell.
+        Prefix sums are used if the grid has at most 2**26 cells, otherwise every cell is compared.
 
         Parameters
         ----------
@@ -66,8 +66,10 @@ class Rectangles:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]
         index = grid.decode(key)
-        if prod(grid.shape) <= MOST_KEYS:
+        # Prefix sums cost as much as the box has cells, direct sums cells times rectangles.
+        if prod(grid.shape) <= MAX_KEYS:
             return self._by_prefix_sums(grid.shape, index, value)
+        # The kernel finds the cells of a rectangle's rows by binary search.
         order = np.argsort(index[0], kind="stable")
         out = np.empty(self.low.shape[1], value.dtype)
         kernels.sums(index[:, order], value[order], self.low, self.high, out)
@@ -84,12 +86,13 @@ class Rectangles:
         out = np.zeros(self.low.shape[1], value.dtype)
         for upper in product((False, True), repeat=len(shape)):
             corner = np.where(np.array(upper)[:, None], self.high + 1, self.low)
+            # Inclusion and exclusion over the corners of the box.
             sign = -1 if upper.count(False) % 2 else 1
             out += sign * below[tuple(corner)]
         return out.astype(np.float64)
 
     def errors(self, grid: Grid, key: Keys, error: NDArray[Any]) -> dict[str, float]:
-        """Mean absolute and square error, and the L2 norm of the errors over their number."""
+        """Return mean absolute and squared error, and the L2 norm of errors over their number."""
         sums = self.sums(grid, key, error)
         square = float(np.square(sums).mean())
         return {
@@ -109,9 +112,9 @@ class Polygons:
     place : uint64[n]
         Keys of cells without their attributes' digits.
     polygon : int64[n]
-        Which polygon each belongs to; a cell may belong to several.
+        Number of the polygon that each belongs to; a cell may belong to several.
     stride : int
-        Keys of the attributes under a place, over which a polygon's sum goes.
+        Number of keys of a place, one for each combination of labels; a polygon sums over them.
     """
 
     names: tuple[str, ...]
@@ -126,14 +129,14 @@ class Polygons:
         Parameters
         ----------
         grid : Grid
-            One map with a place on the Earth, and attributes, if any, under its places.
+            One map with a place on the Earth, with attributes, if any, below its places.
         shapes : mapping from name to shapely geometry, or sequence of geometries
-            In the grid's CRS.
+            Polygons in the grid's CRS.
 
         Raises
         ------
         UsageError
-            A grid without a map, a shape that is no polygon, or boxes around the polygons with
+            The grid has no map, a shape is not a polygon, or the boxes around the polygons have
             more than 2**26 cells.
         """
         import shapely
@@ -143,6 +146,8 @@ class Polygons:
         place = grid.require_map(NO_EARTH)
         if place.transform is None:
             raise UsageError(NO_EARTH)
+        # With attributes below its places, a place is one run of keys, and a polygon needs no list
+        # of labels.
         under = sum(1 for axis in grid.order.axes if axis > 1)
         if any(axis > 1 for axis in grid.order.axes[: len(grid.order.axes) - under]):
             raise UsageError(
@@ -154,14 +159,14 @@ class Polygons:
         for name, shape in shapes.items():
             if not isinstance(shape, shapely.Polygon | shapely.MultiPolygon):
                 raise UsageError(
-                    f"{name} is no polygon; give polygons in the grid's CRS.",
+                    f"{name} is not a polygon; give polygons in the grid's CRS.",
                     code="polygon-expected",
                 )
         lying = shapes_on(place, [*shapes.values()])
         boxes = boxes_of_polygons(place, lying)
-        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MOST_KEYS:
+        if sum(prod(max(end.stop - end.start, 0) for end in box) for box in boxes) > MAX_KEYS:
             raise UsageError(
-                "The polygons' boxes hold more than 2**26 cells; give smaller.",
+                "The polygons' boxes have more than 2**26 cells; give smaller polygons.",
                 code="polygons-too-large",
             )
         members: list[NDArray[np.uint64]] = []
@@ -178,33 +183,33 @@ class Polygons:
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """Cells of the map's domain in each polygon: int64[p]."""
+        """Number of cells of the map's domain in each polygon: int64[p]."""
         return np.bincount(self.polygon, minlength=len(self.names))
 
     def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
-        """Return sums of cells over every polygon: float64[p]; values as for :func:`coarser`."""
+        """Return sums of cells over every polygon: float64[p]; values: see :func:`coarser`."""
         if key is None:
             key = np.flatnonzero(value).astype(np.uint64)
             value = value[key.astype(np.int64)]
-        found = np.zeros(self.place.size)
+        values = np.zeros(self.place.size)
         if key.size:
             node, sums = sum_blocks(key // np.uint64(self.stride), value)
             at = np.minimum(np.searchsorted(node, self.place), node.size - 1)
-            found = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
-        return np.bincount(self.polygon, found, len(self.names)).astype(np.float64)
+            values = np.where(node[at] == self.place, sums[at], 0).astype(np.float64)
+        return np.bincount(self.polygon, values, len(self.names)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """A workload of one's own: named sets of cells.
+    """A custom workload: named sets of cells.
 
     Attributes
     ----------
     names : tuple of str
     key : uint64[n]
-        Of the cells of all queries, one query after the other.
+        Keys of the cells of all queries, one query after the other.
     query : int64[n]
-        Which query each belongs to; a cell may belong to several.
+        Number of the query that each belongs to; a cell may belong to several.
     """
 
     names: tuple[str, ...]
@@ -212,22 +217,22 @@ class Queries:
     query: NDArray[np.int64] = field(repr=False)
 
     @classmethod
-    def of(cls, grid: Grid, given: Mapping[str, Any] | Sequence[Any]) -> Queries:
-        """Return the cells of queries, each as for :meth:`geodp.grid.region.Region.of`.
+    def of(cls, grid: Grid, queries: Mapping[str, Any] | Sequence[Any]) -> Queries:
+        """Create the workload; each query is a region of :meth:`geodp.grid.region.Region.of`.
 
-        Without names they are counted from 1. Raises what that does, and UsageError for none.
+        Without names they are numbered from 1. Raises its errors, and UsageError without queries.
         """
-        if not isinstance(given, Mapping):
-            given = {str(number): one for number, one in enumerate(given, start=1)}
-        keys = [Region.of(grid, one).key for one in given.values()]
+        if not isinstance(queries, Mapping):
+            queries = {str(number): one for number, one in enumerate(queries, start=1)}
+        keys = [Region.of(grid, one).key for one in queries.values()]
         if not keys:
             raise UsageError("Give at least one query.", code="queries-missing")
         number = np.repeat(np.arange(len(keys)), [key.size for key in keys])
-        return cls(tuple(map(str, given)), np.concatenate(keys), number.astype(np.int64))
+        return cls(tuple(map(str, queries)), np.concatenate(keys), number.astype(np.int64))
 
     @property
     def cells(self) -> NDArray[np.int64]:
-        """Cells of each query: int64[q]."""
+        """Number of cells of each query: int64[q]."""
         return np.bincount(self.query, minlength=len(self.names))
 
     def sums(self, key: Keys, value: NDArray[Any]) -> NDArray[np.float64]:
@@ -239,10 +244,10 @@ class Queries:
         value : int64[n] or float64[n]
         """
         if key is None:
-            found = value[self.key.astype(np.int64)]
+            values = value[self.key.astype(np.int64)]
         elif not key.size:
-            found = np.zeros(self.key.size)
+            values = np.zeros(self.key.size)
         else:
             at = np.minimum(np.searchsorted(key, self.key), key.size - 1)
-            found = np.where(key[at] == self.key, value[at], 0)
-        return np.bincount(self.query, found, len(self.names)).astype(np.float64)
+            values = np.where(key[at] == self.key, value[at], 0)
+        return np.bincount(self.query, values, len(self.names)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What an evaluation found: means over trials with their standard errors."""
+"""Results of an evaluation: means over trials with their standard errors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ BY_AREA = (
     *("mae", "mae_se", "rmse", "rmse_se", "bias", "bias_se"),
     *("worst", "closed_form"),
 )
-"""Figures that each size of block has one of."""
+"""Figures that exist for each size of block."""
 
-MOST_PARTS = 10**6
-"""Largest denominator of a budget that people read as a ratio."""
+MAX_PARTS = 10**6
+"""Largest denominator of a budget that is shown as a ratio."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,22 +41,22 @@ class Evaluation:
     Attributes
     ----------
     terms : Terms
-        Of every release of every trial.
+        Terms of every release of every trial.
     trials : int
     areas : tuple of int
-        Cells (keys) of the blocks: 1, 4, 16 ... and all.
+        Numbers of cells (keys) of the blocks: 1, 4, 16 ... and all.
     blocks : tuple of int
-        Blocks of each area that overlap the public domain, over which errors are averaged.
+        Numbers of blocks that overlap the public domain, over which errors are averaged.
     cells : int
-        Of the domain.
+        Number of cells of the domain.
     methods : dict
-        Of every method that ran: its figures, as in :meth:`to_dict`.
+        Figures of every method that ran, as in :meth:`to_dict`.
     refused : dict
-        Of every method that did not: why, as one sentence.
+        Reason, as one sentence, of every method that did not run.
     public : bool
-        Whether the caller vouched that the table is public; otherwise this is confidential.
+        Whether the caller asserted that the table is public; otherwise this is confidential.
     queries : dict
-        Of every method, where queries were asked for: released less true, float64[trials, q].
+        Released minus true sums of requested queries by method, float64[trials, q].
     """
 
     __repr__ = one_line
@@ -73,33 +73,34 @@ class Evaluation:
 
     @property
     def budget(self) -> str:
-        """What every release of every trial spends, as text; longer ratios as decimals only."""
+        """Budget of every release of every trial, as text; long ratios as decimals only."""
         amounts = amounts_of(self.terms.loss).items()
         return ", ".join(f"{name} {_exact(n)}" for name, n in amounts if n is not None)
 
     @property
     def notice(self) -> str | None:
-        """The sentence that goes with every copy of a confidential evaluation."""
+        """Notice that accompanies every copy of a confidential evaluation."""
         return None if self.public else NOTICE
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; None where there is no figure.
+        """Return plain values for JSON; None for missing figures.
 
         Returns
         -------
         dict
             The budget is ``epsilon``, or ``rho`` with ``noise`` ``"gaussian"`` (and ``epsilon`` and
-            ``delta`` where they were asked for): exact ratios as text.
-            ``methods`` holds for every method, by area: ``mae``, ``rmse`` (of all blocks of all
+            ``delta`` if they were given): exact ratios as text.
+            ``methods`` contains for every method, by area: ``mae``, ``rmse`` (of all blocks of all
             trials), ``bias`` (mean signed error), each with its standard error over trials
             (``mae_se`` ...; None for one trial), ``worst`` (the largest absolute error of a
-            block, mean over trials) and ``closed_form`` (the RMSE that theory gives, at most).
+            block, mean over trials) and ``closed_form`` (the theoretical RMSE, an upper bound).
             Then ``negative``, ``nonzero`` (cells), ``density``, ``total_variation``,
-            ``visited``, ``seconds`` (of the mechanism alone, compiled and loaded before), all
+            ``visited``, ``seconds`` (of the mechanism only, without compiling and loading), all
             means over trials; ``classes`` by true count; ``hot_spots``: by cells of a block and by
-            k, the part of the k most populous true blocks that the release's k most populous hit;
-            ``rectangles``, ``polygons`` and ``queries`` where they were asked for.
+            k, the fraction of the k most populous true blocks that are among the release's k most
+            populous; ``rectangles``, ``polygons`` and ``queries`` if they were requested.
         """
+        # First in the document, so that whoever opens the file sees it.
         head = {} if self.notice is None else {"notice": self.notice}
         amounts = amounts_of(self.terms.loss)
         return {
@@ -121,17 +122,19 @@ class Evaluation:
         """Return errors as a ``pandas.DataFrame``.
 
         With queries, a row for each method, query and trial: ``method``, ``query``, ``cells``,
-        ``trial`` (from 1) and ``error`` (released less true). Otherwise a row for each method and
+        ``trial`` (from 1) and ``error`` (released minus true). Otherwise a row for each method and
         size of block: ``method``, ``cells``, ``blocks`` and the figures by area of
-        :meth:`to_dict`; NaN where there is none. It is as confidential as the evaluation is.
+        :meth:`to_dict`; NaN if there is none. It is as confidential as the evaluation.
 
-        Raises UsageError where pandas is not installed.
+        Raises UsageError if pandas is not installed.
         """
         try:
+            # Optional, and slow to import.
             import pandas
         except ModuleNotFoundError:
             raise UsageError(
-                "pandas is not installed: pip install pandas, or to_dict().", code="library-missing"
+                "pandas is not installed: pip install pandas, or use to_dict().",
+                code="library-missing",
             ) from None
         rows: dict[str, Any]
         frames = []
@@ -157,33 +160,33 @@ def summary(
     polygons: Polygons | None = None,
     queries: Queries | None = None,
 ) -> dict[str, Any]:
-    """Figures of a method from those of its trials, in trial order.
+    """Summarise the figures of a method's trials.
 
     Parameters
     ----------
     truth : Truth
     trials : sequence of dict
-        What :meth:`Truth.errors` and the regions returned.
+        Figures of :meth:`Truth.errors` and of the regions.
     polygons : Polygons, optional
     queries : Queries, optional
 
     Returns
     -------
     dict
-        As in :meth:`Evaluation.to_dict`, but with arrays, and NaN where there is no figure.
+        See :meth:`Evaluation.to_dict`, but with arrays, and NaN for missing figures.
     """
     of = {name: np.array([trial[name] for trial in trials], np.float64) for name in trials[0]}
-    found: dict[str, Any] = _errors(of["absolute"], of["square"], of["signed"])
-    found["worst"] = of["worst"].mean(axis=0)
+    figures: dict[str, Any] = _errors(of["absolute"], of["square"], of["signed"])
+    figures["worst"] = of["worst"].mean(axis=0)
     for name in ("negative", "nonzero", "visited", "seconds", "total_variation"):
-        found[name] = float(of[name].mean())
-    found["density"] = found["nonzero"] / truth.table.grid.size
+        figures[name] = float(of[name].mean())
+    figures["density"] = figures["nonzero"] / truth.table.grid.size
     cells = truth.class_cells
     with np.errstate(invalid="ignore"):  # 0 / 0 where a class is empty
         absolute, square, signed = (
             of[f"class_{name}"].mean(axis=0) / cells for name in ("absolute", "square", "signed")
         )
-    found["classes"] = {
+    figures["classes"] = {
         name: {
             "cells": int(cells[i]),
             "mae": float(absolute[i]),
@@ -192,7 +195,7 @@ def summary(
         }
         for i, name in enumerate(CLASS_NAMES)
     }
-    found["hot_spots"] = {
+    figures["hot_spots"] = {
         str(area): {
             str(k): float(of[name].mean()) for k in HOT_COUNTS if (name := f"hot_{area}_{k}") in of
         }
@@ -200,19 +203,23 @@ def summary(
         if area in truth.hot
     }
     if "rectangle_absolute" in of:
-        found["rectangles"] = _rectangles(of, truth.total)
+        figures["rectangles"] = _rectangles(of, truth.total)
     if polygons is not None:
-        found["polygons"] = _by_name(polygons, of["polygon"])
+        figures["polygons"] = _by_name(polygons, of["polygon"])
     if queries is not None:
-        found["queries"] = _by_name(queries, of["query"])
-    return found
+        figures["queries"] = _by_name(queries, of["query"])
+    return figures
 
 
 def _by_name(
     regions: Polygons | Queries, error: NDArray[np.float64]
 ) -> dict[str, dict[str, float]]:
-    """Errors of named regions, from those of their sums: float64[trials, n]; NaN without cells."""
+    """Return the errors of named regions from those of their sums, float64[trials, n].
+
+    NaN without cells.
+    """
     each = _errors(np.abs(error), error**2, error)
+    # A region without cells has no error; 0 would look exact.
     nothing = dict.fromkeys(each, math.nan)
     return {
         name: {"cells": size, **({k: float(each[k][i]) for k in each} if size else nothing)}
@@ -223,13 +230,14 @@ def _by_name(
 def _errors(
     absolute: NDArray[np.float64], square: NDArray[np.float64], signed: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """MAE, RMSE and bias with standard errors: of float64[trials, ...], over trials.
+    """Return MAE, RMSE and bias, with standard errors, over the trials of float64[trials, ...].
 
     The RMSE is the root of the mean square over all trials; its standard error is that of the
     mean square by the delta method, divided by twice the RMSE.
     """
     rmse = np.sqrt(square.mean(axis=0))
     with np.errstate(invalid="ignore"):
+        # Delta method: the error of sqrt(m) is that of m / (2 sqrt(m)); at 0 it is undefined.
         rmse_se = np.where(rmse > 0, _standard_error(square) / (2 * rmse), _standard_error(square))
     return {
         "mae": absolute.mean(axis=0),
@@ -242,7 +250,7 @@ def _errors(
 
 
 def _standard_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the mean over the first axis; NaN for one value."""
+    """Return the standard error of the mean over the first axis; NaN for one value."""
     n = values.shape[0]
     if n < 2:
         return np.full(values.shape[1:], math.nan)
@@ -250,21 +258,22 @@ def _standard_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _exact(amount: Fraction) -> str:
-    """Return a budget as a ratio and a decimal."""
+    """Format a budget as a ratio and a decimal."""
     if amount.denominator == 1:
         return str(amount)
     decimal = f"{float(amount):.6g}"
-    return decimal if amount.denominator > MOST_PARTS else f"{amount} = {decimal}"
+    return decimal if amount.denominator > MAX_PARTS else f"{amount} = {decimal}"
 
 
 def _rectangles(of: dict[str, NDArray[np.float64]], people: int) -> dict[str, Any]:
-    """Of a workload: errors, and the same as parts of all people.
+    """Return the errors of a workload of rectangles, also relative to all people.
 
     ``scaled`` is the mean absolute error divided by the true total; ``dpbench`` the scaled
     average per-query error of Hay et al. (2016): the L2 norm of the workload's errors, divided by
     the number of queries times the true total, mean over trials.
     """
     errors = _errors(of["rectangle_absolute"], of["rectangle_square"], of["rectangle_absolute"])
+    # Errors relative to an empty table are undefined.
     scale = people if people else math.nan
     return {
         **{name: float(errors[name]) for name in ("mae", "mae_se", "rmse", "rmse_se")},
@@ -274,11 +283,12 @@ def _rectangles(of: dict[str, NDArray[np.float64]], people: int) -> dict[str, An
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, numbers as Python's, and None for NaN."""
+    """Convert arrays to lists, numbers to Python's, and NaN to None."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return [_plain(item) for item in value.tolist()]
+    # JSON has no NaN.
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -1,4 +1,4 @@
-"""Running the trials of an evaluation, in this process or in several."""
+"""Execution of the trials of an evaluation, in this process or in several."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from geodp.release.identity import release_digest
 from geodp.table.counts import CountTable
 
 Progress = Callable[[int, int], None]
-"""Told the trials that are done, and all."""
+"""Callback with the numbers of finished trials and of all trials."""
 
 Run = tuple[Mechanism, Measurement]
-"""A method, and what one of its releases spends."""
+"""A method, and the privacy event of one of its releases."""
 
 AHEAD = 4
-"""Jobs that wait for each process: enough to keep it busy."""
+"""Number of waiting jobs for each process, enough to keep it busy."""
 
 LOADING = 2.0
-"""Seconds: a method's first run that takes less is made again, as it may have imported modules.
+"""Seconds: a method's first run that takes less is repeated, as it may have imported modules.
 
-One that has compiled or loaded kernels is made again however long it took. So the time of a method
-is that of a release where everything is there already.
+A run that has compiled or loaded kernels is repeated regardless of its time. So the time of a
+method does not include loading.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What every trial of an evaluation works on; its repr shows nothing.
+    """Input of every trial of an evaluation; its repr shows nothing.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Task:
 
 
 class Bench:
-    """A task, and what is prepared once for all of its trials in one process."""
+    """A task, prepared once for all of its trials in one process."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -78,9 +78,10 @@ class Bench:
         self._loaded: set[int] = set()
 
     def trial(self, run: int, key: NoiseKey) -> dict[str, Any]:
-        """Figures of one release of one method."""
+        """Return the figures of one release of one method."""
         task = self.task
         method, event = task.runs[run]
+        # As in a release: the key can draw only what the method declares.
         key = key.restrict(method.declare(task.table.grid, event))
         try:
             return self._measure(run, key)
@@ -94,6 +95,7 @@ class Bench:
         with unsaid():
             released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING
+        # Repeated with the same key, so that only the time changes.
         if first or count_compiled() != kernels:
             with unsaid():
                 released, seconds = _time(method, task.table, event, key)
@@ -120,10 +122,10 @@ def _time(
 
 
 def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
-    """Return the key of one trial: derived for this use, table, method and number alone.
+    """Derive the key of one trial, for this use, table, method and number only.
 
-    No trial shares noise with another, nor with a release that is published with the same
-    kept key.
+    No trial shares noise with another, nor with a release that is published with the
+    same stored key.
 
     Parameters
     ----------
@@ -138,11 +140,11 @@ def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
 def run_all(
     bench: Bench, master: NoiseKey, trials: int, processes: int, progress: Progress | None
 ) -> list[list[dict[str, Any]]]:
-    """Figures of all trials: a list for every run, in trial order whatever the processes."""
+    """Run all trials, and return a list of figures for every run, in trial order."""
     task = bench.task
     identities = [release_digest(task.table, method, event) for method, event in task.runs]
     jobs = [(run, trial) for run in range(len(task.runs)) for trial in range(trials)]
-    found: list[list[dict[str, Any]]] = [[{}] * trials for _ in task.runs]
+    results: list[list[dict[str, Any]]] = [[{}] * trials for _ in task.runs]
 
     def keys() -> Iterator[NoiseKey]:
         for run, trial in jobs:
@@ -151,10 +153,10 @@ def run_all(
     done = _here(bench, jobs, keys()) if processes == 1 else _apart(task, jobs, keys(), processes)
     for number, (job, figures) in enumerate(done, start=1):
         run, trial = jobs[job]
-        found[run][trial] = figures
+        results[run][trial] = figures
         if progress is not None:
             progress(number, len(jobs))
-    return found
+    return results
 
 
 def _here(
@@ -170,13 +172,12 @@ def _here(
 def _apart(
     task: Task, jobs: Sequence[tuple[int, int]], keys: Iterator[NoiseKey], processes: int
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Run jobs in child processes, as they are finished.
+    """Run jobs in child processes, and yield results as they are finished.
 
     The table and the keys of the trials (never the key they are derived from) reach the
     children through anonymous pipes, which no other process can open; nothing is written to a
-    file or to shared memory. A NoiseKey itself is never pickled. The children are started
-    afresh and not forked, as a fork copies whatever else this process holds, and may copy locks
-    that its threads hold.
+    file or to shared memory. A NoiseKey itself is never pickled. The children are spawned and not
+    forked, as a fork copies all memory of this process, and may copy locks that its threads hold.
     """
     executor = ProcessPoolExecutor(
         min(processes, len(jobs)),
@@ -187,9 +188,11 @@ def _apart(
     waiting: dict[Future[dict[str, Any]], int] = {}
     try:
         for job, (key, (run, _)) in enumerate(zip(keys, jobs, strict=True)):
-            with _hold_interrupts():  # any of the first may start a process
+            with _hold_interrupts():  # each of the first submissions may start a process
                 waiting[executor.submit(_trial, run, key.words(), key.origin)] = job
             key.forget()
+            # Keys are derived only when a process will soon need them, so that few copies exist at
+            # a time.
             if len(waiting) >= AHEAD * processes:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     yield waiting.pop(future), future.result()
@@ -197,7 +200,7 @@ def _apart(
             yield waiting[future], future.result()
     except BrokenProcessPool:
         raise GeodpError(
-            "A process of the evaluation ended early, perhaps for want of memory; "
+            "A process of the evaluation ended early, perhaps because memory ran out; "
             "try fewer processes.",
             code="process-ended-early",
         ) from None
@@ -207,7 +210,7 @@ def _apart(
 
 @contextmanager
 def _hold_interrupts() -> Iterator[None]:
-    """Children that start meanwhile take Ctrl-C only once they can end without a traceback."""
+    """Block Ctrl-C for children that start meanwhile, until they can end without a traceback."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -219,7 +222,7 @@ def _hold_interrupts() -> Iterator[None]:
 
 
 _bench: Bench | None = None
-"""In a child process: what it works on."""
+"""The task of a child process."""
 
 
 def _begin(task: Task) -> None:
@@ -233,6 +236,7 @@ def _begin(task: Task) -> None:
 def _trial(run: int, words: NDArray[np.uint32], origin: str) -> dict[str, Any]:
     assert _bench is not None
     key = NoiseKey(words.astype("<u4").tobytes(), _origin=origin)
+    # The array is a copy of the key's words: overwriting it leaves the key in one place only.
     words.fill(0)
     try:
         return _bench.trial(run, key)

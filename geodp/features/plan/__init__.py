@@ -1,4 +1,4 @@
-"""Plan a release: how accurate it will be.
+"""Planning of releases: how accurate a release will be.
 
-Its public names, those of ``geodp.planning``, are offered by :mod:`geodp.features.plan.api`.
+The public names, those of ``geodp.planning``, are defined in :mod:`geodp.features.plan.api`.
 """

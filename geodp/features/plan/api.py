@@ -1,4 +1,4 @@
-"""Plan the accuracy of releases, as ``geodp.planning`` beside ``geodp.plan``."""
+"""Public names of ``geodp.planning``, which accompanies ``geodp.plan``."""
 
 from geodp.features.plan.areas import Planned
 from geodp.features.plan.comparison import Comparison, compare

@@ -20,10 +20,10 @@ class Planned:
         Empty for an aligned block.
     cells : int
     standard_error : float or None
-        In counts, where nothing is clamped; None where there is no closed form for it, or the
-        area has too many cells to look at. Of blocks inside the domain.
+        Standard error in counts, without a clamp, of blocks inside the domain; None if there is no
+        closed form, or the area has too many cells.
     largest : float, optional
-        Of a block anywhere, at the edges of the domain too.
+        Largest standard error of any block, including the edges of the domain.
     """
 
     name: str
@@ -33,21 +33,21 @@ class Planned:
 
     @classmethod
     def of(cls, error: BlockError, name: str = "") -> Self:
-        """Of blocks of one size."""
+        """Create the plan of blocks of one size."""
         return cls(name, error.cells, error.standard_error, error.largest)
 
     @property
     def margin_95(self) -> float | None:
-        """Half the width of a 95 % interval: 1.96 standard errors."""
+        """Half the width of a 95 % interval, 1.96 standard errors."""
         return None if self.standard_error is None else Z * self.standard_error
 
     @property
     def title(self) -> str:
-        """For people."""
+        """Description for people."""
         return f"{self.name or 'block'} of {self.cells:,} cell{'s' * (self.cells > 1)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         named = {"name": self.name} if self.name else {}
         return {
             **named,
@@ -57,22 +57,25 @@ class Planned:
             "largest": self.largest,
         }
 
-    def at_most(self, error: float) -> bool:
-        """Whether the standard error is known and no larger."""
+    def is_within(self, error: float) -> bool:
+        """Whether the standard error is known and at most ``error``."""
         return self.standard_error is not None and self.standard_error <= error
 
 
 def nodes_of(grid: Grid) -> dict[str, int]:
-    """Return areas or regions that are runs of keys, and how many first digits these share."""
+    """Return areas or regions that are runs of keys, with the number of digits that
+    their keys share.
+    """
     order, ndim = grid.order, len(grid.shape)
     if grid.areas.nested:
         return grid.areas.list_nodes()
-    found, whole = {}, order.sides(0, ndim)
+    nodes, full_sides = {}, order.sides(0, ndim)
     for name, side in grid.maps.areas:
         place = grid.places[0]
         for digits in range(len(order.radices) + 1):
             sides = order.sides(digits, ndim)
-            aligned = (sides[:2] == side).all() and (sides[2:] == whole[2:]).all()
+            # An area is a node only if a block has its size and starts where it starts.
+            aligned = (sides[:2] == side).all() and (sides[2:] == full_sides[2:]).all()
             if aligned and not place.row0 % side and not place.col0 % side:
-                found[name] = digits
-    return found
+                nodes[name] = digits
+    return nodes

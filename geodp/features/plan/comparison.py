@@ -1,4 +1,4 @@
-"""Plans side by side."""
+"""Comparison of plans of several methods."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Comparison:
     refused: dict[str, str]
 
     def table(self) -> dict[int, dict[str, float]]:
-        """Return standard errors by cells of a block and method."""
-        found: dict[int, dict[str, float]] = {}
+        """Return standard errors by number of cells of a block, and by method."""
+        errors: dict[int, dict[str, float]] = {}
         for one in self.plans:
             for block in one.blocks:
                 if block.standard_error is not None:
-                    found.setdefault(block.cells, {})[one.name] = block.standard_error
-        return dict(sorted(found.items()))
+                    errors.setdefault(block.cells, {})[one.name] = block.standard_error
+        return dict(sorted(errors.items()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {"plans": [one.to_dict() for one in self.plans], "refused": self.refused}
 
 
@@ -59,14 +59,14 @@ def compare(
     people: float | None = None,
     regions: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Plan several methods; all else as for :func:`geodp.plan`.
+    """Plan several methods; other parameters are those of :func:`geodp.plan`.
 
-    Raises UsageError where none of them can be planned.
+    Raises UsageError if none of them can be planned.
 
     Examples
     --------
-    >>> found = compare(Grid.regular((64, 64)), ["pyramid", "topdown"], epsilon=1)
-    >>> {name: round(error, 1) for name, error in found.table()[64].items()}
+    >>> comparison = compare(Grid.regular((64, 64)), ["pyramid", "topdown"], epsilon=1)
+    >>> {name: round(error, 1) for name, error in comparison.table()[64].items()}
     {'pyramid': 8.3, 'topdown': 10.6}
     """
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
@@ -76,6 +76,7 @@ def compare(
     for method in methods:
         try:
             one = planner.plan(method)
+        # One method that does not support the grid must not prevent the comparison of the others.
         except UsageError as error:
             refused[method if isinstance(method, str) else method.spec] = str(error)
         else:

@@ -1,4 +1,4 @@
-"""Pyramids that are to be nowhere worse than another method: planned, and simulated."""
+"""Pyramids that are nowhere worse than another method: planned, and simulated."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
 
 RELEASES = 4
-"""Of each plan that is tried, and of those whose errors are told."""
+"""Number of releases of each plan that is tried, and of the plans whose errors are reported."""
 
 MOVES = 60
-"""Neighbours that the search tries."""
+"""Number of neighbours that the search tries."""
 
 FEW = 64
-"""Regions of all releases together below which a ratio is left to chance, and promises nothing."""
+"""Minimal number of regions, over all releases, for a conclusive ratio."""
 
 OTHERS = 0.1
-"""Weight of the mean ratio beside that of the largest: among equal plans, the better one."""
+"""Weight of the mean ratio, relative to the largest: it decides between equal plans."""
 
 FAMILIES = Objectives.parse("squares=1,polygons=1,rectangles=1")
 
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """A pyramid beside what it is to dominate.
+    """A pyramid, compared with the method that it is to dominate.
 
     Attributes
     ----------
     plan : Plan
     ratios : dict of int to float
-        Planned standard error over the other's, by cells of a block; empty where the other has no
-        closed form.
+        Planned standard error divided by the other's, by cells of a block; empty if the other has
+        no closed form.
     simulated : tuple of Ratio
-        Of squares of all sizes, polygons and rectangles, in releases of a public table that the
-        choice has not seen; empty where nothing was simulated.
+        Ratios for squares of all sizes, polygons and rectangles, in releases of a public table that
+        were not used for the choice; empty without a simulation.
     few : tuple of str
-        Those of them that have too few regions to tell.
-    words : str
-        What was simulated.
+        Names of those with too few regions for a conclusion.
+    description : str
+        Description of the simulation.
     """
 
     __repr__ = one_line
@@ -67,40 +67,43 @@ class Dominance:
     ratios: dict[int, float]
     simulated: tuple[ErrorRatio, ...] = ()
     few: tuple[str, ...] = ()
-    words: str = ""
+    description: str = ""
 
     @property
     def largest(self) -> float:
-        """Of aligned blocks, planned; where there is no closed form, the largest simulated one."""
+        """Largest planned ratio of aligned blocks.
+
+        Without a closed form, the largest simulated ratio.
+        """
         if self.ratios:
             return max(self.ratios.values())
-        return max(ratio.largest for ratio in self.told)
+        return max(ratio.largest for ratio in self.conclusive)
 
     @property
-    def told(self) -> tuple[ErrorRatio, ...]:
-        """Simulated ratios of groups with regions enough to tell."""
+    def conclusive(self) -> tuple[ErrorRatio, ...]:
+        """Simulated ratios of groups with enough regions."""
         return tuple(ratio for ratio in self.simulated if ratio.name not in self.few)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """By how much it is better where it was simulated, and where it is not."""
+        """The result of the simulation, and where the pyramid does not dominate."""
         if not self.simulated:
             return ()
-        worst = max(self.told, key=lambda ratio: ratio.largest)
-        over = [ratio for ratio in self.told if ratio.largest > 1]
-        found = [
-            f"Simulated on {self.words}: the largest ratio is {_said(worst)}, of {worst.name}; "
-            "other tables can have a larger one."
+        worst = max(self.conclusive, key=lambda ratio: ratio.largest)
+        over = [ratio for ratio in self.conclusive if ratio.largest > 1]
+        sentences = [
+            f"Simulated on {self.description}: the largest ratio is {_format_ratio(worst)}, of "
+            f"{worst.name}; other tables can have a larger one."
         ]
         if over:
-            each = "; ".join(f"{ratio.name} {_said(ratio)}" for ratio in over)
-            found.append(f"It does not dominate there: {each}.")
+            each = "; ".join(f"{ratio.name} {_format_ratio(ratio)}" for ratio in over)
+            sentences.append(f"It does not dominate there: {each}.")
         if self.few:
-            found.append(f"Too few to tell: {', '.join(self.few)}.")
-        return tuple(found)
+            sentences.append(f"Too few to tell: {', '.join(self.few)}.")
+        return tuple(sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "largest_ratio": self.largest,
             "ratios": {str(cells): ratio for cells, ratio in self.ratios.items()},
@@ -110,7 +113,7 @@ class Dominance:
         }
 
 
-def _said(ratio: ErrorRatio) -> str:
+def _format_ratio(ratio: ErrorRatio) -> str:
     if ratio.mae >= ratio.rmse:
         return f"{ratio.mae:.3f} +- {ratio.mae_error:.3f} (mean absolute error)"
     return f"{ratio.rmse:.3f} +- {ratio.rmse_error:.3f} (root-mean-square error)"
@@ -132,68 +135,70 @@ def dominate(
     people: float | None = None,
     regions: Mapping[str, Any] | None = None,
 ) -> Dominance:
-    """Return a pyramid whose errors exceed those of a method nowhere, or nearly so.
+    """Choose a pyramid whose errors exceed those of a method nowhere, or nearly nowhere.
 
-    Against a method with a closed form, planned errors of aligned blocks come first; then, and
+    For a method with a closed form, planned errors of aligned blocks are minimised first. Then, and
     for all other methods, both are run on a public table, and the largest ratio over squares,
-    polygons and rectangles, and of planned errors, is made small. What is told was simulated anew.
+    polygons and rectangles, and of planned errors, is minimised. The reported ratios come from new
+    simulations.
 
     Parameters
     ----------
     grid : Grid
     other : str, Mechanism or sequence of float
-        A method; or standard errors of blocks of 1, 2, 4 ... cells, or of 1, 4, 16 ... cells,
-        which leave the sizes between to any error: there nothing is simulated.
+        A method; or standard errors of blocks of 1, 2, 4 ... cells, or of 1, 4, 16 ... cells, which
+        do not restrict the sizes between: in these cases nothing is simulated.
     chain : str, optional
     prior : CountTable or ReleasedTable, optional
-        A public map on the same grid. Default: one made up of towns on the grid's domain.
+        A public map on the same grid. Default: a synthetic map of towns on the grid's domain.
     releases : int, optional
-        Of each plan that is tried; 0: closed forms of aligned blocks only. Default: 4 on a grid of
-        one map, else 0.
+        Number of releases of each plan that is tried; 0: closed forms of aligned blocks only.
+        Default: 4 on a grid of one map, otherwise 0.
     epsilon, rho, delta, neighbours, contribution, unit, people, regions
-        As for :func:`geodp.plan`; ``people`` scales the public map.
+        See :func:`geodp.plan`; ``people`` scales the public map.
 
     Raises
     ------
     UsageError
-        A method that cannot take the grid, or has no closed form on it where nothing is
-        simulated; a row of another length.
+        The method does not support the grid, or has no closed form on it and nothing is simulated;
+        or the list has another length.
 
     Examples
     --------
-    >>> found = dominate(Grid.regular((64, 64)), "topdown", epsilon=1, releases=0)
-    >>> round(found.largest, 2)
+    >>> result = dominate(Grid.regular((64, 64)), "topdown", epsilon=1, releases=0)
+    >>> round(result.largest, 2)
     0.79
     """
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
     planner = Planner(grid, terms, regions)
-    named = isinstance(other, str | Mechanism)
+    is_method = isinstance(other, str | Mechanism)
+    # Squares, polygons and rectangles need a single map.
     often = (0 if grid.maps.missing else RELEASES) if releases is None else releases
-    if often < 0 or (releases and not named):
+    if often < 0 or (releases and not is_method):
         raise UsageError(
-            "Releases are simulated of a method that is named; 0 or more.",
+            "The number of releases must be 0 or more, and needs a method by name.",
             code="simulated-method-missing",
         )
     row = _row_of(planner, other)
-    found = Dominance(planner.plan("pyramid"), {})
+    result = Dominance(planner.plan("pyramid"), {})
     if row is not None:
         chosen = choose_shares(planner, row[::-1] / _width(planner), chain, ratio=True)
-        found = Dominance(chosen, _ratios(chosen, row))
-    if not (named and often):
+        result = Dominance(chosen, _ratios(chosen, row))
+    if not (is_method and often):
         if row is None:
             raise UsageError(
-                f"{other} has no closed form on this grid: it must be simulated.",
+                f"{other} has no closed form on this grid, so it must be simulated.",
                 code="no-closed-form-on-grid",
             )
-        return found
+        return result
     assert isinstance(other, str | Mechanism)
     proxy = Proxy.of(grid, prior, planner.terms.people)
-    return Contest(planner, planner.plan(other), proxy, often).improve(found.plan, row, chain)
+    return Contest(planner, planner.plan(other), proxy, often).improve(result.plan, row, chain)
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """Pyramids against a method on a public table.
+    """Comparison of pyramids with a method on a public table.
 
     Attributes
     ----------
@@ -209,10 +214,11 @@ class Contest:
     releases: int
 
     def improve(self, plan: Plan, row: NDArray[np.float64] | None, chain: str) -> Dominance:
-        """Return the best neighbour of a plan, with new releases of both."""
+        """Return the best neighbour of a plan, evaluated on new releases of both."""
         grid = self.planner.grid
         simulation = PlanSimulation(self.proxy, draw_families(FAMILIES, grid, self.proxy))
         groups = [group for one in simulation.families for group in one.groups]
+        # Ratios of few regions are mostly chance, and would misguide the search.
         enough = np.array([group.count(grid) * self.releases >= FEW for group in groups])
         if not enough.any():
             raise UsageError(
@@ -226,6 +232,7 @@ class Contest:
             one = self.planner.plan(candidate.spec)
             ours = simulation.run(one.method, one.event, tried)
             planned = [] if row is None else list(_ratios(one, row).values())
+            # The largest ratio dominates, the mean decides between equal plans.
             logs = np.log([*_largest(ours, theirs)[enough], *planned])
             return float(logs.max() + OTHERS * logs.mean())
 
@@ -235,12 +242,14 @@ class Contest:
         radices = grid.order.radices
         best, _ = improve([start], value, radices, moves=MOVES, fixed=bool(chain))
         chosen = self.planner.plan(best.spec)
+        # The search prefers plans that were lucky in its own releases. New ones give an unbiased
+        # ratio, and at least two of them a standard error.
         fresh = range(FRESH, FRESH + max(2, self.releases))
         both = [simulation.run(one.method, one.event, fresh) for one in (chosen, self.other)]
         few = tuple(group.name for group, some in zip(groups, enough, strict=True) if not some)
         ratios = {} if row is None else _ratios(chosen, row)
-        words = f"{len(fresh)} releases of {self.proxy.words}"
-        return Dominance(chosen, ratios, ErrorRatio.all_of(*both), few, words)
+        description = f"{len(fresh)} releases of {self.proxy.words}"
+        return Dominance(chosen, ratios, ErrorRatio.all_of(*both), few, description)
 
 
 def _largest(ours: Simulated, theirs: Simulated) -> NDArray[np.float64]:
@@ -260,7 +269,7 @@ def _ratios(plan: Plan, row: NDArray[np.float64]) -> dict[int, float]:
 def _row_of(
     planner: Planner, other: str | Mechanism | Sequence[float]
 ) -> NDArray[np.float64] | None:
-    """Return standard errors of blocks of 1, 2, 4 ... cells; None of a method without."""
+    """Return standard errors of blocks of 1, 2, 4 ... cells; None for a method without them."""
     digits = len(planner.grid.order.radices)
     row = np.full(digits + 1, inf)
     if isinstance(other, str | Mechanism):
@@ -269,13 +278,14 @@ def _row_of(
         return row if theirs.blocks else None
     numbers = np.asarray(other, np.float64)
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise UsageError("A row to dominate is standard errors above 0.", code="row-not-positive")
+        raise UsageError("Standard errors to dominate must be above 0.", code="row-not-positive")
     step = {digits + 1: 1, digits // 2 + 1: 2}.get(numbers.size)
     if step is None:
         raise UsageError(
-            f"A row for this grid has {digits + 1} standard errors (blocks of 1, 2, 4 ... "
+            f"A list for this grid needs {digits + 1} standard errors (blocks of 1, 2, 4 ... "
             f"cells) or {digits // 2 + 1} (1, 4, 16 ...).",
             code="row-length",
         )
+    # Sizes in between keep an infinite limit.
     row[::step] = numbers
     return row

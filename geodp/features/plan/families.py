@@ -1,9 +1,9 @@
-"""Objectives in the words of users: families of regions, and how much each of them matters.
+"""Objectives of users: families of regions, and their weights.
 
-All that a family depends on is public: the domain, a public map, a stated random law with a fixed
-seed, the office's own boundary file. Its error is a mean over its regions, and the objective the
-weighted geometric mean over families, so that a family of large regions is no heavier than one of
-small ones.
+A family depends on public information only: the domain, a public map, a documented random
+distribution with a fixed seed, or an official boundary file. Its error is a mean over its regions,
+and the objective is the weighted geometric mean over families, so that a family of large regions
+has no more weight than one of small regions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from geodp.errors import Rule, UsageError, require_library
 from geodp.features.plan.areas import nodes_of
 from geodp.features.plan.islands import draw_islands
 from geodp.features.plan.regions import (
-    MOST_DENSE,
-    MOST_MAP,
+    MAX_DENSE,
+    MAX_MAP,
     Blocks,
     Boxes,
     CellSets,
@@ -37,38 +37,38 @@ from geodp.reprs import one_line
 from geodp.table.proxy import Proxy
 
 REGIONS = 200
-"""Regions of a random family."""
+"""Number of regions of a random family."""
 
-MOST_CELLS = 1 << 23
-"""Cells of all regions of a family."""
+MAX_CELLS = 1 << 23
+"""Maximal number of cells of all regions of a family."""
 
 POLYGONS = ((1, 64), (64, 512), (512, 4096))
-"""Cells of polygons of no stated size: groups, log-uniform within each."""
+"""Sizes, in cells, of polygons without a size: groups, log-uniform within each."""
 
 CORNERS = 12
-"""Directions in which a star polygon has a length of its own."""
+"""Number of directions in which a star polygon has a random length."""
 
 SEED = 20201001
 
 KM2 = "km2"
 
 ISLANDS = "islands"
-"""The family of settlements that stand alone."""
+"""The family of isolated settlements."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A family of regions, and how much it matters.
+    """A family of regions, and its weight.
 
     Attributes
     ----------
     family : str
         One of ``FAMILIES``.
     weight : float
-        Above 0.
+        Weight, above 0.
     size : str
-        Of ``polygons``: an area such as ``"10km2"``, cells such as ``"64"``, or the path of a file
-        of polygons. Else empty.
+        For ``polygons``: an area such as ``"10km2"``, cells such as ``"64"``, or the path of a file
+        of polygons. Otherwise empty.
     """
 
     family: str
@@ -82,26 +82,26 @@ class Objective:
             )
         if not (isfinite(self.weight) and self.weight > 0):
             raise UsageError(
-                f"The weight of {self.family} is a number above 0.", code="family-weight"
+                f"The weight of {self.family} must be a number above 0.", code="family-weight"
             )
         if self.size and self.family != "polygons":
-            raise UsageError(f"{self.family} takes no size.", code="family-without-size")
+            raise UsageError(f"{self.family} has no size.", code="family-without-size")
         if self.size and not self.file:
             _size_of(self.size)
 
     @property
     def file(self) -> str:
-        """Path of a file of polygons; empty where they are drawn."""
+        """Path of a file of polygons; empty if the polygons are random."""
         return self.size if Path(self.size).suffix and not _is_number(self.size) else ""
 
     @property
     def is_drawn(self) -> bool:
-        """Whether its regions are made up where an office has regions of its own."""
+        """Whether its regions are synthetic, although official ones may exist."""
         return self.family in ("municipalities", "polygons") and not self.file
 
     @property
     def name(self) -> str:
-        """As it is written."""
+        """Name in the notation of :meth:`Objectives.parse`."""
         return f"{self.family}:{self.size}" if self.size else self.family
 
 
@@ -113,13 +113,13 @@ class Objectives:
     ----------
     families : tuple of Objective
     relative : bool
-        Whether errors count in proportion to a region's people on the public map, or to the mean
-        of its family's where that is more. Default: in people.
+        Whether errors are divided by a region's people on the public map, or by the mean of its
+        family if this is larger. Default: errors in people.
 
     Examples
     --------
-    >>> found = Objectives.parse("municipalities=3,cells=1,polygons:10km2=1,relative")
-    >>> [(one.name, one.weight) for one in found.families]
+    >>> objectives = Objectives.parse("municipalities=3,cells=1,polygons:10km2=1,relative")
+    >>> [(one.name, one.weight) for one in objectives.families]
     [('municipalities', 3.0), ('cells', 1.0), ('polygons:10km2', 1.0)]
     """
 
@@ -132,14 +132,14 @@ class Objectives:
         names = [one.name for one in self.families]
         if not names or len(set(names)) < len(names):
             raise UsageError(
-                "Objectives name one family of regions or more, each once.",
+                "Objectives need at least one family of regions, each of them once.",
                 code="families-repeated",
             )
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read ``FAMILY`` or ``FAMILY=WEIGHT`` with commas between, ``relative`` among them."""
-        found, relative = [], False
+        """Parse ``FAMILY`` or ``FAMILY=WEIGHT``, separated by commas, and ``relative``."""
+        families, relative = [], False
         for part in (piece.strip() for piece in text.split(",")):
             if part == "relative" and not relative:
                 relative = True
@@ -152,16 +152,16 @@ class Objectives:
                 number = inf
             if not isfinite(number):
                 raise UsageError(
-                    "Objectives are written FAMILY or FAMILY=WEIGHT with commas between, such as "
-                    "municipalities=3,cells,polygons:10km2,relative.",
+                    "Objectives have the form FAMILY or FAMILY=WEIGHT, separated by commas, such "
+                    "as municipalities=3,cells,polygons:10km2,relative.",
                     code="objectives-form",
                 )
-            found.append(Objective(family, number, size))
-        return cls(tuple(found), relative)
+            families.append(Objective(family, number, size))
+        return cls(tuple(families), relative)
 
     @property
     def text(self) -> str:
-        """As it is parsed."""
+        """Text in the notation of :meth:`parse`."""
         parts = [f"{one.name}={one.weight:g}" for one in self.families]
         return ",".join([*parts, *["relative"] * self.relative])
 
@@ -174,14 +174,14 @@ class Family:
     ----------
     objective : Objective
     groups : tuple of Group
-        Of regions of about one size. Its error is the geometric mean of theirs.
-    words : str
-        What they are, for people.
+        Groups of regions of similar size. The family's error is the geometric mean of theirs.
+    description : str
+        Description for people.
     """
 
     objective: Objective
     groups: tuple[RegionGroup | Settlements, ...] = field(repr=False)
-    words: str
+    description: str
 
 
 def draw_families(
@@ -194,32 +194,34 @@ def draw_families(
     objectives : Objectives
     grid : Grid
     proxy : Proxy
-        Whose people weigh the places of municipalities and polygons.
+        Public map whose people weight the locations of municipalities and polygons.
     shapes : mapping, optional
-        For every file its polygons by name, in the grid's CRS.
+        For every file, its polygons by name, in the grid's CRS.
 
     Raises
     ------
     UsageError
-        A family that the grid does not have, or whose regions have too many cells.
+        The grid does not support a family, or its regions have too many cells.
     """
-    found = []
+    families = []
     for one in objectives.families:
         if one.file:
             polygons = (shapes or {}).get(one.file)
             if polygons is None:
                 raise UsageError(
-                    f"The polygons of {Path(one.file).name} are not given.",
+                    f"The polygons of {Path(one.file).name} are missing (shapes=).",
                     code="objective-polygons-missing",
                 )
             regions = [Region.of(grid, shape).key for shape in polygons.values()]
             groups: tuple[RegionGroup | Settlements, ...] = (CellSets.of(one.name, regions),)
-            words = f"{len(regions)} polygons of {Path(one.file).name}"
+            description = f"{len(regions)} polygons of {Path(one.file).name}"
         else:
+            # A stream for each family: adding a family to the objectives does not change the
+            # regions of the others.
             random = np.random.default_rng([SEED, list(FAMILIES).index(one.family)])
-            groups, words = FAMILIES[one.family](one, grid, proxy, random)
-        found.append(Family(one, groups, words))
-    return tuple(found)
+            groups, description = FAMILIES[one.family](one, grid, proxy, random)
+        families.append(Family(one, groups, description))
+    return tuple(families)
 
 
 Drawn = tuple[tuple[RegionGroup | Settlements, ...], str]
@@ -265,13 +267,16 @@ def _municipalities(one: Objective, grid: Grid, proxy: Proxy, random: np.random.
 
     _require_map(grid, one)
     cell, people = _people_of_map(grid, proxy)
+    # At least four populated cells for each region, so that small maps do not get regions of
+    # single cells.
     n = min(REGIONS, max(1, cell.shape[1] // 4))
     at = random.choice(cell.shape[1], n, replace=False, p=people / people.sum())
     key = _all_cells(grid, proxy)
     place = grid.decode(key)[:2]
+    # The jitter breaks ties of cells that are equally far from two centres.
     label = cKDTree(cell[:, at].T + random.random((n, 2)) * 1e-3).query(place.T)[1]
-    words = f"{n} Voronoi regions of cells drawn by their people"
-    return (CellSets.of_labels(one.name, key, label),), words
+    description = f"{n} Voronoi regions of cells drawn by their people"
+    return (CellSets.of_labels(one.name, key, label),), description
 
 
 def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
@@ -298,19 +303,19 @@ def _polygons(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Genera
         for middle, size in zip(centre.T, sizes, strict=True):
             regions.append(_star(grid, middle, float(size), random))
             total += regions[-1].size
-            if total > MOST_CELLS:
+            if total > MAX_CELLS:
                 break
         span = f"{low:,.4g}" if low == high else f"{low:,} to {high:,}"
         groups.append(CellSets.of(f"polygons of {span} cells", regions))
-    words = f"star polygons around places drawn by their people, {REGIONS} of each size"
-    return tuple(groups), words
+    description = f"star polygons around places drawn by their people, {REGIONS} of each size"
+    return tuple(groups), description
 
 
 def _rectangles(one: Objective, grid: Grid, proxy: Proxy, random: np.random.Generator) -> Drawn:
     _require_map(grid, one)
-    if grid.shape[0] * grid.shape[1] > MOST_MAP:
+    if grid.shape[0] * grid.shape[1] > MAX_MAP:
         raise UsageError(
-            "rectangles are drawn on maps of at most 2**25 cells.", code="rectangles-map-too-large"
+            "rectangles need a map of at most 2**25 cells.", code="rectangles-map-too-large"
         )
     size = np.array(grid.shape[:2])[:, None, None]
     corner = random.integers(0, size, (2, REGIONS, 2))
@@ -331,7 +336,7 @@ FAMILIES: dict[str, Draw] = {
     "rectangles": _rectangles,
     ISLANDS: _islands,
 }
-"""How the regions of every random or public family are drawn."""
+"""Functions that draw the regions of every family."""
 
 
 def _require_map(grid: Grid, one: Objective) -> None:
@@ -339,9 +344,11 @@ def _require_map(grid: Grid, one: Objective) -> None:
 
 
 def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
-    """Keys of the domain, of a large one those in blocks of about 16 with people on the proxy."""
-    if grid.domain.cells <= MOST_DENSE:
+    """Return the keys of the domain; for a large one, of blocks of about 16 cells with people."""
+    if grid.domain.cells <= MAX_DENSE:
         return np.sort(grid.domain.keys_of_ranks(np.arange(grid.domain.cells)))
+    # Larger domains are labelled only around the people of the proxy, as memory and time would
+    # grow with the empty cells.
     stride = np.uint64(_cells_of(grid, max(0, len(grid.order.radices) - 4)))
     first = np.asarray(np.unique(proxy.table.key // stride) * stride, np.uint64)
     key = (first[:, None] + np.arange(int(stride)).astype(np.uint64)).reshape(-1)
@@ -349,12 +356,12 @@ def _all_cells(grid: Grid, proxy: Proxy) -> NDArray[np.uint64]:
 
 
 def _people_of_map(grid: Grid, proxy: Proxy) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Rows and columns of cells with people on the proxy, int64[2, n], and how many."""
+    """Return rows and columns of cells with people on the proxy, int64[2, n], and their people."""
     row, col = grid.decode(proxy.table.key)[:2]
     number, inverse = np.unique(row * grid.shape[1] + col, return_inverse=True)
     if not number.size:
         raise UsageError(
-            "There is nobody on the public map, so no place to draw regions at.",
+            "The public map is empty, so regions cannot be placed by its people.",
             code="public-map-empty",
         )
     people = np.bincount(inverse.reshape(-1), proxy.table.count).astype(np.float64)
@@ -364,36 +371,39 @@ def _people_of_map(grid: Grid, proxy: Proxy) -> tuple[NDArray[np.int64], NDArray
 def _star(
     grid: Grid, middle: NDArray[np.float64], size: float, random: np.random.Generator
 ) -> NDArray[np.uint64]:
-    """Keys of cells whose centre lies in a star of about so many cells around a place."""
+    """Return keys of cells whose centre lies in a star polygon of about ``size`` cells."""
+    # Log-normal lengths give irregular shapes, neither circles nor spikes.
     length = np.exp(random.normal(0, 0.4, CORNERS))
+    # Scaled so that the area, pi times the mean squared length, is the requested one.
     length *= np.sqrt(size / (pi * float((length**2).mean())))
     reach = int(length.max()) + 1
     low = np.maximum(np.floor(middle).astype(np.int64) - reach, 0)
     high = np.minimum(low + 2 * reach + 1, grid.shape[:2])
     row, col = (part.reshape(-1) for part in np.mgrid[low[0] : high[0], low[1] : high[1]])
     down, right = row + 0.5 - middle[0], col + 0.5 - middle[1]
-    turn = np.arctan2(down, right) / (2 * pi) * CORNERS
-    at, part = np.floor(turn).astype(np.int64), turn - np.floor(turn)
+    direction = np.arctan2(down, right) / (2 * pi) * CORNERS
+    at, part = np.floor(direction).astype(np.int64), direction - np.floor(direction)
     edge = length[at % CORNERS] * (1 - part) + length[(at + 1) % CORNERS] * part
     inside = np.hypot(down, right) <= edge
+    # A star smaller than a cell may contain no centre: the cell around its middle stands for it.
     if not inside.any():
         inside = (row == int(middle[0])) & (col == int(middle[1]))
     try:
         return Region.of_map(grid, row[inside], col[inside]).key
-    except UsageError:  # nothing of it lies in the domain
+    except UsageError:  # it lies outside the domain
         return np.empty(0, np.uint64)
 
 
 def _size_of(text: str) -> float:
-    """Read square kilometres or cells."""
+    """Parse square kilometres or a number of cells."""
     try:
         number = float(text.removesuffix(KM2))
     except ValueError:
         number = 0.0
     if not (isfinite(number) and number > 0):
         raise UsageError(
-            "Polygons are of an area such as 10km2, of cells such as 64, or of a file such as "
-            "districts.geojson.",
+            "The size of polygons is an area such as 10km2, a number of cells such as 64, or a "
+            "file such as districts.geojson.",
             code="polygons-size-form",
         )
     return number
@@ -405,7 +415,7 @@ def _is_number(text: str) -> bool:
 
 
 def _km2_of_cell(grid: Grid) -> float:
-    """Return the area of a cell in the middle of the map."""
+    """Return the area of a cell in the middle of the map, in square kilometres."""
     place = grid.places[0]
     if place.transform is None or place.crs is None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Pictures of plans."""
+"""Plots of plans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from geodp.features.plan.api import Comparison
 
 WRAP = 26
-"""Characters of a line of the legend."""
+"""Maximal characters of a line of the legend."""
 
 
 def plot_plans(
@@ -20,8 +20,8 @@ def plot_plans(
 ) -> None:
     """Draw planned standard errors of blocks against their size, on logarithmic axes.
 
-    Where a number of people was guessed, a dotted line is the people expected in a block: left of
-    where an error crosses it, a release carries no more signal than zeros would.
+    If the number of people was estimated, a dotted line shows the people expected in a block: to
+    the left of its intersection with an error, a release carries no more signal than zeros would.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def plot_plans(
     file : path or binary stream
     form : {"png", "pdf", "svg"}
 
-    Raises UsageError where Matplotlib is not installed.
+    Raises UsageError if Matplotlib is not installed.
     """
     require_matplotlib()
     from matplotlib.ticker import LogLocator
@@ -58,6 +58,7 @@ def plot_plans(
         axes.set_yscale("log")
         low, high = (end(errors, default=1.0) for end in (min, max))
         axes.set_ylim(low / 1.5, high * 1.5)
+        # Ticks at 1, 2 and 5, as powers of ten alone would be too few.
         if high < 100 * low:
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         each = (main.people or 0) / main.grid.size
@@ -68,13 +69,13 @@ def plot_plans(
         _frame(axes, [block.cells for block in main.blocks])
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=8.5)
         symbols = {"ε": main.event.epsilon, "ρ": main.event.rho, "δ": main.event.delta}
-        spent = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
-        title = f"Planned error by area at {spent}"
+        budget = ", ".join(f"{s} = {float(n):.3g}" for s, n in symbols.items() if n is not None)
+        title = f"Planned error by area at {budget}"
         figure.text(0.09, 0.93, title, fontsize=12.5, fontweight="bold")
 
 
 def _frame(axes: Any, sizes: list[int]) -> None:
-    """Ticks at powers of two, a quiet grid."""
+    """Set ticks at powers of two and a light grid."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     top = math.log2(max(sizes, default=1))
@@ -85,7 +86,7 @@ def _frame(axes: Any, sizes: list[int]) -> None:
 
 
 def _fold(name: str) -> str:
-    """Return a method's name in lines of some width, broken after commas, colons and hyphens.
+    """Wrap a method's name after commas, colons and hyphens.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Settlements that stand alone in a domain, placed on public maps: what plans lose of them.
+"""Isolated settlements on public maps, of which plans are to lose little.
 
 Close to towns a settlement also gains what the towns lose to its surroundings, and a plan that is
-poor at both could seem good. So as many are placed on maps with nobody else.
+poor at both could seem good. So the same number is placed on otherwise empty maps.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
 from geodp.table.counts import CountTable
 
 FEW = 500
-"""People of the smallest settlements that plans are made for: less is lost by whatever plan."""
+"""People of the smallest settlements that are simulated: smaller ones are lost by any plan."""
 
-ENOUGH, MOST_MAPS = 160, 8
-"""Settlements from which on one map is enough, and most maps of a domain with room for fewer."""
+ENOUGH, MAX_MAPS = 160, 8
+"""Enough settlements for one map, and the maximal number of maps of a domain with fewer."""
 
 Parts = list[tuple[CountTable, CellSets]]
 
@@ -26,47 +26,52 @@ Parts = list[tuple[CountTable, CellSets]]
 def draw_islands(
     towns: CountTable, random: np.random.Generator
 ) -> tuple[tuple[Settlements, ...], str]:
-    """Return settlements of all size classes, and what they are, for people.
+    """Draw settlements of all size classes, and describe them for people.
 
     Parameters
     ----------
     towns : CountTable
-        Public: who else lives there, but near the settlements.
+        Public map of the people who live elsewhere, not near the settlements.
     random : Generator
 
     Raises
     ------
     UsageError
-        A grid with attributes or of several maps.
+        The grid has attributes or several maps.
     """
     grid = towns.grid
     grid.require_plain_map(
         Rule("islands-need-plain-map", "islands need a grid of one map without attributes.")
     )
-    nobody = CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
+    empty = CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
     groups: list[Settlements] = []
-    for others, where in ((towns, ""), (nobody, " and nobody else")):
-        every, number = _settle(others, random)
+    for others, where in ((towns, ""), (empty, " on empty maps")):
+        every, number = _place_settlements(others, random)
         groups += [
-            Settlements(f"settlements of {SIZES[size]:,} to {SIZES[size + 1]:,}{where}", tuple(own))
-            for size, own in sorted(every.items())
+            Settlements(
+                f"settlements of {SIZES[size]:,} to {SIZES[size + 1]:,}{where}", tuple(parts)
+            )
+            for size, parts in sorted(every.items())
         ]
-    words = (
-        f"{number} settlements of {FEW} people and more, placed there with nobody else within "
-        f"{FAR} cells, and as many on empty maps; what they lose, with all within {AROUND} cells"
+    description = (
+        f"{number} settlements of at least {FEW} people, placed there with no other people within "
+        f"{FAR} cells, and as many on empty maps; losses include everybody within {AROUND} cells"
     )
-    return tuple(groups), words
+    return tuple(groups), description
 
 
-def _settle(others: CountTable, random: np.random.Generator) -> tuple[dict[int, Parts], int]:
-    """Return maps and surroundings of settlements by size class, and how many settlements."""
+def _place_settlements(
+    others: CountTable, random: np.random.Generator
+) -> tuple[dict[int, Parts], int]:
+    """Return maps and surroundings of settlements by size class, and the number of settlements."""
     every: dict[int, Parts] = {}
     number = maps = 0
-    while number < ENOUGH and maps < MOST_MAPS:
-        settled = settle_alone(others, FEW, random)
-        number, maps = number + len(settled.kinds), maps + 1
-        sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in settled.kinds])
+    # A small domain has space for few isolated settlements: several maps give enough of them.
+    while number < ENOUGH and maps < MAX_MAPS:
+        placed = settle_alone(others, FEW, random)
+        number, maps = number + len(placed.kinds), maps + 1
+        sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in placed.kinds])
         for size in np.unique(sizes).tolist():
-            regions = [np.sort(settled.around[i]) for i in np.flatnonzero(sizes == size)]
-            every.setdefault(size, []).append((settled.table, CellSets.of("", regions)))
+            regions = [np.sort(placed.around[i]) for i in np.flatnonzero(sizes == size)]
+            every.setdefault(size, []).append((placed.table, CellSets.of("", regions)))
     return every, number

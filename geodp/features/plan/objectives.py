@@ -1,4 +1,4 @@
-"""Pyramids whose budgets serve what the user says matters."""
+"""Pyramids whose budgets suit the priorities of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import UsageError
 from geodp.features.plan.areas import nodes_of
 from geodp.features.plan.plan import Plan, Planner
-from geodp.features.plan.shares import best_ratio, best_sum, least_ratio, least_sum
+from geodp.features.plan.shares import best_ratio, best_sum, minimise_ratio, minimise_sum
 from geodp.grid.grid import Grid
 from geodp.mechanisms.trees.levels import steps_of
 from geodp.privacy.budget import Budget
@@ -39,35 +39,35 @@ def optimise(
     people: float | None = None,
     regions: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return a pyramid with the least weighted sum of variances, or nearest to target margins.
+    """Choose a pyramid by the least weighted sum of variances, or by target margins.
 
-    Every level gets at least 2 % of the budget (see :mod:`geodp.features.plan.shares`), and the
-    errors that are weighed are those of nodes that have all of their children.
+    Every level gets at least 2 % of the budget (see :mod:`geodp.features.plan.shares`). Errors are
+    those of nodes that have all of their children.
 
     Parameters
     ----------
     grid : Grid
     weights : mapping, optional
-        How much the variance of a block of so many cells matters, or of a published area.
+        Weights of the variance of blocks, by number of cells, or of published areas, by name.
     targets : mapping, optional
-        Instead: 95 % margins that are wanted. The largest ratio to them is made as small as can
-        be, so all are met if that is possible and missed alike if not.
+        Alternatively, 95 % margins to meet. The largest ratio to them is minimised, so all are met
+        if that is possible, and otherwise missed by the same factor.
     chain : str, optional
-        Own levels, such as ``"2-4-4-4-4"``; only their shares are chosen then.
+        Levels, such as ``"2-4-4-4-4"``; then only their shares are chosen.
     epsilon, rho, delta, neighbours, contribution, unit, people, regions
-        As for :func:`geodp.plan`.
+        See :func:`geodp.plan`.
 
     Raises
     ------
     UsageError
-        A block or an area that the grid's order does not have; numbers that are not above 0.
+        The grid's order does not have a block or an area, or a number is not above 0.
 
     Examples
     --------
-    >>> found = optimise(Grid.regular((64, 64)), targets={1: 20, 4096: 20}, epsilon=1)
-    >>> found.name.startswith("pyramid:chain=12,shares=")
+    >>> plan = optimise(Grid.regular((64, 64)), targets={1: 20, 4096: 20}, epsilon=1)
+    >>> plan.name.startswith("pyramid:chain=12,shares=")
     True
-    >>> [round(found.blocks[i].margin_95, 1) for i in (0, 12)]
+    >>> [round(plan.blocks[i].margin_95, 1) for i in (0, 12)]
     [5.5, 5.5]
     """
     if bool(weights) == bool(targets):
@@ -78,45 +78,47 @@ def optimise(
     wishes = _by_digits(grid, weights or targets or {})
     if weights:
         return choose_shares(planner, np.where(wishes < inf, wishes, 0), chain, ratio=False)
+    # Targets are 95 % margins at the given budget, while shares are chosen for a budget of 1.
     return choose_shares(planner, wishes / 1.96 / width, chain, ratio=True)
 
 
 def choose_shares(
     planner: Planner, values: NDArray[np.float64], chain: str, *, ratio: bool
 ) -> Plan:
-    """Return the pyramid with the best shares: on its own chain, or on the best of those tried."""
+    """Choose the pyramid with the best shares, of a given chain or of the best chain."""
     radices = planner.grid.order.radices
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
-        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
-        find = partial(least_ratio if ratio else least_sum, steps_of(chain))
+        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses an invalid chain
+        find = partial(minimise_ratio if ratio else minimise_sum, steps_of(chain))
     else:
         find = partial(best_ratio if ratio else best_sum, len(radices))
-    found = find(values, gaussian=planner.terms.gaussian, radices=radices)
-    return planner.plan(found.spec)
+    shares = find(values, gaussian=planner.terms.gaussian, radices=radices)
+    return planner.plan(shares.spec)
 
 
 def _by_digits(grid: Grid, wishes: Wishes) -> NDArray[np.float64]:
-    """Values by number of digits that a block's keys share; infinity where nothing is wished."""
+    """Return values by number of digits that a block's keys share; infinity if there is none."""
     radices = grid.order.radices
     cells = [prod(radices[i:]) for i in range(len(radices) + 1)]
     nodes = nodes_of(grid)
+    # Names of areas may be given without the prefix of the code system.
     nodes |= {name.partition(":")[2]: digits for name, digits in nodes.items() if ":" in name}
-    found = np.full(len(cells), inf)
+    values = np.full(len(cells), inf)
     for wish, value in wishes.items():
         if not (isfinite(value) and value > 0):
             raise UsageError(
-                "Weights and margins are numbers above 0.", code="weights-not-positive"
+                "Weights and margins must be numbers above 0.", code="weights-not-positive"
             )
         if wish in nodes:
-            found[nodes[str(wish)]] = value
+            values[nodes[str(wish)]] = value
         elif wish in cells:
-            found[cells.index(int(wish))] = value
+            values[cells.index(int(wish))] = value
         else:
             named = f", or {', '.join(name for name in nodes if ':' in name)}" if nodes else ""
             raise UsageError(
-                f"The tree of this grid has no node called {wish}: give a block of "
+                f"The tree of this grid has no node {wish}: give a block of "
                 f"{', '.join(map(str, cells[:-6:-1]))} ... cells{named}.",
                 code="tree-without-node",
             )
-    return found
+    return values

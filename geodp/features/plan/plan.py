@@ -1,4 +1,4 @@
-"""A plan: the closed-form errors of a method on a grid under a budget."""
+"""Plans: the closed-form errors of a method on a grid under a budget."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
 
 PLACES = 16
-"""Most places at which an official area is tried, where its error depends on the place."""
+"""Maximal number of locations at which an official area is tried, if its error depends on it."""
 
 FEW_KEYS = 1 << 16
-"""Cells at all these places together, unless one place has more."""
+"""Maximal number of cells at all these locations, unless one location has more."""
 
-MOST_KEYS = 1 << 20
-"""Cells of an official area that is tried at all."""
+MAX_KEYS = 1 << 20
+"""Maximal number of cells of an official area that is tried."""
 
 WIDE = 256
-"""Children of a node above which clamping was measured to add to the errors of parts of it."""
+"""Number of children of a node above which clamping was measured to increase errors of parts."""
 
 LIVED_IN = 1 / 5
-"""Share of the cells that people live on at least, on a census mesh of land."""
+"""Minimal share of populated cells, on a census mesh of land."""
 
 NODE, CELL = 3e-7, 1e-7
-"""Seconds for a visited node of a sparse method, and for a cell of one that visits all."""
+"""Seconds per visited node of a sparse method, and per cell of a method that visits all cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What a release is expected to be like; :func:`plan` makes one. Nothing in it knows data.
+    """The expected properties of a release, made by :func:`plan`; it does not depend on data.
 
     Attributes
     ----------
     grid : Grid
     settings : Settings
-        Method and terms, as :func:`geodp.publish` takes them.
+        Method and terms, in the form of :func:`geodp.publish`.
     method : Mechanism
-        With its settings.
+        Method with its settings.
     event : Measurement
-        What that spends.
+        Privacy loss of the method.
     wanted : mapping of str to region
-        Whose errors are asked for.
+        Regions whose errors are requested.
     reasons : tuple of str
-        What it was chosen for, and how; a sentence each.
+        Sentences on the purpose and the manner of the choice.
     """
 
     grid: Grid
@@ -79,12 +79,12 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """The method and its settings."""
+        """Name of the method, with its settings."""
         return self.event.mechanism
 
     @property
     def people(self) -> float | None:
-        """A public guess of the sum of all counts."""
+        """A public estimate of the sum of all counts."""
         return self.settings.terms.people
 
     @cached_property
@@ -97,18 +97,19 @@ class Plan:
 
     @cached_property
     def blocks(self) -> tuple[Planned, ...]:
-        """Blocks of keys that share their first digits, the cells first; 1, 2, 4 ... on bits.
+        """Blocks of keys that share their first digits, the cells first: 1, 2, 4 ... cells
+        in binary orders.
 
-        Empty where the error depends on the data.
+        Empty if the error depends on the data.
         """
         return tuple(Planned.of(error) for error in reversed(self._errors))
 
     @cached_property
     def areas(self) -> tuple[Planned, ...]:
-        """Published areas of the grid's code system, or an office's regions.
+        """Published areas of the grid's code system, or official regions.
 
-        Where an area is a node of the tree, its standard error is that of its block. Elsewhere it
-        depends on the place, and is the largest at some places within the grid, drawn at random.
+        If an area is a node of the tree, its standard error is that of its block. Otherwise it
+        depends on the location, and is the largest at some random locations within the grid.
         """
         if not self.blocks:
             return ()
@@ -118,23 +119,22 @@ class Plan:
             return tuple(replace(self.blocks[-1 - digits], name=name) for name, digits in areas)
         if self._tree is None:
             return ()
-        found = []
+        planned = []
         for name, side in self.grid.maps.areas:
             cells = side**2 * prod(len(a.labels) for a in self.grid.attributes)
+            # Areas that are nodes have the same error everywhere and need no sampling.
             if name in nodes:
-                found.append(replace(self.blocks[-1 - nodes[name]], name=name))
-            elif cells > MOST_KEYS:
-                found.append(Planned(name, cells, None))
+                planned.append(replace(self.blocks[-1 - nodes[name]], name=name))
+            elif cells > MAX_KEYS:
+                planned.append(Planned(name, cells, None))
             elif errors := self._at_places(side, max(1, min(PLACES, FEW_KEYS // cells))):
-                found.append(Planned(name, cells, max(errors)))
-        return tuple(found)
+                planned.append(Planned(name, cells, max(errors)))
+        return tuple(planned)
 
-    def _at_places(self, side: int, most: int) -> list[float]:
-        """Return standard errors of published areas within the extent, at some places.
+    def _at_places(self, side: int, max_places: int) -> list[float]:
+        """Return standard errors of published areas at some locations within the extent.
 
-        The list is empty where none lies there.
-
-        With a mask: of what it holds of areas that it holds a cell of.
+        The list is empty if there are none. Areas are clipped to a mask.
         """
         grid, place = self.grid, self.grid.places[0]
         first = (-place.row0 % side, -place.col0 % side)
@@ -142,66 +142,71 @@ class Plan:
             max(0, (size - at) // side)
             for size, at in zip((place.rows, place.cols), first, strict=True)
         )
+        # A fixed seed: the same plan gives the same numbers.
         random = np.random.default_rng(0)
         if not grid.domain.is_box:
             row, col = grid.decode(_some_cells(grid.domain, random))[:2]
             row, col = (row - first[0]) // side, (col - first[1]) // side
-            whole = (row >= 0) & (row < down) & (col >= 0) & (col < right)
-            number = random.permutation(np.unique(row[whole] * right + col[whole]))[:most]
-        elif down * right > most:
-            number = random.integers(down * right, size=most)
+            inside = (row >= 0) & (row < down) & (col >= 0) & (col < right)
+            number = random.permutation(np.unique(row[inside] * right + col[inside]))[:max_places]
+        # With replacement: duplicates are harmless, as only the largest error is used.
+        elif down * right > max_places:
+            number = random.integers(down * right, size=max_places)
         else:
             number = np.arange(down * right)
         rows, cols = (part.reshape(-1) for part in np.indices((side, side)))
-        found = []
+        errors = []
         for at in number.tolist():
             row, col = divmod(at, right)
             corner = (first[0] + row * side, first[1] + col * side)
             region = Region.of_map(grid, rows + corner[0], cols + corner[1])
-            found.append(self._error_of(region) or 0.0)
-        return found
+            errors.append(self._error_of(region) or 0.0)
+        return errors
 
     @cached_property
     def regions(self) -> tuple[Planned, ...]:
-        """The wanted regions: cells whose centre lies inside, all attributes together."""
-        found = []
+        """The requested regions: cells whose centre lies inside, all attributes together."""
+        regions = []
         for name, shape in self.wanted.items():
             region = Region.of(self.grid, shape)
-            found.append(Planned(name, region.cells, self._error_of(region)))
-        return tuple(found)
+            regions.append(Planned(name, region.cells, self._error_of(region)))
+        return tuple(regions)
 
     def _error_of(self, region: Region) -> float | None:
         if self._tree is None:
             return None
+        # A method that also measures nodes outside the domain has all children everywhere, so that
+        # its variance does not depend on the domain.
         grid = self.grid if self.method.skips_outside else None
         return sqrt(max(self._tree.region(region.key, grid), 0.0))
 
     @property
     def floor(self) -> int | None:
-        """See :func:`geodp.accuracy.resolution.resolution_limit`; None without a guess too."""
+        """Resolution limit, see :func:`geodp.accuracy.resolution.resolution_limit`, or None."""
         if self.people is None:
             return None
         return resolution_limit(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
-        """Find the smallest block or area whose 95 % margin is within so many % of a population."""
+        """Find the smallest block or area with a 95 % margin within a part of a population."""
         if not (isfinite(population) and isfinite(percent) and min(population, percent) > 0):
             raise UsageError(
-                "A population and a percentage are numbers above 0.", code="population-not-positive"
+                "A population and a percentage must be above 0.", code="population-not-positive"
             )
-        most = population * percent / 100 / Z
-        fine = [area for area in (*self.areas, *self.blocks) if area.at_most(most)]
+        max_error = population * percent / 100 / Z
+        fine = [area for area in (*self.areas, *self.blocks) if area.is_within(max_error)]
         return min(fine, key=lambda area: area.cells, default=None)
 
     @property
     def output_cells(self) -> tuple[int, int] | None:
-        """Fewest and most cells of the output, if people live on a fifth of the cells, or evenly.
+        """Minimal and maximal cells of the output, if people live on a fifth of the
+        cells, or evenly.
 
-        A method that visits every cell publishes them all. A sparse one prunes what lies below
-        the noise. Of people who live in few cells it leaves at least one cell for every ten noise
-        scales, as long as these are few beside the cells that are lived in; of people who are
-        spread below the noise at most one for every two scales by the number of levels that share
-        them out. None without a guess of the people.
+        A method that visits every cell publishes all of them. A sparse method prunes what lies
+        below the noise. If people live in few cells, it keeps at least one cell for every ten noise
+        scales, as long as these are few compared with the populated cells; if people are spread
+        below the noise, at most one for every two scales times the number of levels. None without
+        an estimate of the people.
         """
         n = self.grid.size
         if not self._sparse:
@@ -209,6 +214,7 @@ class Plan:
         if self.people is None:
             return None
         error = self.blocks[0].standard_error if self.blocks else None
+        # The standard deviation of Laplace noise is sqrt(2) times its scale.
         scale = max(1.0, self.event.width() if error is None else error / sqrt(2))
         depth = 1 if self._tree is None else len(self._tree.fanouts)
         scales = self.people / scale
@@ -217,7 +223,7 @@ class Plan:
 
     @property
     def seconds(self) -> tuple[float, float] | None:
-        """Time of the mechanism itself, to the order of magnitude; no reading, no writing."""
+        """Time of the mechanism, to the order of magnitude, without reading and writing."""
         if self.output_cells is None:
             return None
         each = NODE * self.grid.bits if self._sparse else CELL
@@ -226,61 +232,61 @@ class Plan:
 
     @property
     def _sparse(self) -> bool:
-        """Whether it prunes: the methods that visit every cell have other values, too."""
+        """Whether the method prunes, unlike methods that visit every cell."""
         return self.method.whole and self.method.nonnegative
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What must be known before a release, as publish says it: a sentence each."""
+        """Warnings before a release, in the form of publish: a sentence each."""
         about = warnings_of(self.method, self.grid, self.event, self.people)
         return (*about, *warn_of_sea(self.grid))
 
     @cached_property
     def parts(self) -> tuple[dict[str, Any], ...]:
-        """Which parts of counts carry a signal at which areas, the largest first."""
+        """Parts of counts that carry a signal, by area, the largest first."""
         return tuple(self.method.list_signals(self.grid, self.event, self.people) or ())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known to read the numbers: a sentence each."""
+        """Notes for the reader of the numbers: a sentence each."""
         if not self.blocks:
             return (f"The error of {self.name} depends on the data, so it has no closed form.",)
-        found = ["Standard errors hold where no count is clamped at 0."]
+        notes = ["Standard errors hold where no count is clamped at 0."]
         if self.method.nonnegative:
-            found.append("Empty areas have smaller errors, lone occupied cells larger ones.")
+            notes.append("Empty areas have smaller errors, isolated occupied cells larger ones.")
         widest = 0 if self._tree is None else max(self._tree.fanouts, default=0)
         if self.method.nonnegative and widest > WIDE:
-            found.append(
-                f"Nodes have up to {widest:,} children: where most are empty, the sum of many of "
-                "them, but not of all, loses what is clamped; errors up to 3.5 times these were "
-                "measured."
+            notes.append(
+                f"Nodes have up to {widest:,} children. If most of them are empty, the sum of many "
+                "of them, but not of all, loses what is clamped: errors of up to 3.5 times these "
+                "were measured."
             )
         if any((b.largest or 0) > 1.05 * (b.standard_error or 0) for b in self.blocks):
-            found.append(
+            notes.append(
                 "At the edges of the domain, where nodes have fewer children, errors can be larger "
                 "(largest, with --json)."
             )
         if self._tree is None and (nodes_of(self.grid) or self.wanted):
-            found.append(f"{self.name} has no closed form for areas that are no blocks of keys.")
+            notes.append(f"{self.name} has no closed form for areas that are not blocks of keys.")
         if self.people is not None and self.floor is None:
-            found.append("Not even the total carries a signal; the budget is too small.")
+            notes.append("Not even the total carries a signal; the budget is too small.")
         elif self.floor is not None and self.floor > 1:
-            found.append(
+            notes.append(
                 f"Blocks of fewer than {self.floor:,} cells carry no more signal than zeros would, "
                 "on average; where people live f times as densely, f times smaller ones do."
             )
         if faint := self._faint():
-            found.append(
+            notes.append(
                 f"Nodes of {faint:,} cells are measured with more noise than the people expected "
-                "in them, so that many are pruned, although what is measured below is better: "
+                "in them, so that many are pruned, although the levels below are measured better: "
                 "real errors will be larger than these."
             )
-        return tuple(found)
+        return tuple(notes)
 
     def _faint(self) -> int | None:
-        """Cells of the largest node above the floor whose own noise exceeds its people.
+        """Return the cells of the largest node above the floor whose own noise exceeds its people.
 
-        Levels with little of the budget: two passes improve them from below, where they are open.
+        Such levels have little of the budget; two passes improve them from below unless pruned.
         """
         levels = getattr(self.method, "levels", None)
         if levels is None or self.people is None or self.floor is None:
@@ -289,12 +295,14 @@ class Plan:
         each = self.people / self.grid.size
         for share, stride in zip(chain.shares, chain.strides, strict=True):
             expected = each * min(stride, self.grid.size)
+            # Below the floor nodes are expected to be nearly empty: noise above their people is no
+            # defect there.
             if stride >= self.floor and self.event.width(share) > expected:
                 return int(stride)
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "method": self.name,
             "budget": self.event.describe(),
@@ -313,10 +321,11 @@ class Plan:
         }
 
     def toml(self) -> str:
-        """Return the text of a file that ``geodp publish --plan`` takes."""
+        """Return the text of a file for ``geodp publish --plan``."""
         lines = [
             f"{area.title}: standard error {area.standard_error:,.1f}, "
             f"95 % margin {area.margin_95:,.1f}"
+            # Every second size is enough for a reader, and keeps the file short.
             for area in (*self.blocks[::2], *self.areas)
             if area.standard_error is not None
         ]
@@ -324,7 +333,7 @@ class Plan:
 
 
 def _some_cells(domain: Domain, random: np.random.Generator) -> NDArray[np.uint64]:
-    """Return keys of a domain's cells, or of some where they are many: uint64[n]."""
+    """Return the keys of a domain's cells, or of a sample if there are many: uint64[n]."""
     total = domain.cells
     number = np.arange(total) if total <= FEW_KEYS else random.integers(total, size=FEW_KEYS)
     return domain.keys_of_ranks(number)
@@ -349,12 +358,12 @@ def plan(
     ----------
     grid : Grid
     method, epsilon, rho, delta, neighbours, unit
-        As for :func:`geodp.publish`.
+        See :func:`geodp.publish`.
     contribution : int, optional
-        The most that one person adds to the sum of all counts. Default: 1, if the input's source
-        says so when it is published.
+        Maximal contribution of one person to the sum of all counts. Default: 1, if the input's
+        source declares this when it is published.
     people : float, optional
-        A public guess of the sum of all counts; for the resolution floor, the output's size and
+        A public estimate of the sum of all counts; for the resolution floor, the output's size and
         the bias of small labels.
     regions : mapping, optional
         Names of rectangles (west, south, east, north), polygons or codes of areas.
@@ -362,14 +371,14 @@ def plan(
     Raises
     ------
     UsageError
-        A call that could not be published either.
+        The call could not be published either.
 
     Examples
     --------
-    >>> found = plan(Grid.regular((512, 512)), epsilon=0.1)
-    >>> [round(block.standard_error, 1) for block in found.blocks[:3]]
+    >>> planned = plan(Grid.regular((512, 512)), epsilon=0.1)
+    >>> [round(block.standard_error, 1) for block in planned.blocks[:3]]
     [31.1, 43.7, 60.8]
-    >>> found.smallest(5000, 1.3).cells
+    >>> planned.smallest(5000, 1.3).cells
     1
     """
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people)
@@ -378,7 +387,7 @@ def plan(
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """What plans of several methods share.
+    """Inputs that plans of several methods share.
 
     Attributes
     ----------
@@ -392,16 +401,17 @@ class Planner:
     regions: Mapping[str, Any] | None = None
 
     def plan(self, method: str | Mechanism | None) -> Plan:
-        """Plan a method; with None, the default of the grid.
+        """Plan a method, or with None the default of the grid.
 
-        UsageError where it cannot take the grid or the terms.
+        Raises UsageError if the method does not support the grid or the terms.
         """
         chosen, terms = choose_method(method, self.grid), self.terms
         if refusal := chosen.unsupported(self.grid):
             raise UsageError(refusal)
-        settled = terms if terms.contribution is not None else replace(terms, contribution=1)
-        spent = chosen.event(self.grid, settled)
-        if overload := chosen.undrawable(self.grid, spent):
+        # A plan precedes the data, whose source usually declares that a person is counted once.
+        resolved = terms if terms.contribution is not None else replace(terms, contribution=1)
+        event = chosen.event(self.grid, resolved)
+        if overload := chosen.undrawable(self.grid, event):
             raise UsageError(overload)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
-        return Plan(self.grid, settings, chosen, spent, self.regions or {})
+        return Plan(self.grid, settings, chosen, event, self.regions or {})

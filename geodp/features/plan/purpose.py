@@ -1,4 +1,4 @@
-"""Pyramids for what people ask: families of regions, by closed forms and by simulation."""
+"""Pyramids for the purposes of users: families of regions, by closed forms and by simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geodp.features.plan.families import ISLANDS, Family, Objectives, draw_famil
 from geodp.features.plan.plan import Plan, Planner
 from geodp.features.plan.regions import Settlements
 from geodp.features.plan.search import Candidate, Value, improve
-from geodp.features.plan.shares import LevelShares, best_products, least_product
+from geodp.features.plan.shares import LevelShares, best_products, minimise_product
 from geodp.features.plan.simulation import FRESH, PlanSimulation, Simulated, weights_of
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -27,15 +27,15 @@ from geodp.table.proxy import Proxy
 from geodp.table.released import ReleasedTable
 
 FIRST = 3
-"""Plans by closed form that the search starts from, beside the default's."""
+"""Number of plans by closed form from which the search starts, besides the default."""
 
 MOVES = 100
-"""Neighbours that the search tries."""
+"""Number of neighbours that the search tries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Purpose:
-    """What a pyramid is to be good at, and on which public table that is tried.
+    """The purpose of a pyramid, and the public table on which it is tried.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Purpose:
     proxy : Proxy
     families : tuple of Family
     releases : int
-        Simulated for each plan that is tried; 0: closed forms only.
+        Number of releases of each plan that is tried; 0: closed forms only.
     """
 
     planner: Planner
@@ -54,29 +54,34 @@ class Purpose:
     releases: int
 
     def choose(self, chain: str) -> Plan:
-        """Return the best plan that is found, with the reasons."""
+        """Return the best plan of the search, with the reasons."""
         start = self._by_closed_form(chain)
-        found = start[0]
-        words = "by closed forms, where nothing is clamped"
+        best = start[0]
+        manner = "by closed forms, where nothing is clamped"
         if self.releases:
             if not chain:
+                # The default competes, too, so that a plan is never worse than it in the search's
+                # releases.
                 start += self._settings()
-            found, _ = improve(
+            best, _ = improve(
                 start,
                 self._value(),
                 self.planner.grid.order.radices,
                 moves=MOVES,
                 fixed=bool(chain),
             )
-            words = f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
-        plan = self.planner.plan(found.spec)
-        return replace(plan, reasons=(*self._say(words), *self._errors(plan)))
+            manner = (
+                f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
+            )
+        plan = self.planner.plan(best.spec)
+        return replace(plan, reasons=(*self._describe(manner), *self._errors(plan)))
 
     def _by_closed_form(self, chain: str) -> list[Candidate]:
-        """Return the best plans where nothing is clamped, of families that have a closed form."""
+        """Return the best plans without a clamp, for families that have a closed form."""
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
         groups = [group for one in self.families for group in one.groups]
         every = [group.squares(grid) for group in groups]
+        # Families without a closed form enter with the simulation only.
         some = [i for i, squares in enumerate(every) if squares is not None]
         if not some:
             raise UsageError(
@@ -86,21 +91,21 @@ class Purpose:
         weights = weights_of(self.families)[some]
         squares = np.array([every[i] for i in some])
         radices = grid.order.radices
-        given: dict[str, Any] = {"gaussian": gaussian, "radices": radices}
+        kwargs: dict[str, Any] = {"gaussian": gaussian, "radices": radices}
         weights = weights / weights.sum()
         if chain:
-            found: Sequence[LevelShares] = [
-                least_product(steps_of(chain), squares, weights, **given)
+            candidates: Sequence[LevelShares] = [
+                minimise_product(steps_of(chain), squares, weights, **kwargs)
             ]
         else:
-            found = best_products(len(radices), squares, weights, **given)
-        return [Candidate(shares.steps, shares.parts) for shares in found[:FIRST]]
+            candidates = best_products(len(radices), squares, weights, **kwargs)
+        return [Candidate(shares.steps, shares.parts) for shares in candidates[:FIRST]]
 
     def _settings(self) -> list[Candidate]:
-        """Return the default, and for lone settlements the setting that was made for them."""
+        """Return the default, and for isolated settlements the setting made for them."""
         grid, gaussian = self.planner.grid, self.planner.terms.gaussian
-        lone = any(one.objective.family == ISLANDS for one in self.families)
-        suits = lone and Pyramid(setting="islands").unsupported(grid) is None
+        isolated = any(one.objective.family == ISLANDS for one in self.families)
+        suits = isolated and Pyramid(setting="islands").unsupported(grid) is None
         names = ["pyramid", *["pyramid:setting=islands"] * suits]
         methods = [self.planner.plan(name).method for name in names]
         return [Candidate.of_method(method, grid, gaussian=gaussian) for method in methods]
@@ -110,8 +115,8 @@ class Purpose:
 
         def value(candidate: Candidate) -> float:
             method, event = self._run_of(candidate.spec)
-            found = simulation.run(method, event, range(self.releases))
-            return found.objective(self.families, relative=self.objectives.relative)
+            simulated = simulation.run(method, event, range(self.releases))
+            return simulated.objective(self.families, relative=self.objectives.relative)
 
         return value
 
@@ -119,55 +124,58 @@ class Purpose:
         plan = self.planner.plan(spec)
         return plan.method, plan.event
 
-    def _say(self, words: str) -> list[str]:
+    def _describe(self, manner: str) -> list[str]:
         kind = "relative" if self.objectives.relative else "absolute"
-        each = "; ".join(f"{one.objective.name}: {one.words}" for one in self.families)
+        each = "; ".join(f"{one.objective.name}: {one.description}" for one in self.families)
         return [
             f"Chosen for {self.objectives.text}: the least weighted geometric mean of {kind} "
-            f"errors, {words}.",
+            f"errors, {manner}.",
             f"Families: {each}.",
         ]
 
     def _errors(self, plan: Plan) -> list[str]:
-        """Return the errors on the proxy, of releases that the search has not seen."""
+        """Return the errors on the proxy, from releases that the search has not used."""
         if not self.releases:
             return []
         simulation, fresh = (
             PlanSimulation(self.proxy, self.families),
+            # New releases: those of the search are biased towards the plan that it chose.
             range(FRESH, FRESH + self.releases),
         )
         ours, default = (
             simulation.run(*self._run_of(spec), fresh) for spec in (plan.name, "pyramid")
         )
         groups = [group for one in self.families for group in one.groups]
-        lone = [isinstance(group, Settlements) for group in groups]
-        found = []
-        if not all(lone):
-            told = "; ".join(_compare(ours, default, lone))
-            found.append(f"Mean absolute errors there (the default's): {told}.")
-        if any(lone):
-            told = "; ".join(_compare_lost(ours, default, lone))
-            found.append(
-                "What settlements have more or less than in truth, with all around them, in per "
-                f"cent of their people (the default's): {told}."
+        isolated = [isinstance(group, Settlements) for group in groups]
+        sentences = []
+        if not all(isolated):
+            text = "; ".join(_compare(ours, default, isolated))
+            sentences.append(f"Mean absolute errors there (the default's): {text}.")
+        if any(isolated):
+            text = "; ".join(_compare_lost(ours, default, isolated))
+            sentences.append(
+                "Gains and losses of settlements, including their surroundings, in per cent of "
+                f"their people (the default's): {text}."
             )
-        return found
+        return sentences
 
 
-def _compare(ours: Simulated, other: Simulated, lone: list[bool]) -> list[str]:
-    """Return mean absolute errors of groups that are no settlements."""
-    rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), lone, strict=True)
-    return [f"{name} {own:,.4g} ({theirs:,.4g})" for name, own, theirs, not_ in rows if not not_]
+def _compare(ours: Simulated, other: Simulated, isolated: list[bool]) -> list[str]:
+    """Return mean absolute errors of groups that are not settlements."""
+    rows = zip(ours.names, ours.mae.tolist(), other.mae.tolist(), isolated, strict=True)
+    return [
+        f"{name} {error:,.4g} ({theirs:,.4g})" for name, error, theirs, not_ in rows if not not_
+    ]
 
 
-def _compare_lost(ours: Simulated, other: Simulated, lone: list[bool]) -> list[str]:
-    """Return what settlements gain, with its standard error over the releases."""
-    names = [name for name, one in zip(ours.names, lone, strict=True) if one]
-    rows = zip(*(_say_gained(one.gained[:, lone]) for one in (ours, other)), strict=True)
-    return [f"{name} {own} ({theirs})" for name, (own, theirs) in zip(names, rows, strict=True)]
+def _compare_lost(ours: Simulated, other: Simulated, isolated: list[bool]) -> list[str]:
+    """Return the gains of settlements, with standard errors over the releases."""
+    names = [name for name, one in zip(ours.names, isolated, strict=True) if one]
+    rows = zip(*(_format_gained(one.gained[:, isolated]) for one in (ours, other)), strict=True)
+    return [f"{name} {gain} ({theirs})" for name, (gain, theirs) in zip(names, rows, strict=True)]
 
 
-def _say_gained(gained: NDArray[np.float64]) -> list[str]:
+def _format_gained(gained: NDArray[np.float64]) -> list[str]:
     mean = 100 * gained.mean(axis=0)
     if len(gained) < 2:
         return [f"{part:+.1f}" for part in mean]
@@ -192,46 +200,47 @@ def serve(
     people: float | None = None,
     regions: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Return a pyramid that is good at families of regions that people ask for.
+    """Choose a pyramid that is good at given families of regions.
 
-    Levels, fan-outs, shares and passes are searched: first by closed forms, where nothing is
-    clamped; then, as most maps are mostly empty, by running the mechanism on a public table. The
-    plan's ``reasons`` say which, what was drawn, and the errors that were found. Nothing here sees
-    confidential data, and ``prior`` must be public.
+    Levels, fan-outs, shares and passes are searched: first by closed forms, without a clamp; then,
+    as most maps are mostly empty, by running the mechanism on a public table. The plan's
+    ``reasons`` describe the choice, the regions and the errors. Nothing here sees confidential
+    data, and ``prior`` must be public.
 
     Parameters
     ----------
     grid : Grid
     objectives : str or Objectives
-        Such as ``"municipalities=3,cells=1,polygons:10km2=1,areas=1,squares=1,relative"``.
+        For example ``"municipalities=3,cells=1,polygons:10km2=1,areas=1,squares=1,relative"``.
     prior : CountTable or ReleasedTable, optional
-        A public map on the same grid. Default: one made up of towns on the grid's domain.
+        A public map on the same grid. Default: a synthetic map of towns on the grid's domain.
     shapes : mapping, optional
-        For every file that the objectives name, its polygons by name.
+        For every file in the objectives, its polygons by name.
     releases : int
-        Simulated for each of about a hundred plans; 0: closed forms only.
+        Number of releases simulated for each of about a hundred plans; 0: closed forms only.
     chain : str, optional
-        Own levels; only their shares and passes are chosen then.
+        Levels; then only their shares and passes are chosen.
     epsilon, rho, delta, neighbours, contribution, unit, people, regions
-        As for :func:`geodp.plan`; ``people`` scales the public map.
+        See :func:`geodp.plan`; ``people`` scales the public map.
 
     Raises
     ------
     UsageError
-        A family that the grid does not have, or a prior map of another grid.
+        The grid does not support a family, or the prior map has another grid.
 
     Examples
     --------
-    >>> found = serve(Grid.regular((16, 16)), "cells=1,squares=1", releases=0, epsilon=1)
-    >>> found.name.startswith("pyramid:chain=")
+    >>> plan = serve(Grid.regular((16, 16)), "cells=1,squares=1", releases=0, epsilon=1)
+    >>> plan.name.startswith("pyramid:chain=")
     True
     """
     if releases < 0:
-        raise UsageError("The number of releases is 0 or more.", code="releases-negative")
-    asked = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
-    if not releases and any(one.family == ISLANDS for one in asked.families):
+        raise UsageError("The number of releases must be 0 or more.", code="releases-negative")
+    parsed = Objectives.parse(objectives) if isinstance(objectives, str) else objectives
+    # Isolated settlements lose people to the clamp, which closed forms ignore.
+    if not releases and any(one.family == ISLANDS for one in parsed.families):
         raise UsageError(
-            "What islands lose is known by simulation only: ask for 1 release or more "
+            "Losses of islands are known by simulation only: simulate at least 1 release "
             "(--releases).",
             code="islands-need-simulation",
         )
@@ -239,7 +248,7 @@ def serve(
     planner = Planner(grid, terms, regions)
     if chain:
         equal = "-".join("1" * (chain.count("-") + 2))
-        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses what is none
+        planner.plan(f"pyramid:chain={chain},shares={equal}")  # refuses an invalid chain
     proxy = Proxy.of(grid, prior, planner.terms.people)
-    families = draw_families(asked, grid, proxy, shapes)
-    return Purpose(planner, asked, proxy, families, releases).choose(chain)
+    families = draw_families(parsed, grid, proxy, shapes)
+    return Purpose(planner, parsed, proxy, families, releases).choose(chain)

@@ -17,25 +17,25 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
-MOST_DENSE = 1 << 22
-"""Most keys of a grid whose errors are held as a vector of all keys."""
+MAX_DENSE = 1 << 22
+"""Maximal keys of a grid whose errors are stored as a vector of all keys."""
 
-MOST_MAP = 1 << 25
-"""Most cells of a map whose errors are held as an array of the map."""
+MAX_MAP = 1 << 25
+"""Maximal cells of a map whose errors are stored as an array of the map."""
 
 Sums = tuple[FloatArray, FloatArray]
-"""People and released minus true counts, of regions side by side; float64[n] each."""
+"""People, and released minus true counts, of regions; float64[n] each."""
 
 
 @dataclass(frozen=True, eq=False)
 class MapDifference:
-    """A release beside the public table that it was made from.
+    """The difference between a release and the public table it was made from.
 
     Attributes
     ----------
     grid : Grid
     key : uint64[n] or None
-        Strictly increasing; None: all keys are there.
+        Keys, strictly increasing; None: all keys.
     people, error : float64[n]
         True counts, and released minus true ones.
     """
@@ -47,9 +47,11 @@ class MapDifference:
 
     @classmethod
     def of(cls, truth: CountTable, released: ReleasedTable) -> Self:
-        """Take the one from the other."""
+        """Create the difference from both tables."""
         n = prod(truth.grid.order.radices)
-        if n <= MOST_DENSE:
+        # With a vector of all keys, sums over blocks are sums of slices; larger grids merge and
+        # sort keys.
+        if n <= MAX_DENSE:
             key, size = None, n
             at = truth.key.astype(np.int64), released.key.astype(np.int64)
         else:
@@ -62,46 +64,46 @@ class MapDifference:
         return cls(truth.grid, key, people, error - people)
 
     def at(self, key: NDArray[np.uint64]) -> Sums:
-        """Return those of cells: uint64[n]."""
+        """Return people and errors of cells: uint64[n]."""
         if self.key is None:
             place = key.astype(np.int64)
             return self.people[place], self.error[place]
         if not self.key.size:
             return np.zeros(key.size), np.zeros(key.size)
         place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
-        found = self.key[place] == key
-        return np.where(found, self.people[place], 0), np.where(found, self.error[place], 0)
+        exists = self.key[place] == key
+        return np.where(exists, self.people[place], 0), np.where(exists, self.error[place], 0)
 
     @cached_property
     def blocks(self) -> list[Sums]:
-        """Sums over blocks that share i digits, at index i; some that are 0 may be left out."""
+        """Sums over blocks that share i digits, at index i; blocks that are 0 may be omitted."""
         radices = self.grid.order.radices
-        key, found = self.key, [(self.people, self.error)]
+        key, sums = self.key, [(self.people, self.error)]
         for radix in reversed(radices):
-            people, error = found[-1]
+            people, error = sums[-1]
             if key is None:
-                found.append((_fold(people, radix), _fold(error, radix)))
+                sums.append((_fold(people, radix), _fold(error, radix)))
                 continue
             key = key // np.uint64(radix)
             first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
-            found.append((_run(people, first), _run(error, first)))
+            sums.append((_run(people, first), _run(error, first)))
             key = key[first]
-        return found[::-1]
+        return sums[::-1]
 
     @cached_property
     def boxes(self) -> tuple[FloatArray, FloatArray]:
-        """Sums of the map's people and errors below each row and column: float64[rows + 1, .]."""
+        """Prefix sums of people and errors over rows and columns: float64[rows + 1, .]."""
         some = np.flatnonzero((self.error != 0) | (self.people != 0))
         key = some.astype(np.uint64) if self.key is None else self.key[some]
         row, col = self.grid.decode(key)[:2]
         rows, cols = self.grid.shape[:2]
-        found = []
+        prefix_sums = []
         for values in (self.people[some], self.error[some]):
             below = np.zeros((rows + 1, cols + 1))
             cells = np.bincount(row * cols + col, values, rows * cols).reshape(rows, cols)
             below[1:, 1:] = cells.cumsum(axis=0).cumsum(axis=1)
-            found.append(below)
-        return found[0], found[1]
+            prefix_sums.append(below)
+        return prefix_sums[0], prefix_sums[1]
 
 
 class RegionGroup(Protocol):
@@ -109,18 +111,18 @@ class RegionGroup(Protocol):
 
     @property
     def name(self) -> str:
-        """What they are, for people."""
+        """Name for people."""
 
     def count(self, grid: Grid) -> int:
-        """Return how many regions it has."""
+        """Return the number of regions."""
 
     def sums(self, difference: MapDifference) -> Sums:
-        """Return those of the regions; some of which both are 0 may be left out."""
+        """Return sums over each region; regions where both are 0 may be omitted."""
 
     def squares(self, grid: Grid) -> FloatArray | None:
         """Return the mean of :func:`square_parts` of the regions: float64[digits + 1].
 
-        None where it is not worked out.
+        None if it is not implemented.
         """
 
 
@@ -132,16 +134,18 @@ class Blocks:
     digits: int
 
     def count(self, grid: Grid) -> int:
-        """Return those that hold a cell."""
+        """Return the number of blocks with a cell."""
         return grid.domain.count_nodes(self.digits)
 
     def sums(self, difference: MapDifference) -> Sums:
-        """Return those of blocks."""
+        """Return the sums over blocks."""
         return difference.blocks[self.digits]
 
     def squares(self, grid: Grid) -> FloatArray:
-        """Return those of every such block inside the domain."""
+        """Return the squared parts of every such block inside the domain."""
         stride = _strides(grid)
+        # Above its level the block is a part of one node; below it consists of `part` entire
+        # nodes.
         part = stride[self.digits] / stride
         return np.asarray(np.where(part < 1, part**2, part), np.float64)
 
@@ -154,9 +158,9 @@ class CellSets:
     ----------
     name : str
     key : uint64[n]
-        Of every region's cells, strictly increasing within a region.
+        Keys of every region's cells, strictly increasing within a region.
     start : int64[r]
-        Where each region begins; each has a cell.
+        Position of each region's first cell; no region is empty.
     """
 
     name: str
@@ -165,70 +169,71 @@ class CellSets:
 
     @classmethod
     def of(cls, name: str, regions: list[NDArray[np.uint64]]) -> Self:
-        """Take regions by their keys; those without a cell are left out."""
+        """Create the group from the keys of regions; empty regions are dropped."""
         some = [keys for keys in regions if keys.size]
         size = np.array([0, *(keys.size for keys in some)])
         return cls(name, np.concatenate([np.empty(0, np.uint64), *some]), size.cumsum()[:-1])
 
     @classmethod
     def of_labels(cls, name: str, key: NDArray[np.uint64], label: IntArray) -> Self:
-        """Take cells in key order and the number of the region that each belongs to."""
+        """Create the group from cells in key order and the number of each cell's region."""
         order = np.argsort(label, kind="stable")
         label = label[order]
         start = np.flatnonzero(np.append(True, label[1:] != label[:-1])[: label.size])
         return cls(name, key[order], start)
 
     def count(self, grid: Grid) -> int:
-        """Return their number."""
+        """Return the number of regions."""
         return int(self.start.size)
 
     def sums(self, difference: MapDifference) -> Sums:
-        """Return those of every region."""
+        """Return the sums over every region."""
         people, error = difference.at(self.key)
         return _run(people, self.start), _run(error, self.start)
 
     def squares(self, grid: Grid) -> FloatArray:
-        """Return the mean over regions."""
+        """Return the mean squared parts over regions."""
         begins = np.zeros(self.key.size, np.bool_)
         begins[self.start] = True
-        found = []
+        means = []
         for stride in _strides(grid).tolist():
             node = self.key // np.uint64(stride)
             first = begins.copy()
+            # A node that two regions share counts once for each of them.
             first[1:] |= node[1:] != node[:-1]
             inside = np.diff(np.append(np.flatnonzero(first), node.size)) / stride
-            found.append(float((inside * inside).sum()) / max(1, self.start.size))
-        return np.array(found)
+            means.append(float((inside * inside).sum()) / max(1, self.start.size))
+        return np.array(means)
 
 
 @dataclass(frozen=True, eq=False)
 class Settlements:
-    """Surroundings of settlements that stand alone, on maps of their own.
+    """Surroundings of isolated settlements, on separate maps.
 
-    What matters of them is not how far each is off but what they lose together.
+    Their error is the total loss, and not the error of each settlement.
 
     Attributes
     ----------
     name : str
     parts : tuple of (CountTable, Cells)
-        Public maps on which they were placed, and their surroundings there.
+        Public maps on which they were placed, and their surroundings.
     """
 
     name: str
     parts: tuple[tuple[CountTable, CellSets], ...] = field(repr=False)
 
     def count(self, grid: Grid) -> int:
-        """Return their number on all maps."""
+        """Return the number of settlements on all maps."""
         return sum(cells.count(grid) for _, cells in self.parts)
 
     def sums(self, differences: Mapping[int, MapDifference]) -> Sums:
-        """Return those of all; ``differences``: of every map, by its ``id``."""
-        found = [cells.sums(differences[id(table)]) for table, cells in self.parts]
-        people, error = (np.concatenate(part) for part in zip(*found, strict=True))
+        """Return the sums over all settlements; ``differences``: of every map, by its ``id``."""
+        parts = [cells.sums(differences[id(table)]) for table, cells in self.parts]
+        people, error = (np.concatenate(part) for part in zip(*parts, strict=True))
         return people, error
 
     def squares(self, grid: Grid) -> FloatArray:
-        """Return the mean over all."""
+        """Return the mean squared parts over all settlements."""
         sums = [cells.squares(grid) * cells.count(grid) for _, cells in self.parts]
         return np.asarray(np.sum(sums, axis=0) / max(1, self.count(grid)), np.float64)
 
@@ -241,7 +246,7 @@ class Boxes:
     ----------
     name : str
     low, high : int64[2, r]
-        First row and column, and the ones past the last.
+        First row and column, and those past the last.
     """
 
     name: str
@@ -249,11 +254,11 @@ class Boxes:
     high: IntArray = field(repr=False)
 
     def count(self, grid: Grid) -> int:
-        """Return their number."""
+        """Return the number of rectangles."""
         return int(self.low.shape[1])
 
     def sums(self, difference: MapDifference) -> Sums:
-        """Return those of every rectangle, by prefix sums."""
+        """Return the sums over every rectangle, from prefix sums."""
         (top, left), (bottom, right) = self.low, self.high
         people, error = (
             below[bottom, right] - below[top, right] - below[bottom, left] + below[top, left]
@@ -262,43 +267,45 @@ class Boxes:
         return people, error
 
     def squares(self, grid: Grid) -> FloatArray | None:
-        """Return the mean over rectangles: a product over the axes, as blocks are boxes too."""
+        """Return the mean squared parts over rectangles, as a product over the axes."""
         order, ndim = grid.order, len(grid.shape)
+        # Only then are blocks boxes, whose overlap with a rectangle is a product over the axes.
         if not order.follows_map:
             return None
+        # Blocks start where the offset puts them, which may be outside the map.
         offset = order.offset or (0,) * ndim
         ends: list[tuple[Any, Any]] = list(zip(self.low, self.high, strict=True))
         ends += [(np.zeros(1, np.int64), np.array([size])) for size in grid.shape[2:]]
-        found = []
+        means = []
         for digits in range(len(order.radices) + 1):
             product: FloatArray = np.ones(1)
             sides = order.sides(digits, ndim).tolist()
             for (low, high), side, first in zip(ends, sides, offset, strict=True):
                 product = product * _squares_of(low + first, high + first, side)
-            found.append(float(product.mean()))
-        return np.array(found)
+            means.append(float(product.mean()))
+        return np.array(means)
 
 
 def _squares_of(low: IntArray, high: IntArray, side: int) -> FloatArray:
-    """Return sums of squared parts of runs of so many cells that lie between ends of an axis."""
+    """Return sums of squared parts of runs of ``side`` cells between ends of an axis."""
     first, last = low // side, (high - 1) // side
     ends = ((first + 1) * side - low) ** 2 + (high - last * side) ** 2
-    whole = last - first - 1
-    return np.where(first == last, ((high - low) / side) ** 2, ends / side**2 + whole)
+    full = last - first - 1
+    return np.where(first == last, ((high - low) / side) ** 2, ends / side**2 + full)
 
 
 def _strides(grid: Grid) -> FloatArray:
-    """Keys of blocks that share i digits, at index i: float64[digits + 1]."""
+    """Return the number of keys of blocks that share i digits, at index i: float64[digits + 1]."""
     radices = reversed(grid.order.radices)
     return np.array([*accumulate(radices, lambda a, b: a * b, initial=1.0)])[::-1]
 
 
 def _fold(values: FloatArray, radix: int) -> FloatArray:
-    """Return sums of so many neighbours."""
-    found = values[::radix].copy()
+    """Return sums of ``radix`` neighbours."""
+    folded = values[::radix].copy()
     for i in range(1, radix):
-        found += values[i::radix]
-    return found
+        folded += values[i::radix]
+    return folded
 
 
 def _run(values: FloatArray, first: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""A search among pyramids by what they are worth, where that is simulated and has no slope."""
+"""Search for good pyramids by simulated objectives, which have no gradient."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Self
 
 import numpy as np
 
-from geodp.features.plan.shares import LAST_STEP, LEAST, PARTS
+from geodp.features.plan.shares import LAST_STEP, MIN_PARTS, PARTS
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 
 CHAINS = 0.3
-"""Part of the moves that change levels; the others change shares."""
+"""Fraction of the moves that change levels; the others change shares."""
 
 PASSES = 0.02
-"""Part of the moves that change the number of passes."""
+"""Fraction of the moves that change the number of passes."""
 
 WIDEST, NARROWEST = 0.8, 0.08
 """Standard deviation of the logarithm of a changed share, at the first and at the last move."""
@@ -32,7 +32,7 @@ class Candidate:
     Attributes
     ----------
     steps : tuple of int
-        Digits that each level splits, from the root on.
+        Number of digits that each level splits, from the root on.
     parts : tuple of int
         Shares in parts of 10,000, the root's first.
     passes : int
@@ -45,24 +45,25 @@ class Candidate:
 
     @property
     def spec(self) -> str:
-        """As ``publish`` takes it."""
+        """Specification for ``publish``."""
         chain, shares = ("-".join(map(str, part)) for part in (self.steps, self.parts))
         passes = "" if self.passes == 2 else f",passes={self.passes}"
         return f"pyramid:chain={chain},shares={shares}{passes}"
 
     @classmethod
     def of(cls, steps: Sequence[int], weights: Sequence[float], passes: int = 2) -> Self:
-        """Round weights to whole parts, none below the least."""
+        """Round weights to integer parts, none below the minimum."""
         levels = len(weights)
-        least = min(LEAST, PARTS // (2 * levels))
+        min_parts = min(MIN_PARTS, PARTS // (2 * levels))
         share = np.array(weights, np.float64) / float(sum(weights))
-        parts = np.maximum(np.rint(share * PARTS).astype(int), least)
+        parts = np.maximum(np.rint(share * PARTS).astype(int), min_parts)
+        # The rounding error goes to the largest share, where it is relatively smallest.
         parts[np.argmax(parts)] += PARTS - parts.sum()
         return cls(tuple(steps), tuple(parts.tolist()), passes)
 
     @classmethod
     def of_method(cls, method: Mechanism, grid: Grid, *, gaussian: bool) -> Self:
-        """Take a pyramid's levels on a grid."""
+        """Create the candidate of a pyramid's levels on a grid."""
         assert isinstance(method, Pyramid)
         chain = method.levels(grid, gaussian=gaussian)
         steps, at = [], 0
@@ -75,14 +76,14 @@ class Candidate:
         return cls.of(steps, [float(share) for share in chain.shares], method.passes)
 
     def fits(self, radices: Sequence[int]) -> bool:
-        """Whether no node has more than 4,096 children, and every level its least share."""
+        """Whether no node has more than 4,096 children, and every level has its minimal share."""
         ends = [0, *accumulate(self.steps)]
         narrow = all(prod(radices[a:b]) <= 1 << LAST_STEP for a, b in pairwise(ends))
-        least = min(LEAST, PARTS // (2 * len(self.parts)))
-        return narrow and min(self.parts) >= least
+        min_parts = min(MIN_PARTS, PARTS // (2 * len(self.parts)))
+        return narrow and min(self.parts) >= min_parts
 
     def move(self, random: np.random.Generator, width: float, *, fixed: bool) -> Candidate:
-        """Return a neighbour drawn at random; ``fixed``: on the same levels."""
+        """Return a random neighbour; ``fixed``: keep the levels."""
         drawn = random.random()
         if drawn < PASSES:
             return Candidate(self.steps, self.parts, 3 - self.passes)
@@ -90,7 +91,7 @@ class Candidate:
             return self._rechain(random)
         parts = np.array(self.parts, np.float64)
         parts[random.integers(parts.size)] *= np.exp(random.normal(0, width))
-        if random.random() < 0.3:  # two at once: what one gives another takes
+        if random.random() < 0.3:  # two at once, so that one level can gain what another loses
             parts[random.integers(parts.size)] *= np.exp(random.normal(0, width))
         return Candidate.of(self.steps, parts.tolist(), self.passes)
 
@@ -128,17 +129,17 @@ def improve(
     seed: int = 0,
     fixed: bool = False,
 ) -> tuple[Candidate, float]:
-    """Move from the best of some pyramids to better neighbours, ever shorter.
+    """Search, from the best of some pyramids, for better neighbours in ever shorter moves.
 
     Parameters
     ----------
     start : sequence of Candidate
     value : callable
-        Smaller is better; asked once of each candidate.
+        Objective to minimise; evaluated once for each candidate.
     radices : sequence of int
-        Of the grid's keys.
+        Radices of the grid's keys.
     moves : int
-        How many neighbours are tried; the result depends on this and on no clock.
+        Number of neighbours that are tried; the result does not depend on the time taken.
     seed : int
     fixed : bool
         Keep the levels; change shares and passes only.
@@ -146,17 +147,19 @@ def improve(
     Returns
     -------
     Candidate, float
-        The best that was found, and its value.
+        The best candidate, and its value.
     """
     random = np.random.default_rng(seed)
-    known = {one: value(one) for one in start}
-    best = min(known, key=lambda one: known[one])
+    values = {one: value(one) for one in start}
+    best = min(values, key=lambda one: values[one])
     for n in range(moves):
+        # Steps shrink geometrically, from exploration to refinement.
         width = WIDEST * (NARROWEST / WIDEST) ** (n / max(1, moves - 1))
         other = best.move(random, width, fixed=fixed)
-        if other in known or not other.fits(radices):
+        # A simulation costs far more than a lost move.
+        if other in values or not other.fits(radices):
             continue
-        known[other] = value(other)
-        if known[other] < known[best]:
+        values[other] = value(other)
+        if values[other] < values[best]:
             best = other
-    return best, known[best]
+    return best, values[best]

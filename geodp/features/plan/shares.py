@@ -1,12 +1,12 @@
-"""Budgets of a pyramid that serve what the user says matters; nothing here sees any data.
+"""Budgets of a pyramid's levels that suit the priorities of the user, from public information only.
 
 The variance of an aligned block is a smooth function of the levels' shares of the budget, so the
 best shares of a chain are found by a local search from a good start; chains are tried one after
-another, and the neighbours of the best of them. Everything is public: grid, budget and wishes.
+another, and the neighbours of the best of them. Everything is public: grid, budget and objective.
 
-No level gets less than about 2 % of the budget. The formula would gladly take it from levels that
+Every level gets at least about 2 % of the budget. The formula alone would take it from levels that
 others measure better; but the first pass prunes by every level's own noise, and a level of nearly
-pure noise would prune what is occupied.
+pure noise would prune occupied nodes.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from geodp.errors import require_library
 from geodp.typing import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-"""The value of variances, and its slope in each of them."""
+"""Function from variances to a value and its gradient."""
 
 PARTS = 10_000
-"""Shares are whole numbers of these parts."""
+"""Shares are integer multiples of 1 / PARTS."""
 
-LEAST = 200
-"""Fewest parts of a level; half of an equal share where there are more than 25 levels."""
+MIN_PARTS = 200
+"""Minimal parts of a level; half of an equal share if there are more than 25 levels."""
 
 WIDEST_STEP = 6
-"""Most bits that a repeated level of a tried chain splits."""
+"""Maximal bits of a repeated level of a chain that is tried."""
 
 LAST_STEP = 12
-"""Most bits that any level splits: 4096 children."""
+"""Maximal bits of any level: 4096 children."""
 
 SHARP, DEAR = 60.0, 4.0
-"""How suddenly, and how dearly, a bound that is exceeded counts beside the logarithm of a mean."""
+"""Sharpness and weight of the penalty for an exceeded bound, on the scale of a logarithm."""
 
 Radices = tuple[int, ...]
 
@@ -55,11 +55,11 @@ class LevelShares:
     Attributes
     ----------
     steps : tuple of int
-        Bits that each level splits, from the root on.
+        Number of bits that each level splits, from the root on.
     parts : tuple of int
         Shares of the budget in parts of 10,000, the root's first.
     value : float
-        The objective that was reached.
+        Value of the objective.
     """
 
     steps: tuple[int, ...]
@@ -68,30 +68,30 @@ class LevelShares:
 
     @property
     def spec(self) -> str:
-        """As ``publish`` takes it."""
+        """Specification for ``publish``."""
         chain, shares = ("-".join(map(str, part)) for part in (self.steps, self.parts))
         return f"pyramid:chain={chain},shares={shares}"
 
 
-def least_sum(
+def minimise_sum(
     steps: Sequence[int],
     weights: ArrayLike,
     *,
     gaussian: bool = False,
     radices: Radices | None = None,
 ) -> LevelShares:
-    """Shares of a chain with the least weighted sum of variances.
+    """Find the shares of a chain with the least weighted sum of variances.
 
     Parameters
     ----------
     steps : sequence of int
         Digits of a key that each level splits.
     weights : float64[digits + 1]
-        Of blocks of keys that share i digits at index i (on bits, of ``2**(bits - i)`` keys); not
-        negative, not all 0.
+        Weights of blocks of keys that share i digits, at index i (on bits, of ``2**(bits - i)``
+        keys); not negative, not all 0.
     gaussian : bool
     radices : tuple of int, optional
-        Of the digits; default: bits.
+        Radices of the digits. Default: bits.
     """
     weight = np.asarray(weights, np.float64)
 
@@ -104,28 +104,28 @@ def least_sum(
     return _round(steps, logs, lambda v: float(weight @ v), gaussian, rows)
 
 
-def least_product(
+def minimise_product(
     steps: Sequence[int],
     squares: FloatArray,
     weights: FloatArray,
     *,
-    most: FloatArray | None = None,
+    limits: FloatArray | None = None,
     gaussian: bool = False,
     radices: Radices | None = None,
 ) -> LevelShares:
-    """Shares of a chain with the least weighted geometric mean of regions' standard errors.
+    """Find the shares of a chain with the least weighted geometric mean of regions' errors.
 
     Parameters
     ----------
     steps : sequence of int
     squares : float64[groups, digits + 1]
         Mean over a group's regions of the sums of squared parts of the nodes whose keys share i
-        digits, at index i: ``A`` of :mod:`geodp.accuracy.variance` for every level there could be.
+        digits, at index i: ``A`` of :mod:`geodp.accuracy.variance` for every possible level.
     weights : float64[groups]
-        Of sum 1.
-    most : float64[digits + 1], optional
+        Weights, of sum 1.
+    limits : float64[digits + 1], optional
         Standard errors, for a budget of 1, that blocks of keys that share i digits should not
-        exceed; what does adds its logarithm to the mean's, several times.
+        exceed; the logarithm of any excess is a penalty.
     gaussian : bool
     radices : tuple of int, optional
     """
@@ -135,22 +135,24 @@ def least_product(
         _blocks(tuple(steps), radix),
     )
     log_limit = np.full(len(blocks), np.inf)
-    if most is not None:
-        log_limit = 2 * np.log(np.asarray(most, np.float64))
+    if limits is not None:
+        log_limit = 2 * np.log(np.asarray(limits, np.float64))
 
     def mean(variance: FloatArray) -> tuple[float, FloatArray]:
-        own, block = variance[:n], variance[n:]
+        variances, block = variance[:n], variance[n:]
+        # A smooth penalty, so that the gradient exists at the limit; -500 keeps exp finite for
+        # blocks without a limit.
         over = np.maximum((np.log(block) - log_limit) * (SHARP / 2), -500)
-        value = weights @ np.log(own) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
+        value = weights @ np.log(variances) / 2 + DEAR / SHARP * np.logaddexp(0, over).sum()
         slope = DEAR / (1 + np.exp(-over)) / block / 2
-        return float(value), np.concatenate([weights / own / 2, slope])
+        return float(value), np.concatenate([weights / variances / 2, slope])
 
     rows = np.vstack([regions, blocks]), fanouts
     logs = _search(steps, mean, gaussian, None, rows)
     return _round(steps, logs, lambda v: float(np.exp(mean(v)[0])), gaussian, rows)
 
 
-def least_ratio(
+def minimise_ratio(
     steps: Sequence[int],
     targets: ArrayLike,
     *,
@@ -158,47 +160,49 @@ def least_ratio(
     orders: Sequence[int] = (8, 64, 256),
     radices: Radices | None = None,
 ) -> LevelShares:
-    """Shares of a chain with the least largest ratio of an aligned block's error to a target.
+    """Find the shares of a chain with the least maximal ratio of a block's error to a target.
 
     Parameters
     ----------
     steps : sequence of int
     targets : float64[digits + 1]
-        Standard errors for a budget of 1; infinity where it does not matter.
+        Standard errors for a budget of 1; infinity for blocks without a target.
     gaussian : bool
     orders : sequence of int
-        The maximum has kinks; it is approached by norms of these orders, each from the last
-        one's end.
+        Orders of norms that approximate the maximum, which is not smooth; each starts from the
+        result of the one before.
     radices : tuple of int, optional
 
     Returns
     -------
     Shares
-        ``value`` is the largest ratio: at most 1 where the chain dominates the targets, that is,
-        for aligned blocks; the ratio of another set of cells can be larger.
+        ``value`` is the largest ratio: at most 1 if the chain dominates the targets. This holds for
+        aligned blocks; the ratio of another set of cells can be larger.
     """
     wanted = np.asarray(targets, np.float64) ** 2
 
     def norm(variance: FloatArray, order: int) -> tuple[float, FloatArray]:
         ratio = variance / wanted
         top = ratio.max()
+        # Divided by the largest ratio first, as powers of 256 would overflow.
         power = (ratio / top) ** (order - 1)
         inner = float(power @ (ratio / top))
         return float(np.log(top) + np.log(inner) / order) / 2, power / (wanted * 2 * top * inner)
 
-    found, rows = None, _blocks(tuple(steps), radices or (2,) * sum(steps))
+    logs, rows = None, _blocks(tuple(steps), radices or (2,) * sum(steps))
     for order in orders:
-        found = _search(steps, partial(norm, order=order), gaussian, found, rows)
-    assert found is not None
-    return _round(steps, found, lambda v: float(np.sqrt((v / wanted).max())), gaussian, rows)
+        logs = _search(steps, partial(norm, order=order), gaussian, logs, rows)
+    assert logs is not None
+    return _round(steps, logs, lambda v: float(np.sqrt((v / wanted).max())), gaussian, rows)
 
 
 def chains(bits: int) -> Iterator[tuple[int, ...]]:
-    """Chains worth trying: equal steps, with one or two different ones above the cells.
+    """Yield chains worth trying: equal steps, with one or two different ones above the cells.
 
-    What is left over comes right below the root, where blocks are few.
+    The remainder comes directly below the root, where blocks are few.
     """
     seen: set[tuple[int, ...]] = set()
+    # A single level splits small grids at once, which no smaller step could express.
     if bits <= LAST_STEP:
         seen.add((bits,))
         yield (bits,)
@@ -219,8 +223,9 @@ def chains(bits: int) -> Iterator[tuple[int, ...]]:
 def best_ratio(
     bits: int, targets: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
 ) -> LevelShares:
-    """Return the chain, with its shares, that has the least largest ratio of those tried."""
-    find = partial(least_ratio, targets=targets, gaussian=gaussian, radices=radices)
+    """Return the chain, with its shares, that has the least maximal ratio of those tried."""
+    find = partial(minimise_ratio, targets=targets, gaussian=gaussian, radices=radices)
+    # A low order ranks chains well enough; only the best five are optimised to the end.
     quick = _try_all(bits, partial(find, orders=(8,)), radices)
     return min([find(shares.steps) for shares in quick[:5]] + quick[:1], key=lambda s: s.value)
 
@@ -229,7 +234,7 @@ def best_sum(
     bits: int, weights: ArrayLike, *, gaussian: bool = False, radices: Radices | None = None
 ) -> LevelShares:
     """Return the chain, with its shares, that has the least weighted sum of those tried."""
-    find = partial(least_sum, weights=weights, gaussian=gaussian, radices=radices)
+    find = partial(minimise_sum, weights=weights, gaussian=gaussian, radices=radices)
     return _try_all(bits, find, radices)[0]
 
 
@@ -242,34 +247,35 @@ def best_products(
     radices: Radices | None = None,
 ) -> list[LevelShares]:
     """Return all tried chains with the shares of :func:`least_product`, the best first."""
-    given = partial(least_product, squares=squares, weights=weights)
-    return _try_all(bits, partial(given, gaussian=gaussian, radices=radices), radices)
+    minimise = partial(minimise_product, squares=squares, weights=weights)
+    return _try_all(bits, partial(minimise, gaussian=gaussian, radices=radices), radices)
 
 
 def _try_all(
     digits: int, find: Callable[[tuple[int, ...]], LevelShares], radices: Radices | None
 ) -> list[LevelShares]:
-    """All chains of :func:`chains` and the better neighbours of the best, the best first."""
+    """Try the chains of :func:`chains` and neighbours of the best; return them, the best first."""
     radix = radices or (2,) * digits
 
     def fits(chain: tuple[int, ...]) -> bool:
         ends = [0, *accumulate(chain)]
         return all(prod(radix[a:b]) <= 1 << LAST_STEP for a, b in pairwise(ends))
 
-    found = {chain: find(chain) for chain in chains(digits) if fits(chain)}
-    best = min(found.values(), key=lambda shares: shares.value)
+    tried = {chain: find(chain) for chain in chains(digits) if fits(chain)}
+    best = min(tried.values(), key=lambda shares: shares.value)
     while True:
         for chain in _neighbours(best.steps):
-            if chain not in found and fits(chain):
-                found[chain] = find(chain)
-        better = min(found.values(), key=lambda shares: shares.value)
+            if chain not in tried and fits(chain):
+                tried[chain] = find(chain)
+        better = min(tried.values(), key=lambda shares: shares.value)
+        # Gains below 0.1 % do not justify another round, and may be inaccuracy of the optimiser.
         if better.value >= best.value * (1 - 1e-3):
-            return sorted(found.values(), key=lambda shares: shares.value)
+            return sorted(tried.values(), key=lambda shares: shares.value)
         best = better
 
 
 def _neighbours(chain: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Chains with two levels joined, or a digit moved from one to the next."""
+    """Yield chains with two levels joined, or a digit moved from one to the next."""
     for i, (a, b) in enumerate(pairwise(chain)):
         for new in ((a + b,), (a - 1, b + 1), (a + 1, b - 1)):
             if min(new) > 0:
@@ -278,7 +284,7 @@ def _neighbours(chain: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 @lru_cache(maxsize=4096)
 def _blocks(steps: tuple[int, ...], radices: Radices) -> Rows:
-    """Matrix from the levels' variances to those of blocks, and the fan-outs.
+    """Return the matrix from the levels' variances to those of blocks, and the fan-outs.
 
     With A the sums of squared parts of :mod:`geodp.accuracy.variance`, one row for the block that
     shares each number of digits; it is ``r**2`` above the block and ``r`` below it, for a block of
@@ -294,7 +300,7 @@ def _strides(radices: Radices) -> FloatArray:
 
 
 def _levels(squares: FloatArray, steps: tuple[int, ...], radices: Radices) -> Rows:
-    """Return the same from squared parts for every number of digits: float64[., digits + 1]."""
+    """Return the matrix for squared parts for every number of digits, float64[., digits + 1]."""
     stride, ends = _strides(radices), [0, *accumulate(steps)]
     squares = squares[:, ends]
     fanouts = stride[ends[:-1]] / stride[ends[1:]]
@@ -309,36 +315,40 @@ def _search(
     start: FloatArray | None,
     rows: Rows,
 ) -> FloatArray:
-    """Logarithms of what each level has beyond the least share, where the objective is least."""
+    """Minimise the objective over logarithms of the levels' shares beyond the minimal share."""
     require_library("scipy", "A plan with wishes")
     from scipy.optimize import minimize  # slow to import
 
     if start is None:
         start = np.log(np.array([2.0, *steps]))
     matrix, fanouts = rows
+    # Variance 1 / share for Gaussian noise, whose rho adds up, and 2 / share**2 for Laplace noise.
     order = 1 if gaussian else 2
-    least, free = _least(start.size)
+    min_share, free = _min_share(start.size)
     b = fanouts.tolist()
 
     def value_and_slope(logs: FloatArray) -> tuple[float, FloatArray]:
         part = _softmax(logs)
-        share = least + free * part
-        own = (order / share**order).tolist()
-        best = own.copy()
+        share = min_share + free * part
+        variances = (order / share**order).tolist()
+        best = variances.copy()
+        # Bottom-up as in `geodp.accuracy.variance.from_below`; the loop after the objective
+        # propagates its gradient back through the same steps.
         for i in range(len(b) - 1, -1, -1):
             below = b[i] * best[i + 1]
-            best[i] = own[i] * below / (own[i] + below)
+            best[i] = variances[i] * below / (variances[i] + below)
         value, slope = objective((matrix * best).sum(axis=1))
         toll = (slope[:, None] * matrix).sum(axis=0).tolist()
         for i, fanout in enumerate(b):
             toll[i + 1] += toll[i] * fanout * (best[i] / (fanout * best[i + 1])) ** 2
-            toll[i] *= (best[i] / own[i]) ** 2
-        by_part = -free * order * np.array(own) * np.array(toll) / share
+            toll[i] *= (best[i] / variances[i]) ** 2
+        # Chain rule through variance = order / share**order and the softmax of the shares.
+        by_part = -free * order * np.array(variances) * np.array(toll) / share
         return value, part * (by_part - part @ by_part)
 
     # Not L-BFGS-B: its threads wait for each other on a busy machine, for matrices this small.
-    found = minimize(value_and_slope, start, jac=True, method="BFGS", options={"gtol": 1e-4})
-    return np.asarray(found.x, np.float64)
+    result = minimize(value_and_slope, start, jac=True, method="BFGS", options={"gtol": 1e-4})
+    return np.asarray(result.x, np.float64)
 
 
 def _round(
@@ -348,21 +358,22 @@ def _round(
     gaussian: bool,
     rows: Rows,
 ) -> LevelShares:
-    """Shares in whole parts that add up to all parts, each at least the least."""
-    least, free = (round(part * PARTS) for part in _least(logs.size))
-    parts = least + np.floor(_softmax(logs) * free).astype(int)
+    """Round shares to integer parts that add up, each at least the minimum."""
+    min_parts, free = (round(part * PARTS) for part in _min_share(logs.size))
+    parts = min_parts + np.floor(_softmax(logs) * free).astype(int)
+    # The rounding error goes to the largest share, where it is relatively smallest.
     parts[np.argmax(parts)] += PARTS - parts.sum()
     matrix, fanouts = rows
     share = parts / PARTS
-    own = 1 / share if gaussian else 2 / share**2
-    best = from_below(tuple(int(b) for b in fanouts), tuple(own.tolist()))
+    variances = 1 / share if gaussian else 2 / share**2
+    best = from_below(tuple(int(b) for b in fanouts), tuple(variances.tolist()))
     return LevelShares(tuple(steps), tuple(parts.tolist()), value(matrix @ np.array(best)))
 
 
-def _least(levels: int) -> tuple[float, float]:
-    """Return the least share of a level, and what is left of the budget when all have it."""
-    least = min(LEAST, PARTS // (2 * levels)) / PARTS
-    return least, 1 - levels * least
+def _min_share(levels: int) -> tuple[float, float]:
+    """Return the minimal share of a level, and the remainder when all levels have it."""
+    min_share = min(MIN_PARTS, PARTS // (2 * levels)) / PARTS
+    return min_share, 1 - levels * min_share
 
 
 def _softmax(logs: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Errors of families of regions by running a method on a public table, under public keys."""
+"""Errors of families of regions from running a method on a public table, under public keys."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from geodp.table.proxy import Proxy
 from geodp.typing import FloatArray
 
 FRESH = 1000
-"""Number of the first release whose errors are told: none of those that a search has seen."""
+"""Number of the first release whose errors are reported; a search uses lower numbers."""
 
-LEAST_ERROR = 1e-9
-"""Errors of less count as so much: a perfect release has no logarithm."""
+MIN_ERROR = 1e-9
+"""Lower bound of errors, as a perfect release has no logarithm."""
 
-LEAST_LOSS = 0.01
-"""Part of settlements' people that counts as lost anyway: less is not told from chance."""
+MIN_LOSS = 0.01
+"""Fraction of settlements' people added to every loss: smaller losses are within chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +36,11 @@ class Simulated:
     Attributes
     ----------
     names : tuple of str
-        Of the groups.
+        Names of the groups.
     absolute, square, relative : float64[releases, groups]
         Mean absolute, mean squared and mean relative error of a group's regions.
     gained : float64[releases, groups]
-        Sum of their errors over that of their people; below 0: people were lost.
+        Sum of their errors divided by that of their people; below 0: people were lost.
     """
 
     names: tuple[str, ...]
@@ -60,16 +60,19 @@ class Simulated:
         return np.asarray(np.sqrt(self.square.mean(axis=0)), np.float64)
 
     def objective(self, families: Sequence[Family], *, relative: bool) -> float:
-        """Return the weighted geometric mean over the families; of settlements, of their loss."""
+        """Return the weighted geometric mean of errors over the families.
+
+        Of losses, for settlements.
+        """
         means = (self.relative if relative else self.absolute).mean(axis=0)
-        lone = [isinstance(group, Settlements) for one in families for group in one.groups]
-        means = np.where(lone, LEAST_LOSS + np.abs(self.gained.mean(axis=0)), means)
-        logs = np.log(np.maximum(means, LEAST_ERROR))
+        isolated = [isinstance(group, Settlements) for one in families for group in one.groups]
+        means = np.where(isolated, MIN_LOSS + np.abs(self.gained.mean(axis=0)), means)
+        logs = np.log(np.maximum(means, MIN_ERROR))
         return float(np.exp(weights_of(families) @ logs))
 
 
 def weights_of(families: Sequence[Family]) -> FloatArray:
-    """Weights of all groups, one family's shared by its own; of sum 1."""
+    """Return the weights of all groups, each family's divided among its groups; of sum 1."""
     parts = [
         one.objective.weight / len(one.groups) for one in families for _ in range(len(one.groups))
     ]
@@ -78,7 +81,7 @@ def weights_of(families: Sequence[Family]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class PlanSimulation:
-    """A public table and the regions whose errors are asked for.
+    """A public table and the regions whose errors are simulated.
 
     Attributes
     ----------
@@ -100,13 +103,15 @@ class PlanSimulation:
         tables = {id(table): table for group in groups for table in self._tables_of(group)}
         rows = []
         for trial in trials:
+            # Common random numbers: plans that share a level share its noise, so that their
+            # difference has less variance.
             key = public_key(trial)
             with progress.unsaid():
-                found = {
+                differences = {
                     at: MapDifference.of(table, method.release(table, event, key))
                     for at, table in tables.items()
                 }
-            sums = [self._sums(group, found) for group in groups]
+            sums = [self._sums(group, differences) for group in groups]
             rows.append([_figures(*both, n) for both, n in zip(sums, counts, strict=True)])
         names = tuple(group.name for group in groups)
         return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
@@ -117,25 +122,28 @@ class PlanSimulation:
             return [table for table, _ in group.parts]
         return [self.proxy.table]
 
-    def _sums(self, group: RegionGroup | Settlements, found: Mapping[int, MapDifference]) -> Sums:
+    def _sums(
+        self, group: RegionGroup | Settlements, differences: Mapping[int, MapDifference]
+    ) -> Sums:
         if isinstance(group, Settlements):
-            return group.sums(found)
-        return group.sums(found[id(self.proxy.table)])
+            return group.sums(differences)
+        return group.sums(differences[id(self.proxy.table)])
 
 
 def public_key(trial: int) -> NoiseKey:
-    """Return the key of a simulated release: a constant that everybody may know."""
+    """Return the key of a simulated release, a public constant."""
     return NoiseKey(hashlib.sha256(f"geodp plan, public, {trial}".encode()).digest())
 
 
 def _figures(
     people: FloatArray, error: FloatArray, regions: int
 ) -> tuple[float, float, float, float]:
-    """Mean absolute, squared and relative error of so many regions, and what they gain together.
+    """Return mean absolute, squared and relative error of regions, and their total gain.
 
-    Other regions have neither people nor errors.
+    ``regions``: their number; regions that are not listed have neither people nor errors.
     """
     size = np.abs(error)
+    # Relative errors of nearly empty regions would dominate the mean.
     bound = np.maximum(people, max(float(people.sum()) / regions, 1.0))
     figures = size.sum(), (size * size).sum(), (size / bound).sum()
     absolute, square, relative = (float(figure) / regions for figure in figures)
@@ -144,12 +152,12 @@ def _figures(
 
 @dataclass(frozen=True)
 class ErrorRatio:
-    """The error of a group of regions over another method's.
+    """The error of a group of regions divided by another method's.
 
     Attributes
     ----------
     name : str
-        Of the group.
+        Name of the group.
     mae, rmse : float
         Ratios of mean absolute and root-mean-square errors.
     mae_error, rmse_error : float
@@ -164,11 +172,11 @@ class ErrorRatio:
 
     @property
     def largest(self) -> float:
-        """The larger of the two."""
+        """The larger of the two ratios."""
         return max(self.mae, self.rmse)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return {
             "regions": self.name,
             "mae": self.mae,
@@ -183,19 +191,20 @@ class ErrorRatio:
         absolute, square = (
             _ratio(getattr(ours, name), getattr(theirs, name)) for name in ("absolute", "square")
         )
-        found = zip(ours.names, absolute.T.tolist(), square.T.tolist(), strict=True)
+        rows = zip(ours.names, absolute.T.tolist(), square.T.tolist(), strict=True)
         return tuple(
-            cls(name, mae, error, rmse**0.5, off / 2 / max(rmse**0.5, LEAST_ERROR))
-            for name, (mae, error), (rmse, off) in found
+            cls(name, mae, error, rmse**0.5, off / 2 / max(rmse**0.5, MIN_ERROR))
+            for name, (mae, error), (rmse, off) in rows
         )
 
 
 def _ratio(ours: FloatArray, theirs: FloatArray) -> FloatArray:
-    """Ratios of means and their standard errors: float64[2, groups]."""
-    means = [np.maximum(one.mean(axis=0), LEAST_ERROR) for one in (ours, theirs)]
+    """Return ratios of means and their standard errors: float64[2, groups]."""
+    means = [np.maximum(one.mean(axis=0), MIN_ERROR) for one in (ours, theirs)]
     parts = [
         one.std(axis=0, ddof=1) / len(one) ** 0.5 / mean if len(one) > 1 else np.zeros(mean.size)
         for one, mean in zip((ours, theirs), means, strict=True)
     ]
+    # First-order propagation of errors, as if both means were independent.
     ratio = means[0] / means[1]
     return np.array([ratio, ratio * np.hypot(*parts)])

@@ -1,4 +1,4 @@
-"""What ``geodp plan`` says to people: aligned tables, and sentences."""
+"""Output of ``geodp plan`` for people: aligned tables, and sentences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from geodp.features.plan.plan import Plan
 
 
-def show(every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None) -> None:
-    """Aligned tables for people."""
-    main = every.plans[0]
+def show(
+    comparison: Comparison, dominance: Dominance | None, smallest: tuple[float, float] | None
+) -> None:
+    """Print aligned tables for people."""
+    main = comparison.plans[0]
     click.echo(f"{main.name}, {main.event.spends}, {main.event.neighbours}")
     for title, rows in (
         ("Blocks", main.blocks),
@@ -27,38 +29,38 @@ def show(every: Comparison, found: Dominance | None, smallest: tuple[float, floa
         columns = ["area"] * (title != "Blocks") + ["cells", "standard error", "95 % margin"]
         _table(title, columns, [_cells(row, named="area" in columns) for row in rows])
     _show_parts(main)
-    ratios = {} if found is None else found.ratios
-    if len(every.plans) > 1 or ratios:
-        names = [one.name for one in every.plans]
+    ratios = {} if dominance is None else dominance.ratios
+    if len(comparison.plans) > 1 or ratios:
+        names = [one.name for one in comparison.plans]
         side = [
             [
                 _size(n),
                 *(_text(row.get(name)) for name in names),
                 f"{ratios[n]:.3f}" if n in ratios else "",
             ]
-            for n, row in every.table().items()
+            for n, row in comparison.table().items()
         ]
         columns = ["cells", *names, "ratio"]
         last = len(columns) if ratios else -1
         _table("Standard errors of blocks", columns[:last], [row[:last] for row in side])
-    if found is not None and found.ratios:
+    if dominance is not None and dominance.ratios:
         click.echo(
-            f"\nLargest planned ratio to what is to be dominated: {found.largest:.3f}, of aligned "
-            "blocks; other areas can have a larger one."
+            f"\nLargest planned ratio to the method to dominate: {dominance.largest:.3f}, of "
+            "aligned blocks; other areas can have a larger one."
         )
-    if found is not None:
-        click.echo("\n".join(found.sentences))
+    if dominance is not None:
+        click.echo("\n".join(dominance.sentences))
     click.echo()
-    for one in every.plans:
-        for words in _say(one, smallest):
-            click.echo(f"{one.name}: {translate_message(words)}")
-    for name, why in every.refused.items():
+    for one in comparison.plans:
+        for sentence in _describe(one, smallest):
+            click.echo(f"{one.name}: {translate_message(sentence)}")
+    for name, why in comparison.refused.items():
         click.echo(translate_message(f"not planned: {name}: {why}"))
     click.echo("\n".join(map(translate_message, [*main.reasons, *main.notes])))
 
 
 def _show_parts(main: Plan) -> None:
-    """Show which parts carry a signal at which areas."""
+    """Print the parts that carry a signal, by area."""
     rows = [
         [
             f"{row['parts']:,}" + (f" {row['marginal']}" if row["marginal"] else ""),
@@ -80,6 +82,7 @@ def _cells(row: Planned, *, named: bool) -> list[str]:
 
 
 def _size(cells: int) -> str:
+    # Long numbers of cells are powers of two, which are easier to compare as exponents.
     large = cells >= 10**7 and cells.bit_count() == 1
     return f"2^{cells.bit_length() - 1}" if large else f"{cells:,}"
 
@@ -98,32 +101,33 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
+    # A narrow or redirected terminal would cut numbers off.
     console.width = max(console.width, 100)
     console.print(table)
 
 
-def _say(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
-    found = []
+def _describe(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
+    sentences = []
     if one.output_cells is not None and one.seconds is not None:
         few, many = one.output_cells
         size = (
-            f"{many:,} cells of output at most, where people live evenly; roughly {few:,} at "
-            "least, where they live on a fifth of the cells; fewer on less."
+            f"at most {many:,} cells of output, if people are spread evenly; at least roughly "
+            f"{few:,}, if they live on a fifth of the cells; fewer on less."
         )
         seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
         time = "\N{EN DASH}".join(seconds)
-        found.append(f"{many:,} cells of output." if few == many else size)
-        found.append(f"{time} s without reading and writing.")
+        sentences.append(f"{many:,} cells of output." if few == many else size)
+        sentences.append(f"{time} s without reading and writing.")
     if one.floor is not None:
         several = f"resolution floor {one.floor:,} cells."
-        found.append("resolution floor 1 cell." if one.floor == 1 else several)
+        sentences.append("resolution floor 1 cell." if one.floor == 1 else several)
     if smallest is not None:
         area = one.smallest(*smallest)
         what = "none" if area is None else area.title
-        found.append(
+        sentences.append(
             f"smallest area with a margin of {smallest[1]:g} % of {smallest[0]:,g}: {what}."
         )
-    return found
+    return sentences
 
 
 def _text(value: float | None) -> str:

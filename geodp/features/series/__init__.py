@@ -1,1 +1,1 @@
-"""Series of snapshots: many tables of one grid under one budget."""
+"""Series of snapshots: many tables on one grid under one budget."""

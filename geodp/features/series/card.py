@@ -1,4 +1,4 @@
-"""The public index of a series: what all snapshots share, and where each of them lies."""
+"""The public index of a series: properties that all snapshots share, and their folders."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from geodp.table.plain import Text, read_plain, write_plain
 from geodp.table.stated.release import Digest, Size, Software
 
 SERIES_SCHEMA: Literal["geodp-series-1"] = "geodp-series-1"
-"""What ``schema`` says in the index of a series."""
+"""Value of ``schema`` in the index of a series."""
 
 INDEX = "series.json"
-"""Name of the index inside ``public``; every snapshot has a card in a folder of its own."""
+"""Name of the index inside ``public``; every snapshot has a card in a separate folder."""
 
 Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
 
 
 @dataclass(frozen=True)
-class StatedSharing:
-    """How the budget of a series is shared among its snapshots.
+class SharingInfo:
+    """The division of a series' budget among its snapshots.
 
     Attributes
     ----------
     person : {"all", "one"}
-        In how many snapshots one person is.
+        Whether a person may be in all snapshots or in one.
     changed : int
-        How many snapshots differ between neighbours at most: each has so much of the budget.
+        Maximal number of snapshots that differ between neighbours; each has 1 /
+        changed of the budget.
     levels : int
-        How often a person is counted in the measurements of a snapshot.
+        Number of times that a person is counted in the measurements of a snapshot.
     gaussian : bool
-        Whether the noise is Gaussian; ``rule``: why.
+        Whether the noise is Gaussian; ``rule`` is the reason.
     """
 
     person: Literal["all", "one"]
@@ -43,19 +44,19 @@ class StatedSharing:
 
 
 @dataclass(frozen=True)
-class StatedWhole:
-    """What all snapshots together promise whom.
+class SeriesGuarantee:
+    """The privacy guarantee of all snapshots together.
 
     Attributes
     ----------
     in_words, mechanism : str
     epsilon, rho, delta : str or None
-        Exact, each with the nearest decimal; ``spends``: in a line.
+        Exact, each with the nearest decimal; ``spends``: as one line.
     each_spends : str
-        Of one snapshot.
+        Budget of one snapshot.
     neighbours, unit : str
     contribution : int
-        The most that one unit adds to the sum of the counts of a snapshot.
+        Maximal contribution of one unit to the sum of the counts of a snapshot.
     sharing : StatedSharing
     """
 
@@ -72,12 +73,12 @@ class StatedWhole:
     neighbours: Literal["add-remove-one", "replace-one"]
     unit: str
     contribution: Size
-    sharing: StatedSharing
+    sharing: SharingInfo
 
 
 @dataclass(frozen=True)
-class StatedSnapshot:
-    """One snapshot: its time, which is its folder's name too, its release's id and card."""
+class SnapshotInfo:
+    """A snapshot: its time, which is also its folder's name, and its release's id and card."""
 
     time: Annotated[str, Text(r"\d{4}(-\d{2}(-\d{2}(T\d{2})?)?)?")]
     release_id: Identity
@@ -86,28 +87,28 @@ class StatedSnapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesCard:
-    """All of ``series.json``.
+    """The contents of ``series.json``.
 
     Attributes
     ----------
     schema : "geodp-series-1"
     software : Software
     private : bool
-        Whether nobody could know the key of the noise beforehand.
+        Whether the key of the noise was secret.
     name : str
-        Of the count and of the files.
+        Name of the count and of the files.
     step : {"year", "month", "day", "hour"}
-        How long a snapshot lasts.
+        Length of a snapshot.
     guarantee : StatedWhole
     budget : StatedCharge or None
-        What was charged to a ledger, once for all snapshots.
+        Charge to a ledger, once for all snapshots.
     smoothing : {"both", "forward", "none"}
-        Whether snapshots before one, or before and after it, predict it; ``cycles``: after how many
-        snapshots the like comes again, beside the one before.
-    snapshots : tuple of StatedSnapshot
-        In the order of time.
+        Whether the snapshots before one, or before and after it, predict it; ``cycles``: numbers of
+        snapshots after which patterns repeat.
+    snapshots : tuple of SnapshotInfo
+        Snapshots in chronological order.
     files : tuple of File
-        Beside the snapshots.
+        Files besides the snapshots.
     left_out : tuple of LeftOut
     """
 
@@ -116,11 +117,11 @@ class SeriesCard:
     private: bool
     name: Annotated[str, Text(r"\w[\w-]*")]
     step: Literal["year", "month", "day", "hour"]
-    guarantee: StatedWhole
+    guarantee: SeriesGuarantee
     budget: StatedCharge | None
     smoothing: Literal["both", "forward", "none"]
     cycles: tuple[Size, ...]
-    snapshots: tuple[StatedSnapshot, ...] = ()
+    snapshots: tuple[SnapshotInfo, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
@@ -129,11 +130,11 @@ class SeriesCard:
         return f"SeriesCard({self.name!r}, {size}, {self.guarantee.spends})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the index as plain values."""
+        """Convert the index to plain values."""
         plain: dict[str, Any] = write_plain(self)
         return plain
 
     @classmethod
     def from_json(cls, plain: Any) -> Self:
-        """Return the index of plain values; VerificationError for what is none."""
+        """Create the index from plain values; VerificationError if they are invalid."""
         return read_plain(cls, plain, "series")

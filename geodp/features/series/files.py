@@ -1,4 +1,4 @@
-"""The folder of a series: a release in a folder of its own for every snapshot, and an index."""
+"""The folder of a series: a release in a separate folder for every snapshot, and an index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp import progress
-from geodp.features.series.card import INDEX, SeriesCard, StatedSnapshot
+from geodp.features.series.card import INDEX, SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
@@ -37,17 +37,17 @@ from geodp.table.card import File, LeftOut
 
 @dataclass(frozen=True)
 class StagedSeries:
-    """A folder for a series, made and tried before anything is charged.
+    """A folder for a series, created and tested before anything is charged.
 
     Attributes
     ----------
     folder : Path
         The staged folder.
     target : Path
-        Whose place it takes.
+        The folder that it replaces.
     grid : Grid
     name : str
-        Of the count.
+        Name of the count.
     """
 
     folder: Path
@@ -56,9 +56,9 @@ class StagedSeries:
     name: str
 
     def try_out(self, empty: View, cells: Sequence[int]) -> None:
-        """Do what does not need the tables, and take the space for them.
+        """Do everything that does not need the tables, and reserve space for them.
 
-        ``empty``: of a snapshot without a cell; ``cells``: occupied ones of each.
+        ``empty``: view of a snapshot without cells; ``cells``: number of occupied cells of each.
         """
         try_formats(empty.named(self.name))
         listed = sum(list_cells(self.grid, empty.card, one) for one in cells)
@@ -72,8 +72,9 @@ class StagedSeries:
         card: SeriesCard,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
-        """Write the snapshots, what shows all of them, and the index; return their paths."""
+        """Write the snapshots, the files for all of them, and the index; return their paths."""
         public = self.folder / "public"
+        # The draft has reserved the space that the files take now.
         discard_draft(self.folder)
         public.mkdir()
         snapshots, shown = [], []
@@ -85,23 +86,24 @@ class StagedSeries:
             snapshots.append(_state(public / time, time))
             shown.append(named)
         card = replace(card, snapshots=tuple(snapshots))
-        files, left_out = _write_beside(public, periods, shown, card)
+        files, left_out = _write_shared(public, periods, shown, card)
         write_index(public, replace(card, files=files, left_out=left_out))
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
 
 
-def _state(folder: Path, time: str) -> StatedSnapshot:
-    """Return what the index says of a snapshot that is written."""
+def _state(folder: Path, time: str) -> SnapshotInfo:
+    """Return the index's entry for a written snapshot."""
     card = read_json(folder / CARD)
-    return StatedSnapshot(time, card["release_id"], sha256(folder / CARD))
+    return SnapshotInfo(time, card["release_id"], sha256(folder / CARD))
 
 
-def _write_beside(
+def _write_shared(
     public: Path, periods: Periods, shown: Sequence[View], card: SeriesCard
 ) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
-    """Write what shows all snapshots together; return what the index says of it."""
+    """Write the files that show all snapshots together, and return their entries in the index."""
     files, left_out = [], []
+    # Both are views of the snapshots: a series without them, such as one of pairs, is complete.
     for form in (netcdf, sheet):
         name = f"{card.name}.{form.ENDING}"
         reason = form.why_not(shown)
@@ -115,10 +117,11 @@ def _write_beside(
 
 
 def write_index(public: Path, card: SeriesCard) -> None:
-    """Write the index, and the checksums of all files below the folder."""
+    """Write the index, and the checksums of all files in the folder."""
     (public / INDEX).write_bytes(card_bytes(card.to_json()))
     every = (path for path in public.rglob("*") if path.is_file())
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in every}
+    # Written last, as it covers the index.
     (public / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
@@ -126,7 +129,7 @@ def write_index(public: Path, card: SeriesCard) -> None:
 def stage_series(
     grid: Grid, path: str | Path, *, name: str, overwrite: bool, resume: bool = False
 ) -> Iterator[StagedSeries]:
-    """Yield a :class:`StagedSeries` that takes the place of ``path`` when the block ends well.
+    """Yield a :class:`StagedSeries` that replaces ``path`` if the block ends without an error.
 
     Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SeriesOfReleases(Kind):
-    """What ``geodp publish-series`` writes."""
+    """The kind of release that ``geodp publish-series`` writes."""
 
     name: ClassVar[str] = "series"
     title: ClassVar[str] = "a series"
@@ -24,27 +24,28 @@ class SeriesOfReleases(Kind):
     schemas: ClassVar[tuple[str, ...]] = (SERIES_SCHEMA,)
 
     def read_card(self, folder: Path) -> SeriesCard:
-        """Return the index."""
+        """Read the index."""
         return SeriesCard.from_json(read_json(folder / INDEX))
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
-        """Ask whether the index is that of the snapshots, and each of these."""
+        """Check that the index matches the snapshots, and verify each of these."""
+        # Imported here, so that reading an index does not load the verification.
         from geodp.features.series.verify import verify_series
 
         return verify_series(folder, errors)
 
     def open(self, folder: Path) -> dict[str, WrittenRelease]:
-        """Return the snapshots by their times, in order."""
+        """Open the snapshots, by their times, in order."""
         from geodp.release.opening import open_release
 
         snapshots = self.read_card(folder).snapshots
         return {one.time: open_release(folder / one.time) for one in snapshots}
 
     def refuse_table(self) -> NoReturn:
-        """Raise VerificationError: each snapshot has a table, and the series has none."""
+        """Raise VerificationError, as each snapshot has a table and the series has none."""
         raise VerificationError(
-            "This is a series of releases; name the folder of one of its snapshots, which lies in "
-            "its public folder.",
+            "This is a series of releases; give the folder of one of its snapshots, inside its "
+            "public folder.",
             code="series-is-no-release",
         )
 

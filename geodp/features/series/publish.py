@@ -1,4 +1,4 @@
-"""Publish tables of one grid, a snapshot each, under one budget and with one line of the ledger."""
+"""Publication of tables of one grid, one for each snapshot, under one budget and one charge."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from geodp.table.stated.reading import StatedReading, join_stated
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp series identity 1"
-"""Of this use of the hash, and of the list of components."""
+"""Domain separation of the hash of a series, with a version of the list of components."""
 
 SNAPSHOT = b"geodp series snapshot 1"
-"""Of the derivation of a snapshot's key."""
+"""Domain separation of the derivation of a snapshot's key."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesOptions:
-    """What a series is asked for beside what its snapshots are; see :func:`publish_series`.
+    """Options of a series that a single release does not have; see :func:`publish_series`.
 
     Attributes
     ----------
@@ -93,48 +93,48 @@ def publish_series(
     tables : sequence of CountTable
         Confidential counts on one public grid, in the order of time.
     times : sequence of str
-        Public: years, months, days or hours as ISO 8601 writes them (``2024-05``), none missing and
-        none twice.
+        Public: years, months, days or hours in ISO 8601 (``2024-05``), without gaps and
+        repetitions.
     person : {"all", "one"}
-        Whether one person may be in every snapshot, which then share the budget, or is in one only,
-        and each has all of it. You vouch for it. Where a person replaces another (``neighbours``),
-        the two may be in different snapshots: each then has half.
+        Whether one person may be in every snapshot, which then share the budget, or is in only one,
+        and each has all of it. You assert this. If a person replaces another (``neighbours``), the
+        two may be in different snapshots, each of which then has half.
     method, key, ledger, dataset
-        As for :func:`geodp.publish`. A kept key makes a key for every snapshot, of all tables, all
-        parameters and the snapshot's number: the same series again is the same releases, at no
-        cost, and no two snapshots share noise, whether their tables are equal or not. The ledger
-        has one line, which is charged before anything drawn is returned. The pyramid without a
-        setting has that of series where the noise is Gaussian
-        (:func:`geodp.features.series.sharing.settle_method`).
+        See :func:`geodp.publish`. From a stored key, a key for every snapshot is derived, using all
+        tables, all parameters and the snapshot's number: publishing the same series again gives the
+        same releases, at no cost, and no two snapshots share noise, even if their tables are equal.
+        The ledger gets one line, which is charged before anything drawn is returned. The pyramid
+        without a setting has that of series if the noise is Gaussian
+        (:func:`geodp.features.series.sharing.resolve_method`).
     epsilon, rho, delta
-        Of all snapshots together, exact. With epsilon and delta, Gaussian noise where it is less.
+        Budget of all snapshots together, exact. With epsilon and delta, the noise is Gaussian where
+        this is less.
     noise : {"best", "laplace", "gaussian"}
-        Best: Gaussian where a person is measured 30 times or more in all snapshots and levels.
+        Best: Gaussian if a person is measured 30 times or more in all snapshots and levels.
     smooth : {"best", "both", "forward", "none"}
-        Whether snapshots before one, or before and after it, predict what is below a node
-        (:mod:`geodp.features.series.smoothing`): post-processing of the same measurements, so that
-        under a kept key another choice costs nothing. Best: both, with the pyramid.
+        Whether the snapshots before one, or before and after it, predict the children of a node
+        (:mod:`geodp.features.series.smoothing`). This is post-processing of the same measurements,
+        so that under a stored key another choice costs nothing. Best: both, with the pyramid.
     cycles : sequence of int
-        Snapshots after which the like comes again, such as 24 and 168 of hours.
+        Numbers of snapshots after which patterns repeat, such as 24 and 168 for hours.
     allow_empty, records, neighbours, contribution, unit, people
-        As for :func:`geodp.publish`; contribution and people are of one snapshot. A snapshot may
-        be empty without ``allow_empty``, but no file, and no value of a selection that several
+        See :func:`geodp.publish`; contribution and people are those of one snapshot. A snapshot may
+        be empty without ``allow_empty``, but not a file, nor a value of a filter that several
         snapshots share.
     metadata : mapping, optional
-        As for :func:`geodp.publish`, for the card of every snapshot; without ``supersedes`` and
-        ``reference_date``, which are of one.
+        See :func:`geodp.publish`; for the card of every snapshot, without ``supersedes`` and
+        ``reference_date``, which belong to one snapshot.
 
     Returns
     -------
     Series
-        A list of releases, each as :func:`geodp.publish` makes it, with its part of the budget.
+        A list of releases, each like one of :func:`geodp.publish`, with its part of the budget.
 
     Raises
     ------
     UsageError
-        Before the charge: tables of different grids, times that are missing or twice, a person
-        that is not declared, a budget that does not fit the noise, and what a single release
-        refuses.
+        Before the charge: tables have different grids, times are missing or repeated, ``person`` is
+        not declared, the budget does not fit the noise, or a single release would be refused.
     BudgetError
         The ledger's cap would be exceeded; nothing was charged or shown.
 
@@ -143,8 +143,8 @@ def publish_series(
     >>> import numpy as np, geodp
     >>> grid = geodp.Grid.regular((16, 16))
     >>> months = [geodp.CountTable.from_dense(np.full((16, 16), n), grid) for n in (90, 100)]
-    >>> asked = {"person": "all", "epsilon": 1, "contribution": 1}
-    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], **asked)
+    >>> options = {"person": "all", "epsilon": 1, "contribution": 1}
+    >>> series = geodp.publish_series(months, times=["2024-01", "2024-02"], **options)
     >>> len(series), str(series[0].event.epsilon)
     (2, '1/2')
     """
@@ -160,13 +160,13 @@ def publish_series(
     )
     options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_of(prepared.outline)
+    warn_of(prepared.dry_release)
     return prepared.release()
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedSeries:
-    """A series of which all is settled that is public; nothing is charged and nothing drawn.
+    """A series with all public properties resolved; nothing is charged and nothing drawn.
 
     Attributes
     ----------
@@ -175,10 +175,10 @@ class PreparedSeries:
     request : Request
     sharing : Sharing
     smoothing : Smoothing
-    whole, each : Measurement
-        What all snapshots spend together, and one of them.
-    outline : Release
-        A snapshot of nobody, without what tells one from another.
+    total, each : Measurement
+        Privacy events of all snapshots together, and of one of them.
+    dry_release : Release
+        An empty snapshot, without the properties that distinguish snapshots.
     """
 
     tables: tuple[CountTable, ...] = field(repr=False)
@@ -186,9 +186,9 @@ class PreparedSeries:
     request: Request
     sharing: Sharing
     smoothing: Smoothing
-    whole: Measurement
+    total: Measurement
     each: Measurement
-    outline: Release
+    dry_release: Release
 
     @property
     def method(self) -> Mechanism:
@@ -196,99 +196,111 @@ class PreparedSeries:
         return self.sharing.method
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Series:
-        """Draw every snapshot, and charge once; ``keep`` gets them before, and a fingerprint."""
-        named = name_series(self.whole, self.periods, self.sharing)
+        """Draw every snapshot, and charge once; ``keep`` stores them and a fingerprint before."""
+        named = name_series(self.total, self.periods, self.sharing)
         request = self.request
-        own, fingerprint = release_key(request.key, self.declare(), self.identify)
+        # Before anything is drawn: the fingerprint decides whether this series was charged
+        # already.
+        series_key, fingerprint = release_key(request.key, self.declare(), self.identify)
         try:
             drawn, charge = draw_and_charge(
                 request.ledger,
                 request.dataset,
                 named,
                 fingerprint,
-                lambda: self._draw(own),
+                lambda: self._draw(series_key),
                 keep,
                 records=request.records,
             )
         finally:
-            own.forget()
+            # The key is overwritten even if the draw fails.
+            series_key.forget()
         return self.complete(drawn, charge)
 
     def declare(self) -> Draws:
-        """Return all that can be drawn: with a key of every snapshot, what its method measures."""
+        """Declare all draws: with the key of every snapshot, the measurements of its method."""
         each = self.method.declare(self.tables[0].grid, self.each)
         return Draws.of((), {name_snapshot(t): each for t in range(len(self.tables))})
 
     def identify(self) -> bytes:
-        """SHA-256 of everything that the series depends on but the key."""
+        """Return the SHA-256 of everything that the series depends on except the key."""
         named: tuple[Plain, ...] = (
             ("times", self.periods.names),
             ("person", self.sharing.person),
-            ("whole", spent(self.whole)),
+            # A label in the input of the hash: renaming it would change the derived keys, and with
+            # them every release under a stored key.
+            ("whole", spent(self.total)),
         )
+        # Keys depend on all tables: adding a snapshot to a series gives fresh noise everywhere, so
+        # that no difference of two series reveals one table.
         digests = [release_digest(table, self.method, self.each) for table in self.tables]
         return digest(LABEL, encode(named), *digests)
 
     def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
-        """Return the series of tables that were drawn."""
+        """Return the series of drawn tables."""
         return complete_series(
-            self.outline, self.periods, self.sharing, self.smoothing, self.whole, drawn, charge
+            self.dry_release, self.periods, self.sharing, self.smoothing, self.total, drawn, charge
         )
 
-    def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
-        """Draw the snapshots, each with a key of its own."""
-        keys = tuple(own.derive(name_snapshot(t)) for t in range(len(self.tables)))
+    def _draw(self, series_key: NoiseKey) -> list[ReleasedTable]:
+        """Draw the snapshots, each with a separate key."""
+        keys = tuple(series_key.derive(name_snapshot(t)) for t in range(len(self.tables)))
         try:
+            # Smoothing draws the same noise under the same keys; only the post-processing differs.
             if self.smoothing.mode != "none":
                 method = cast(Pyramid, self.method)
                 return Smoother(self.tables, keys, method, self.each, self.smoothing).run()
-            found = []
+            released = []
             for time, table, key in zip(self.periods.names, self.tables, keys, strict=True):
                 progress.begin(f"Releasing {time}")
-                found.append(self.method.release(table, self.each, key))
-            return found
+                released.append(self.method.release(table, self.each, key))
+            return released
         finally:
             for key in keys:
                 key.forget()
 
 
 def name_snapshot(number: int) -> bytes:
-    """Return the digest by which the key of a snapshot is derived, counted from 0."""
+    """Return the digest from which the key of a snapshot is derived, counted from 0."""
     return digest(SNAPSHOT, encode(number))
 
 
 def prepare_series(
     tables: Sequence[CountTable], periods: Periods, request: Request, options: SeriesOptions
 ) -> PreparedSeries:
-    """Do everything of :func:`publish_series` that comes before the charge.
+    """Do everything of :func:`publish_series` that precedes the charge.
 
     Raises
     ------
     UsageError
-        As :func:`publish_series`.
+        See :func:`publish_series`.
     """
     grid, terms = require_one_grid(tables, periods), request.terms
+    # The charge must cover the largest contribution in any of the tables, and all are checked
+    # before the first draw.
     bounds = [bound_contribution(table, terms.contribution) for table in tables]
     bound = terms.bound(combine_bounds(bounds))
     sharing, smoothing = _share(grid, request, options, bound, len(tables))
     method = sharing.method
-    whole = make_event(grid, method, sharing.whole, request.key_origin)
+    total = make_event(grid, method, sharing.total, request.key_origin)
     each = make_event(grid, method, sharing.each, request.key_origin)
     read = {
         time: (table.rows, table.reading) for time, table in zip(periods.names, tables, strict=True)
     }
     met = require_rows_of_series(read, allow_empty=request.allow_empty)
     sums = [fact for table in tables for fact in require_no_sums(grid, each, WholeTable(table))]
-    stated = (*dict.fromkeys((*met, *sums)), *state_land(grid))
+    public_facts = (*dict.fromkeys((*met, *sums)), *state_land(grid))
     public = join_stated(None if one.reading is None else one.reading.public for one in tables)
-    nobody = _outline(grid, each, sharing, smoothing, request, stated, public)
-    return PreparedSeries(tuple(tables), periods, request, sharing, smoothing, whole, each, nobody)
+    dry_release = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, public)
+    return PreparedSeries(
+        tuple(tables), periods, request, sharing, smoothing, total, each, dry_release
+    )
 
 
 def _share(
     grid: Grid, request: Request, options: SeriesOptions, bound: Terms, snapshots: int
 ) -> tuple[Sharing, Smoothing]:
-    """Return how snapshots share the budget, and what they tell about each other."""
+    """Return how snapshots share the budget, and how they predict each other."""
     method = choose_method(request.method, grid)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
@@ -303,7 +315,7 @@ def _share(
     return sharing, Smoothing.of(options.smooth, options.cycles, sharing.method, snapshots)
 
 
-def _outline(
+def _make_dry_release(
     grid: Grid,
     each: Measurement,
     sharing: Sharing,
@@ -312,14 +324,19 @@ def _outline(
     public_facts: tuple[str, ...],
     reading: StatedReading | None,
 ) -> Release:
-    """Return the snapshot of nobody."""
+    """Return the dry release, an empty snapshot."""
     people = request.terms.people
-    nobody = outline(grid, sharing.method, each, people, public_facts, reading, request.metadata)
-    return smoothing.say(nobody)
+    dry_release = outline(
+        grid, sharing.method, each, people, public_facts, reading, request.metadata
+    )
+    return smoothing.annotate(dry_release)
 
 
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
-    """Return the one grid of all tables; UsageError where they have not one, or not one a time."""
+    """Return the grid of all tables.
+
+    UsageError if grids differ, or tables do not match the times.
+    """
     if not all(isinstance(table, CountTable) for table in tables):
         raise UsageError(
             "publish_series takes CountTables; CountTable.from_dense makes one.",
@@ -327,7 +344,8 @@ def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
         )
     if len(tables) != len(periods.names):
         raise UsageError(
-            f"There are {len(tables)} tables and {len(periods.names)} times; give one of each.",
+            f"There are {len(tables)} tables and {len(periods.names)} times; give one table for "
+            "each time.",
             code="snapshots-and-times-differ",
         )
     grid: Grid = tables[0].grid
@@ -350,41 +368,44 @@ def restore_series(
     reading: StatedReading | None,
     charge: Charge,
 ) -> Series:
-    """Return the series of tables that were drawn, charged and kept, for the same call."""
+    """Restore the series of tables that were drawn, charged and stored by the same call."""
     each = cast(Measurement, drawn[0].event)
     grid, bound = drawn[0].grid, request.terms.bound(each.bound)
     sharing, smoothing = _share(grid, request, options, bound, len(drawn))
-    whole = sharing.method.event(grid, sharing.whole, each.key_origin)
-    nobody = _outline(grid, each, sharing, smoothing, request, public_facts, reading)
-    return complete_series(nobody, periods, sharing, smoothing, whole, drawn, charge)
+    total = sharing.method.event(grid, sharing.total, each.key_origin)
+    dry_release = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, reading)
+    return complete_series(dry_release, periods, sharing, smoothing, total, drawn, charge)
 
 
-def name_series(whole: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
-    """Return what is charged for all snapshots, with the series' name in a ledger's line."""
+def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
+    """Return the event to charge for all snapshots, with the series' name for the ledger."""
     first, last, number = periods.names[0], periods.names[-1], len(periods.names)
     where = "all" if sharing.person == "all" else "one"
-    said = f"{whole.mechanism}, {number} snapshots {first} to {last}, {whole.unit} in {where}"
-    return replace(whole, mechanism=said)
+    description = (
+        f"{total.mechanism}, {number} snapshots {first} to {last}, {total.unit} in {where}"
+    )
+    return replace(total, mechanism=description)
 
 
 def complete_series(
-    nobody: Release,
+    dry_release: Release,
     periods: Periods,
     sharing: Sharing,
     smoothing: Smoothing,
-    whole: Measurement,
+    total: Measurement,
     drawn: Sequence[ReleasedTable],
     charge: Charge | None,
 ) -> Series:
-    """Return the series of drawn tables, each a release that says of which series it is."""
+    """Return the series of drawn tables, each a release that describes its series."""
     where = "every snapshot" if sharing.person == "all" else "one snapshot only"
     releases = []
     for table, time in zip(drawn, periods.names, strict=True):
         fact = (
             f"that it is the snapshot of {time} in a series of {len(periods.names)}, from "
-            f"{periods.names[0]} to {periods.names[-1]}, of which a {whole.unit} is in {where}; "
-            f"together they spend {whole.spends}, charged once"
+            f"{periods.names[0]} to {periods.names[-1]}, of which a {total.unit} is in {where}; "
+            f"together they spend {total.spends}, charged once"
         )
-        facts = (*nobody.public_facts, fact)
-        releases.append(replace(nobody, table=table, charge=charge, public_facts=facts))
-    return Series(releases, periods, sharing, smoothing, whole)
+        # A snapshot may be passed on alone: its card must show that the budget covers others, too.
+        facts = (*dry_release.public_facts, fact)
+        releases.append(replace(dry_release, table=table, charge=charge, public_facts=facts))
+    return Series(releases, periods, sharing, smoothing, total)

@@ -1,4 +1,4 @@
-"""A series: releases of one grid, what they spend together, and their folder."""
+"""A series: releases on one grid, their total privacy event, and their folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp import __version__
-from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, StatedWhole
+from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee
 from geodp.features.series.files import StagedSeries, stage_series
 from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Sharing
@@ -20,17 +20,17 @@ from geodp.table.stated.release import Software
 
 
 class Series(list[Release]):
-    """Releases in the order of time.
+    """Releases in chronological order.
 
     Attributes
     ----------
     periods : Periods
     sharing : Sharing
-        How the budget is shared among them, and why with this noise.
+        The division of the budget among them, and the choice of noise.
     smoothing : Smoothing
-        What they tell about each other.
-    whole : Measurement
-        What they spend together.
+        How they predict each other.
+    total : Measurement
+        Privacy event of all releases together.
     """
 
     def __init__(
@@ -39,37 +39,38 @@ class Series(list[Release]):
         periods: Periods,
         sharing: Sharing,
         smoothing: Smoothing,
-        whole: Measurement,
+        total: Measurement,
     ) -> None:
         super().__init__(releases)
         self.periods = periods
         self.sharing = sharing
         self.smoothing = smoothing
-        self.whole = whole
+        self.total = total
 
     def __repr__(self) -> str:
-        return f"Series({self.periods!r}, {self.whole.loss})"
+        return f"Series({self.periods!r}, {self.total.loss})"
 
     def card(self, name: str = "population") -> SeriesCard:
-        """Return the index without snapshots and files."""
-        whole, charge = self.whole, self[0].charge
-        said = whole.describe()
+        """Return the index, without snapshots and files."""
+        total, charge = self.total, self[0].charge
+        described = total.describe()
+        # Amounts are copied as text, exact ratios with their decimals.
         amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
-        promise = StatedWhole(
-            in_words=whole.words.replace("this release", "these releases together"),
-            mechanism=whole.mechanism,
-            **{name: said[name] for name in amounts},
-            spends=whole.spends,
+        promise = SeriesGuarantee(
+            in_words=total.words.replace("this release", "these releases together"),
+            mechanism=total.mechanism,
+            **{name: described[name] for name in amounts},
+            spends=total.spends,
             each_spends=self[0].event.spends,
-            neighbours=said["neighbours"],
-            unit=whole.unit,
-            contribution=whole.contribution,
-            sharing=self.sharing.stated,
+            neighbours=described["neighbours"],
+            unit=total.unit,
+            contribution=total.contribution,
+            sharing=self.sharing.info,
         )
         return SeriesCard(
             schema=SERIES_SCHEMA,
             software=Software("geodp", __version__),
-            private=whole.is_private,
+            private=total.is_private,
             name=name,
             step=self.periods.step,
             guarantee=promise,
@@ -91,8 +92,8 @@ class Series(list[Release]):
         Parameters
         ----------
         path, name, overwrite, restricted
-            As for :meth:`geodp.Release.write`. In ``path/public`` every snapshot has a folder of
-            its own, named by its time, that is a whole release; ``series.json`` is the index.
+            See :meth:`geodp.Release.write`. In ``path/public`` every snapshot has a folder, named
+            by its time, with a complete release; ``series.json`` is the index.
 
         Returns
         -------
@@ -102,7 +103,7 @@ class Series(list[Release]):
         Raises
         ------
         UsageError, OutputError
-            As :meth:`geodp.Release.write`.
+            See :meth:`geodp.Release.write`.
         """
         grid = self[0].grid
         check_publication(grid, path, name=name, overwrite=overwrite)
@@ -110,6 +111,6 @@ class Series(list[Release]):
             return self.write_into(place, restricted or {})
 
     def write_into(self, place: StagedSeries, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the same into a folder that was staged before the charge."""
+        """Write the series into a folder that was staged before the charge."""
         views = (one.view() for one in self)
         return place.write(self.periods, views, self.card(place.name), restricted)

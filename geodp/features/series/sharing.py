@@ -1,13 +1,13 @@
-"""How a series shares its budget: how many snapshots a person changes, and which noise is less.
+"""Division of a series' budget: how many snapshots a person changes, and the smaller noise.
 
-A person is in every snapshot, and all of them have a part of the budget; or in one, and each has
-all of it. Where a person replaces another, the two may be in different snapshots, so two change.
-That is declared, and never guessed.
+A person may be in every snapshot, and each has a part of the budget; or in one, and each has all of
+it. If a person replaces another, the two may be in different snapshots, so that two of them change.
+This is declared, and never guessed.
 
 Pure losses of k snapshots add up to k times one: the scale of the noise grows with k. The rho of
-Gaussian noise adds up too, and its standard deviation grows with the square root of k only; so
-does it with the levels that a snapshot measures. Where k times the levels is large, Gaussian noise
-is less, and a delta is its price (Bun and Steinke 2016).
+Gaussian noise adds up too, but its standard deviation grows with the square root of k only, and so
+it does with the number of levels that a snapshot measures. If k times the levels is large, Gaussian
+noise is smaller, at the price of a delta (Bun and Steinke 2016).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Literal, cast
 
 from geodp.accuracy.blocks import BlockError
 from geodp.errors import UsageError
-from geodp.features.series.card import StatedSharing
+from geodp.features.series.card import SharingInfo
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -36,11 +36,11 @@ Noise = Literal["best", "laplace", "gaussian"]
 PERSONS, NOISES = ("all", "one"), ("best", "laplace", "gaussian")
 
 CROSSING = 30
-"""Measurements of one person from which on Gaussian noise is less: their root passes the factor
-that delta costs, between 1e-6 and 1e-12."""
+"""Measurements of one person from which on Gaussian noise is smaller: their square root exceeds the
+factor that delta costs, for deltas between 1e-6 and 1e-12."""
 
 USUAL_DELTA = Fraction(1, 10**10)
-"""For the closed form of Gaussian noise where no delta is given."""
+"""Delta for the closed form of Gaussian noise if none is given."""
 
 SHOWN = (1, 16, 256, 4096)
 """Cells of the blocks whose errors are compared."""
@@ -48,26 +48,27 @@ SHOWN = (1, 16, 256, 4096)
 
 @dataclass(frozen=True)
 class Sharing:
-    """The terms of a series and of each snapshot, and what the two kinds of noise come to.
+    """The terms of a series and of each snapshot, and the errors of both kinds of noise.
 
     Attributes
     ----------
     snapshots : int
     person : {"all", "one"}
     method : Mechanism
-        Of a snapshot: what was asked for, but for the pyramid's default, see :func:`settle_method`.
+        Method of a snapshot: the requested one, except for the pyramid's default, see
+        :func:`resolve_method`.
     changed : int
-        Snapshots that differ between neighbours at most.
+        Maximal number of snapshots that differ between neighbours.
     levels : int
-        How often a person is counted in what a snapshot measures.
-    whole, each : Terms
-        Of all snapshots together, and of one.
+        Number of times that a person is counted in the measurements of a snapshot.
+    total, each : Terms
+        Terms of all snapshots together, and of one.
     gaussian : bool
     rule : str
-        Why, as a sentence.
+        Reason for the noise, as a sentence.
     errors : mapping of str to (block, ...) or None
-        Closed forms of a snapshot by the kind of noise; None where it depends on the data, empty
-        where the noise would be too wide to be drawn.
+        Closed forms of a snapshot by the kind of noise; None if they depend on the data, empty if
+        the noise would be too wide to be drawn.
     """
 
     __repr__ = one_line
@@ -77,7 +78,7 @@ class Sharing:
     method: Mechanism
     changed: int
     levels: int
-    whole: Terms
+    total: Terms
     each: Terms
     gaussian: bool
     rule: str
@@ -86,12 +87,12 @@ class Sharing:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The rule and both closed forms, for people."""
-        return (self.rule, *(_show(name, found) for name, found in self.errors.items()))
+        return (self.rule, *(_show(name, errors) for name, errors in self.errors.items()))
 
     @property
-    def stated(self) -> StatedSharing:
-        """Return what the index of the series says of it."""
-        return StatedSharing(self.person, self.changed, self.levels, self.gaussian, self.rule)
+    def info(self) -> SharingInfo:
+        """Entry in the index of the series."""
+        return SharingInfo(self.person, self.changed, self.levels, self.gaussian, self.rule)
 
 
 def share_budget(
@@ -103,54 +104,60 @@ def share_budget(
     person: Person,
     noise: Noise = "best",
 ) -> Sharing:
-    """Settle what each snapshot of a series spends, before any data is read.
+    """Divide the budget of a series among its snapshots, before any data is read.
 
     Parameters
     ----------
     grid : Grid
     method : Mechanism
     terms : Terms
-        Of all snapshots together.
+        Terms of all snapshots together.
     snapshots : int
-        At least 2.
+        Number of snapshots, at least 2.
     person : {"all", "one"}
         Whether one person is in every snapshot or in one.
     noise : {"best", "laplace", "gaussian"}
-        Best: Gaussian where a person is measured 30 times or more in all.
+        Best: Gaussian if a person is measured 30 times or more in total.
 
     Raises
     ------
     UsageError
-        A person that is not declared, a unit that does not fit it, a budget that does not fit the
-        noise, a delta that is missing or above 1 / people.
+        ``person`` is not declared, or does not fit the unit; the budget does not fit the noise; or
+        delta is missing or above 1 / people.
     """
     _require_declared(person, noise, terms.unit)
     if isinstance(snapshots, bool) or not isinstance(snapshots, int) or snapshots < 2:
         raise UsageError(
-            "A series has two snapshots at least; publish releases a single one.",
+            "A series needs at least two snapshots; publish releases a single one.",
             code="snapshots-fewer-than-two",
         )
     changed = snapshots
+    # Replacing a person may remove one from a snapshot and add another elsewhere: two snapshots
+    # change.
     if person == "one":
         changed = 2 if terms.neighbours == REPLACE else 1
+    # Counted with the requested method first: the setting for series follows from the noise, and
+    # the noise from this count.
     levels = count_levels(grid, method, terms)
     gaussian, why = _choose(method, terms, noise, changed, levels)
-    whole = _settle(terms, gaussian)
-    rule = _tell(snapshots, person, changed, levels) + why
-    own = settle_method(method, gaussian=gaussian)
-    if own != method:
-        levels = count_levels(grid, own, terms)
-        rule += f" Levels and shares of a snapshot are those for series ({own.spec})."
-    each = replace(whole, loss=divide(whole.loss, changed), by_rho=False)
+    total = _resolve_terms(terms, gaussian)
+    rule = _describe_sharing(snapshots, person, changed, levels) + why
+    resolved = resolve_method(method, gaussian=gaussian)
+    if resolved != method:
+        levels = count_levels(grid, resolved, terms)
+        rule += f" Levels and shares of a snapshot are those for series ({resolved.spec})."
+    # Exact fractions: the parts of `changed` snapshots add up to the total without rounding, which
+    # verification checks.
+    each = replace(total, loss=divide(total.loss, changed), by_rho=False)
     forms = _compare(grid, method, terms, changed)
-    return Sharing(snapshots, person, own, changed, levels, whole, each, gaussian, rule, forms)
+    return Sharing(snapshots, person, resolved, changed, levels, total, each, gaussian, rule, forms)
 
 
-def settle_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
-    """Return what measures a snapshot: with Gaussian noise the pyramid's default is that of series.
+def resolve_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
+    """Return the method of a snapshot: the pyramid's default for series, if the noise is Gaussian.
 
-    By public facts alone: the noise, which goes by snapshots, person and levels. Whoever gives a
-    setting or a chain gets it.
+    The choice depends on public facts only: the noise, which depends on snapshots, person and
+    levels. A setting or a chain that is given is used unchanged.
 
     Examples
     --------
@@ -163,7 +170,7 @@ def settle_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
 
 
 def divide(loss: Loss, parts: int) -> Loss:
-    """Return the loss of which so many add up to a loss, exactly; of Gaussian noise its rho.
+    """Divide a loss exactly into equal parts; for Gaussian noise, divide its rho.
 
     Examples
     --------
@@ -177,27 +184,28 @@ def divide(loss: Loss, parts: int) -> Loss:
 
 
 def count_levels(grid: Grid, method: Mechanism, terms: Terms) -> int:
-    """Return how often a person is counted in what a snapshot measures."""
-    spent = method.event(grid, replace(terms, loss=PureDP(Fraction(1)), contribution=1))
+    """Return the number of times that a person is counted in the measurements of a snapshot."""
+    event = method.event(grid, replace(terms, loss=PureDP(Fraction(1)), contribution=1))
     factor = 2 if terms.neighbours == REPLACE else 1
-    return max(len(method.queries(grid, spent)), spent.sensitivity // factor)
+    return max(len(method.queries(grid, event)), event.sensitivity // factor)
 
 
 def _require_declared(person: str, noise: str, unit: str) -> None:
     if person not in PERSONS:
         raise UsageError(
-            "Say in how many snapshots one person is: person is all (every one has a part of the "
-            "budget) or one (each has all of it).",
+            "Declare in how many snapshots one person is: person is all (every one has a part of "
+            "the budget) or one (each has all of it).",
             code="person-in-missing",
         )
     if noise not in NOISES:
         raise UsageError(
             f"noise is {', '.join(NOISES[:-1])} or {NOISES[-1]}.", code="noise-unknown"
         )
+    # A unit such as a person's day lies in one period and cannot be in all of them.
     if person == "all" and re.search(r"\b(hour|day|week|month|year)$", unit):
         raise UsageError(
             f"One {unit} is in one snapshot and not in all; protect a person in all of them, or "
-            "declare person one.",
+            "declare that person is one.",
             code="snapshots-need-person-one",
         )
 
@@ -205,12 +213,12 @@ def _require_declared(person: str, noise: str, unit: str) -> None:
 def _choose(
     method: Mechanism, terms: Terms, noise: Noise, changed: int, levels: int
 ) -> tuple[bool, str]:
-    """Return whether the noise is Gaussian, and why; refuse a budget that does not fit it."""
+    """Return whether the noise is Gaussian, and why; UsageError if the budget does not fit it."""
     amounts = amounts_of(terms.loss)
     by_rho = terms.by_rho or amounts["epsilon"] is None
     if by_rho and noise == "laplace":
         raise UsageError(
-            "rho is of Gaussian noise; give epsilon for Laplace noise.", code="rho-needs-gaussian"
+            "rho needs Gaussian noise; give epsilon for Laplace noise.", code="rho-needs-gaussian"
         )
     if noise != "best":
         gaussian, why = noise == "gaussian", "chosen by who publishes"
@@ -226,31 +234,32 @@ def _choose(
             f"{method.name} has no Gaussian noise; leave the choice to the rule.",
             code="method-has-no-gaussian",
         )
+    # rho needs no delta; only a budget in epsilon is converted to rho at the price of one.
     if gaussian and not by_rho and amounts["delta"] is None:
         raise UsageError(
-            f"Gaussian noise is less for this series (a person is measured {changed} x {levels} "
-            "times) and needs a delta, below 1 / people; give one, or ask for noise laplace.",
+            f"Gaussian noise is smaller for this series (a person is measured {changed} x {levels} "
+            "times) and needs a delta, below 1 / people; give one, or choose noise laplace.",
             code="gaussian-needs-delta",
         )
     delta = amounts["delta"]
     if gaussian and delta is not None and terms.people and delta * Fraction(terms.people) > 1:
         raise UsageError(
-            "delta is above 1 / people, so that somebody could be shown outright; the inverse of "
-            "ten times the people is usual.",
+            "delta is above 1 / people, so that the data of one person could be shown outright; "
+            "the inverse of ten times the people is usual.",
             code="delta-above-inverse-people",
         )
     name = "Gaussian" if gaussian else "Laplace"
     return gaussian, f"{name} noise, {why}."
 
 
-def _settle(terms: Terms, gaussian: bool) -> Terms:
-    """Return the terms of the whole: a delta that no noise needs is not spent."""
+def _resolve_terms(terms: Terms, gaussian: bool) -> Terms:
+    """Return the terms of all snapshots, without a delta that the noise does not need."""
     if gaussian or isinstance(terms.loss, PureDP):
         return terms
     return replace(terms, loss=PureDP(cast(Fraction, amounts_of(terms.loss)["epsilon"])))
 
 
-def _tell(snapshots: int, person: Person, changed: int, levels: int) -> str:
+def _describe_sharing(snapshots: int, person: Person, changed: int, levels: int) -> str:
     where = "every snapshot" if person == "all" else "one snapshot"
     return (
         f"One unit is in {where} of {snapshots}, so {changed} of them "
@@ -271,14 +280,16 @@ def _compare(
         rho = rho or rho_for(epsilon, USUAL_DELTA)
     if method.gaussian and rho:
         losses["Gaussian"] = ZeroConcentratedDP(rho / changed)
-    found = {}
+    errors = {}
     bound = terms.contribution or 1
     for name, loss in losses.items():
-        own = settle_method(method, gaussian=name == "Gaussian")
-        event = own.event(grid, replace(terms, loss=loss, contribution=bound))
-        drawable = own.undrawable(grid, event) is None
-        found[name] = own.block_errors(grid, event) if drawable else ()
-    return found
+        resolved = resolve_method(method, gaussian=name == "Gaussian")
+        event = resolved.event(grid, replace(terms, loss=loss, contribution=bound))
+        # A small part of the budget may need noise that is too wide to be drawn: then there is no
+        # error to show.
+        drawable = resolved.undrawable(grid, event) is None
+        errors[name] = resolved.block_errors(grid, event) if drawable else ()
+    return errors
 
 
 def _show(name: str, errors: tuple[BlockError, ...] | None) -> str:

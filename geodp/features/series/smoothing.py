@@ -1,14 +1,14 @@
-"""What a snapshot's neighbours in time tell about it, by nothing but what was measured anyway.
+"""Smoothing over time: snapshots predict their neighbours, by the existing measurements alone.
 
 Every snapshot is made from its own noisy counts, and its children are predicted by the snapshots
-around it as by an earlier census (:mod:`geodp.mechanisms.trees.informed`): how far they can be
-trusted is learned from the noisy counts of all snapshots together, as residuals of one level add up
-over time. So where a map changes from one snapshot to the next, what is measured is believed.
+around it as by an earlier census (:mod:`geodp.mechanisms.trees.informed`). The reliability of the
+predictions is learned from the noisy counts of all snapshots together, as residuals of one level
+add up over time. So where a map changes from one snapshot to the next, the measurements prevail.
 
-Forward, snapshot t is predicted by a prior that forgets: half of what it was, half of snapshot
-t - 1. Backward the same from the end. At last every snapshot is predicted by both priors, in
-neither of which its own noise is. Forward alone, it depends on no later one. Cycles add chains of
-their own: of every 24th hour, every 168th.
+Forward, snapshot t is predicted by a prior that forgets: half of the previous prior, half of
+snapshot t - 1. Backward is the same from the end. Finally every snapshot is predicted by both
+priors, neither of which contains its own noise. With forward alone, it depends on no later one.
+Cycles add separate chains: of every 24th hour, every 168th.
 
 All of it is post-processing: the measurements are those of the snapshots alone, under their keys.
 """
@@ -43,13 +43,13 @@ Mode = Literal["best", "both", "forward", "none"]
 
 MODES = ("best", "both", "forward", "none")
 
-WHOLE = 1 << 40
-"""What the counts of a prior add up to, about: shares of it are whole numbers."""
+TOTAL_PARTS = 1 << 40
+"""Approximate total of a prior's counts, of which shares are integers."""
 
 SOURCE = "other snapshots of the series"
 
 VERSION = 2
-"""Of all this: higher whenever other numbers come out. The cards of the snapshots name it."""
+"""Version of the algorithm, in the cards of snapshots: increases whenever results change."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Smoothing:
     ----------
     mode : {"both", "forward", "none"}
     cycles : tuple of int
-        Steps after which the like comes again, beside the step before.
+        Numbers of steps after which patterns repeat.
     """
 
     __repr__ = one_line
@@ -70,9 +70,9 @@ class Smoothing:
 
     @classmethod
     def of(cls, mode: Mode, cycles: Iterable[int], method: Mechanism, snapshots: int) -> Self:
-        """Settle what is asked for; best is both where the method can.
+        """Resolve the requested mode; best is both if the method supports it.
 
-        Raises UsageError for another mode, a method that cannot, or cycles that are none.
+        Raises UsageError for an unknown mode, a method without smoothing, or invalid cycles.
         """
         if mode not in MODES:
             raise UsageError(
@@ -88,20 +88,20 @@ class Smoothing:
         for step in steps:
             if isinstance(step, bool) or not isinstance(step, int) or not 1 < step < snapshots:
                 raise UsageError(
-                    "A cycle is a number of snapshots, above 1 and below their number: 24 of "
+                    "A cycle is a number of snapshots, above 1 and below their total: 24 for "
                     "hours.",
                     code="cycle-out-of-range",
                 )
         if len({*steps}) < len(steps):
-            raise UsageError("A cycle is there twice; give each once.", code="cycle-twice")
-        settled = mode if mode != "best" else ("both" if able else "none")
-        if settled == "none" and steps:
-            raise UsageError("Cycles go with smoothing only.", code="cycles-need-smoothing")
-        return cls(settled, steps)
+            raise UsageError("A cycle occurs twice; give each once.", code="cycle-twice")
+        resolved = mode if mode != "best" else ("both" if able else "none")
+        if resolved == "none" and steps:
+            raise UsageError("Cycles require smoothing.", code="cycles-need-smoothing")
+        return cls(resolved, steps)
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """What a card says of it."""
+    def description(self) -> tuple[str, ...]:
+        """Sentences for the card."""
         if self.mode == "none":
             return ()
         which = "before and after it" if self.mode == "both" else "before it"
@@ -113,45 +113,50 @@ class Smoothing:
             "those without smoothing.",
         )
 
-    def say(self, nobody: Release) -> Release:
-        """Return the release of nobody with that, and with margins that do not rely on it."""
-        margins = UNKNOWN if self.words else nobody.margins
-        return replace(nobody, postprocessing=self.words, margins=margins)
+    def annotate(self, dry_release: Release) -> Release:
+        """Return the dry release with the description, and with margins that do not
+        rely on smoothing.
+        """
+        margins = UNKNOWN if self.description else dry_release.margins
+        return replace(dry_release, postprocessing=self.description, margins=margins)
 
 
 @dataclass(frozen=True, eq=False)
 class CellShares:
-    """Cells by key and their parts of a whole: uint64[n], int64[n] above 0."""
+    """Cells by key and their parts of a total: uint64[n], int64[n] above 0."""
 
     key: NDArray[np.uint64]
     part: NDArray[np.int64]
 
     @classmethod
     def of(cls, key: NDArray[np.uint64], count: NDArray[np.int64]) -> Self:
-        """Return counts as parts of about ``WHOLE``, exact to one of them."""
+        """Convert counts to parts of about ``TOTAL_PARTS``, exact to one part."""
         return cls(key, count).mix(cls(key[:0], count[:0]))
 
     def mix(self, other: Self, weight: int = 1) -> Self:
-        """Return the sum of both, as parts of about ``weight`` times ``WHOLE`` and of ``WHOLE``."""
+        """Return the sum of both, weighted by ``weight`` and 1."""
         size = self.key.size + other.key.size
         key, part = np.empty(size, np.uint64), np.empty(size, np.int64)
-        each = weight * WHOLE / max(int(self.part.sum()), 1), WHOLE / max(int(other.part.sum()), 1)
+        each = (
+            weight * TOTAL_PARTS / max(int(self.part.sum()), 1),
+            TOTAL_PARTS / max(int(other.part.sum()), 1),
+        )
         n = families.merge_scaled((self.key, self.part), (other.key, other.part), each, key, part)
         return type(self)(key[:n].copy(), part[:n].copy())
 
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """The snapshots, their keys, and what one spends.
+    """The snapshots, their keys, and the event of one.
 
     Attributes
     ----------
     tables : tuple of CountTable
     keys : tuple of NoiseKey
-        Of each.
+        Key of each snapshot.
     method : Pyramid
     event : Measurement
-        Of one.
+        Event of one snapshot.
     smoothing : Smoothing
     """
 
@@ -165,93 +170,97 @@ class Smoother:
         """Return the smoothed snapshots."""
         times = range(len(self.tables))
         drawn, before, seen = self.sweep(times)
+        # A backward sweep would make snapshots depend on later ones.
         if self.smoothing.mode == "forward":
             return drawn
+        # The backward sweep uses the reliability from all snapshots, and need not learn its own.
         _, after, again = self.sweep(times[::-1], self.learn(seen))
-        known = self.learn(_pool(seen, again))
+        reliability = self.learn(_pool(seen, again))
 
         def last(t: int) -> ReleasedTable:
-            return self.draw(t, _join([before[t], after[t]]), known, gather=False)[0]
+            return self.draw(t, _join([before[t], after[t]]), reliability, gather=False)[0]
 
-        # By the domain alone: how many cells are occupied is the mechanisms' to ask.
+        # Decided by the public domain alone: the number of occupied cells is confidential.
         steps = self.method.descent(self.tables[0].grid, self.event)
         return parallel.map_items(last, times, 0 if steps.is_short(steps.strides[0]) else 1)
 
     def sweep(
-        self, times: Sequence[int], known: Known | None = None
+        self, times: Sequence[int], reliability: Known | None = None
     ) -> tuple[list[ReleasedTable], list[CellShares | None], tuple[Residuals, ...]]:
-        """Go through the snapshots in one direction.
+        """Draw the snapshots one after another in one direction.
 
         Parameters
         ----------
         times : sequence of int
-        known : tuple of (Reliability or None), optional
-            How far predictions can be trusted. Default: it is learned on the way, anew whenever
-            twice as many snapshots have been seen.
+        reliability : tuple of (Reliability or None), optional
+            Reliability of predictions. Default: it is learned on the way, and updated whenever the
+            number of snapshots has doubled.
 
         Returns
         -------
         list of ReleasedTable, list of Shares, tuple of Residuals
-            Both by snapshot: what it is, and what predicted it; the residuals of every level.
+            By snapshot, its release and the prior that predicted it; the residuals of every level.
         """
         steps = (1, *self.smoothing.cycles)
         chains: dict[tuple[int, int], CellShares] = {}
         drawn: dict[int, ReleasedTable] = {}
         priors: dict[int, CellShares | None] = {}
         seen: tuple[Residuals, ...] = ()
-        met = -1 if known else 0
+        # With a given reliability nothing is learned on the way.
+        met = -1 if reliability else 0
         for t in times:
             places = [(step, t % step) for step in steps]
             priors[t] = _join([chains.get(place) for place in places])
-            drawn[t], found = self.draw(t, priors[t], known)
-            if found:
-                seen = _pool(seen, found)
+            drawn[t], residuals = self.draw(t, priors[t], reliability)
+            if residuals:
+                seen = _pool(seen, residuals)
                 if met >= 0:
                     met += 1
-                    known = self.learn(seen) if met.bit_count() == 1 else known
-            own = CellShares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
+                    reliability = self.learn(seen) if met.bit_count() == 1 else reliability
+            shares = CellShares.of(drawn[t].key, cast(NDArray[np.int64], drawn[t].count))
             for place in places:
-                chains[place] = _follow(chains.get(place), own)
+                chains[place] = _follow(chains.get(place), shares)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
 
     def learn(self, seen: tuple[Residuals, ...]) -> Known | None:
-        """Return how far predictions of every level can be trusted; None: nothing was seen."""
+        """Return the reliability of predictions on every level; None if there are no residuals."""
         steps = self.method.descent(self.tables[0].grid, self.event)
-        found = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
-        return found or None
+        reliability = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
+        return reliability or None
 
     def draw(
-        self, t: int, prior: CellShares | None, known: Known | None, gather: bool = True
+        self, t: int, prior: CellShares | None, reliability: Known | None, gather: bool = True
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
-        """Return a snapshot with a prior, and the residuals of its predictions, if asked for."""
+        """Return a snapshot with a prior, and the residuals of its predictions if requested."""
         progress.begin(f"Releasing snapshot {t + 1}")
         table, key = self.tables[t], self.keys[t]
         if prior is None or not prior.key.size:
             return self.method.release(table, self.event, key), ()
         steps = self.method.descent(table.grid, self.event)
         weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
-        found = informed.refine(table, steps, key, weighed, known=known, gather=gather)
-        cells, counts, learned = found
+        refined = informed.refine(table, steps, key, weighed, known=reliability, gather=gather)
+        cells, counts, learned = refined
         released = ReleasedTable(table.grid, cells, counts, self.event)
         return released, tuple(one.residuals for one in learned)
 
 
-def _follow(prior: CellShares | None, own: CellShares) -> CellShares:
-    """Return the prior of what comes next: half of the one before, half of the snapshot."""
+def _follow(prior: CellShares | None, snapshot: CellShares) -> CellShares:
+    """Return the next prior: half of the previous one, half of the snapshot."""
     if prior is None or not prior.key.size:
-        return own
-    if not own.key.size:
+        return snapshot
+    if not snapshot.key.size:
         return prior
-    return prior.mix(own)
+    # Exponential forgetting: the weight of a snapshot halves with every later one.
+    return prior.mix(snapshot)
 
 
 def _join(priors: Iterable[CellShares | None]) -> CellShares | None:
-    """Return the mean of those priors that there are."""
-    found = [one for one in priors if one is not None and one.key.size]
-    if not found:
+    """Return the mean of the priors that exist."""
+    existing = [one for one in priors if one is not None and one.key.size]
+    if not existing:
         return None
-    mean = found[0]
-    for weight, one in enumerate(found[1:], 1):
+    mean = existing[0]
+    for weight, one in enumerate(existing[1:], 1):
         mean = mean.mix(one, weight)
     return mean
 

@@ -1,4 +1,4 @@
-"""Check that a written series agrees with itself: its index, its snapshots, its budget."""
+"""Verification of a written series: its index, its snapshots, its budget."""
 
 from __future__ import annotations
 
@@ -21,47 +21,49 @@ from geodp.io.verify.verify import run_checks, verify
 
 
 def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
-    """Ask a written series whether its index is that of its snapshots, and each of these.
+    """Verify that the index of a written series matches its snapshots, and verify each of these.
 
     Parameters
     ----------
     folder : path
-        Its public files.
+        Folder of its public files.
     errors : callable, optional
-        As for :func:`geodp.io.verify.verify.verify`.
+        See :func:`geodp.io.verify.verify.verify`.
 
     Returns
     -------
     list of Check
-        Those of the index, and one of every snapshot, which names what failed there.
+        Checks of the index, and one for every snapshot, with the checks that failed there.
     """
     try:
         require(
+            # A link could make the verification read files outside the folder.
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
         card = SeriesCard.from_json(read_json(folder / INDEX))
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]
-    said = f"schema {card.schema}, {len(card.snapshots)} snapshots"
-    checks = [Check("index", True, said), *run_checks(QUESTIONS, folder, card)]
+    summary = f"schema {card.schema}, {len(card.snapshots)} snapshots"
+    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
+    # The index lists the snapshots, so they are verified only if it is right.
     if all(check.ok for check in checks):
         checks += [_verify_snapshot(folder / one.time, errors) for one in card.snapshots]
     return checks
 
 
 def _verify_snapshot(folder: Path, errors: ErrorsOf | None) -> Check:
-    found = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in found if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(found)} questions")
+    checks = verify(folder, errors)
+    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
 
 
-def _ask_checksums(folder: Path, card: SeriesCard) -> str:
+def _check_checksums(folder: Path, card: SeriesCard) -> str:
     sums = read_sums(folder)
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     require(
         there - {SUMS} == {*sums},
-        Rule("series-files-unlisted", f"{SUMS} lists other files than there are."),
+        Rule("series-files-unlisted", f"{SUMS} does not list exactly the existing files."),
     )
     for name, digest in sums.items():
         require(
@@ -71,86 +73,102 @@ def _ask_checksums(folder: Path, card: SeriesCard) -> str:
     for file in card.files:
         require(
             sums.get(file.name) == file.sha256,
-            Rule("series-index-differs", f"The index has another {file.name}."),
+            Rule("series-index-differs", f"The checksum of {file.name} differs from the index."),
         )
-    own = {INDEX, SUMS, *(file.name for file in card.files)}
+    index_files = {INDEX, SUMS, *(file.name for file in card.files)}
     times = {one.time for one in card.snapshots}
-    beside = {path.name for path in folder.iterdir()} - own - times
+    unlisted = {path.name for path in folder.iterdir()} - index_files - times
     require(
-        not beside, Rule("series-folder-unlisted", "The folder holds what the index does not list.")
+        not unlisted,
+        Rule("series-folder-unlisted", "The folder contains files that the index does not list."),
     )
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def _ask_times(folder: Path, card: SeriesCard) -> str:
+def _check_times(folder: Path, card: SeriesCard) -> str:
     periods = Periods.of([one.time for one in card.snapshots])
     require(
         periods.step == card.step,
-        Rule("series-step-differs", "The snapshots last for another time than the index says."),
+        Rule("series-step-differs", "The length of the snapshots differs from the index."),
     )
     return f"{len(periods.names)} {periods.step}s, none missing"
 
 
-def _ask_snapshots(folder: Path, card: SeriesCard) -> str:
-    """Check that every snapshot is the one that the index names, on one grid, at one part."""
+def _check_snapshots(folder: Path, card: SeriesCard) -> str:
+    """Check that every snapshot is the one in the index, on one grid, with its part."""
     domains = []
     for one in card.snapshots:
         require(
             sha256(folder / one.time / CARD) == one.card_sha256,
-            Rule("series-card-differs", "A card is another."),
+            Rule("series-card-differs", "A card differs from the index."),
         )
-        found = read_table_card(folder / one.time)
+        snapshot = read_table_card(folder / one.time)
         require(
-            found.release_id == one.release_id,
-            Rule("series-release-differs", "A release is another."),
+            snapshot.release_id == one.release_id,
+            Rule("series-release-differs", "The id of a release differs from the index."),
         )
-        same = found.name == card.name and found.private is card.private
+        same = snapshot.name == card.name and snapshot.private is card.private
         require(
-            same and found.budget == card.budget,
-            Rule("series-snapshot-charged-otherwise", "A snapshot was charged or named otherwise."),
+            same and snapshot.budget == card.budget,
+            Rule(
+                "series-snapshot-charged-otherwise",
+                "The charge or the name of a snapshot differs from the index.",
+            ),
         )
-        said = found.guarantee
-        mine = (said.spends, said.mechanism, said.unit, said.neighbours, said.contribution)
+        guarantee = snapshot.guarantee
+        mine = (
+            guarantee.spends,
+            guarantee.mechanism,
+            guarantee.unit,
+            guarantee.neighbours,
+            guarantee.contribution,
+        )
         promise = card.guarantee
-        whole = (promise.mechanism, promise.unit, promise.neighbours, promise.contribution)
+        expected = (promise.mechanism, promise.unit, promise.neighbours, promise.contribution)
         require(
-            mine == (promise.each_spends, *whole),
-            Rule("series-snapshot-promises-otherwise", "A snapshot promises something else."),
+            mine == (promise.each_spends, *expected),
+            Rule(
+                "series-snapshot-promises-otherwise",
+                "The guarantee of a snapshot differs from the index.",
+            ),
         )
-        domains.append(found.domain)
+        domains.append(snapshot.domain)
     require(
         all(one == domains[0] for one in domains),
-        Rule("series-grids-differ", "The snapshots are not of one grid."),
+        Rule("series-grids-differ", "The snapshots have different grids."),
     )
     return "cards, ids and guarantees are those of the index; one grid"
 
 
-def _ask_sharing(folder: Path, card: SeriesCard) -> str:
-    """Check that the parts of the snapshots that change add up to the whole, exactly."""
+def _check_sharing(folder: Path, card: SeriesCard) -> str:
+    """Check that the budgets of the snapshots that a person changes add up exactly."""
     promise, changed = card.guarantee, card.guarantee.sharing.changed
+    # Computed anew from the declared facts, so that a card cannot claim a smaller number of
+    # changes.
     expected = len(card.snapshots) if promise.sharing.person == "all" else 1
     if promise.sharing.person == "one" and promise.neighbours == "replace-one":
         expected = 2
     require(
         changed == expected,
-        Rule("series-changes-differ", "Another number of snapshots changes with one person."),
+        Rule("series-changes-differ", "The number of snapshots that one person changes differs."),
     )
-    said = read_table_card(folder / card.snapshots[0].time).guarantee
+    guarantee = read_table_card(folder / card.snapshots[0].time).guarantee
     name = "epsilon" if promise.rho is None else "rho"
-    each: Any = getattr(said, name)
+    each: Any = getattr(guarantee, name)
     total: Any = getattr(promise, name)
-    require(None not in (each, total), Rule("series-without-budget", "It names no budget."))
+    require(None not in (each, total), Rule("series-without-budget", "A card has no budget."))
     require(
+        # Exact, as cards store ratios.
         Fraction(each) * changed == Fraction(total),
-        Rule("series-parts-differ", "The parts do not add up to the whole."),
+        Rule("series-parts-differ", "The budgets of the snapshots do not add up to the total."),
     )
     return f"{changed} x {name} {each} = {total}"
 
 
 QUESTIONS: list[tuple[str, Callable[[Path, SeriesCard], str]]] = [
-    ("checksums", _ask_checksums),
-    ("times", _ask_times),
-    ("snapshots", _ask_snapshots),
-    ("budget", _ask_sharing),
+    ("checksums", _check_checksums),
+    ("times", _check_times),
+    ("snapshots", _check_snapshots),
+    ("budget", _check_sharing),
     ("restricted", check_restricted),
 ]

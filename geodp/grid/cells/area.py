@@ -1,7 +1,7 @@
-"""Public areas that cells are chosen by: bounds, outlines with a distance, codes; and the choice.
+"""Public areas that cells are selected by (bounds, outlines with a distance), and the selection.
 
-The choice goes from coarse cells to fine ones. Those whose descendants all lie in the area are not
-looked at any further, and those with none in it are left out, so that only its edge is refined.
+The selection refines coarse cells. A cell whose descendants all lie in the area is not looked at
+any further, and one without any in it is dropped, so that only the edge of the area is refined.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from geodp.grid.cells.system import CellSystem, degrees
 from geodp.grid.codes.arrays import require
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-MOST_CELLS = 1_000_000
-"""Of one grid: each of them is a row of the release's table of units, of 2 kB while it is made."""
+MAX_CELLS = 1_000_000
+"""Maximal cells of a grid: each is a row of the table of units, which takes 2 kB to make."""
 
 RADIUS = 6371.0
-"""Of the Earth, in kilometres."""
+"""Radius of the Earth, in kilometres."""
 
 FINE = 0.01
-"""Radians: edges that are longer are drawn in parts, as they are straight on the sphere alone."""
+"""Radians: longer edges are subdivided, as great circles are not straight in degrees."""
 
 Box = tuple[float, float, float, float]
 """West, south, east, north in degrees of WGS 84; a west above the east is across 180 degrees."""
 
 
 class PublicArea(ABC):
-    """A public area of the Earth, which says for cells whether they belong to it."""
+    """A public area of the Earth that decides which cells belong to it."""
 
     @abstractmethod
     def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """Whether a cell within circles may belong to it: centres float64[n, 3], radians [n]."""
+        """Whether a cell inside each circle may belong: centres float64[n, 3], radians [n]."""
 
     @abstractmethod
     def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """Whether every cell within circles belongs to it."""
+        """Whether every cell inside each circle belongs to the area."""
 
     @abstractmethod
     def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
-        """Whether cells, by centres and corners, belong to it."""
+        """Whether cells, given by centres and corners, belong to the area."""
 
 
 @dataclass(frozen=True)
 class Bounds(PublicArea):
-    """Cells whose centres lie in a box, its edges included."""
+    """Area of the cells whose centres lie in a box, its edges included."""
 
     box: Box
 
@@ -63,44 +63,44 @@ class Bounds(PublicArea):
         return [(west, south, 180.0, north), (-180.0, south, east, north)]
 
     def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """By the boxes around the circles."""
-        found = np.zeros(radius.size, np.bool_)
+        """Compare the box with the boxes around the circles."""
+        touching = np.zeros(radius.size, np.bool_)
         for here, (west, south, east, north) in _boxes_around(centre, radius):
             for left, low, right, high in self._boxes:
                 across = (west <= right) & (left <= east)
-                found[here] |= across & (south <= high) & (low <= north)
-        return found
+                touching[here] |= across & (south <= high) & (low <= north)
+        return touching
 
     def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """By the boxes around the circles, of which none may lie outside or across the seam."""
-        whole = self.box[0] <= -180 and self.box[2] >= 180
-        found = np.zeros(radius.size, np.bool_)
+        """Compare the box with the boxes around the circles, which may not cross 180 degrees."""
+        all_longitudes = self.box[0] <= -180 and self.box[2] >= 180
+        covered = np.zeros(radius.size, np.bool_)
         west, south, east, north = box_around(centre, radius)
         for left, low, right, high in self._boxes:
             across = (left <= west) & (east <= right)
-            found |= (across | whole) & (low <= south) & (north <= high)
-        return found
+            covered |= (across | all_longitudes) & (low <= south) & (north <= high)
+        return covered
 
     def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
-        """By the centres alone."""
+        """Test the centres alone."""
         x, y = degrees(centre)
-        found = np.zeros(x.size, np.bool_)
+        inside = np.zeros(x.size, np.bool_)
         for west, south, east, north in self._boxes:
-            found |= (west <= x) & (x <= east) & (south <= y) & (y <= north)
-        return found
+            inside |= (west <= x) & (x <= east) & (south <= y) & (y <= north)
+        return inside
 
 
 @dataclass(frozen=True)
 class Outlines(PublicArea):
-    """Cells that shapes in degrees touch, or that lie within a distance of them.
+    """Area of the cells that shapes in degrees touch, or that lie within a distance of them.
 
     Attributes
     ----------
     shapes : array of shapely geometry[m]
         Longitudes -180 to 180.
     kilometres : float
-        Within this distance, of 1 km or more, all cells belong to it, and some more that are not
-        much farther; at 0 those whose own outlines the shapes touch.
+        All cells within this distance, of 1 km or more, belong to the area, and some that are
+        slightly farther; at 0, the cells whose outlines the shapes touch.
     """
 
     shapes: NDArray[Any]
@@ -111,65 +111,70 @@ class Outlines(PublicArea):
         return self.kilometres / RADIUS
 
     def touches(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """By the boxes around the circles."""
+        """Compare the shapes with the boxes around the widened circles."""
         return self._meets(centre, radius + self._widened)
 
     def covers(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
-        """Whether a shape covers the box, or touches what is that near to all of it."""
+        """Whether a shape covers the box around each circle, or the circle is near a shape."""
         import shapely
 
-        found = np.zeros(radius.size, np.bool_)
-        own = box_around(centre, radius)
-        inside = (own[0] >= -180) & (own[2] <= 180)
+        covered = np.zeros(radius.size, np.bool_)
+        boxes = box_around(centre, radius)
+        inside = (boxes[0] >= -180) & (boxes[2] <= 180)
         at = np.flatnonzero(inside)
-        tree = shapely.STRtree(shapely.box(*own[:, at]))
-        found[at[np.unique(tree.query(self.shapes, predicate="covers")[1])]] = True
+        tree = shapely.STRtree(shapely.box(*boxes[:, at]))
+        covered[at[np.unique(tree.query(self.shapes, predicate="covers")[1])]] = True
         near = np.flatnonzero(self._widened > radius)
-        if near.size:  # the corners of a box are farther than its sides
-            room = (self._widened - radius[near]) * np.sqrt(0.5)
-            found[near] |= self._meets(centre[near], room)
-        return found
+        # The box around a circle has its corners at sqrt(2) times the radius: a box that shall
+        # lie inside the circle of the remaining distance is smaller by that factor.
+        if near.size:
+            margin = (self._widened - radius[near]) * np.sqrt(0.5)
+            covered[near] |= self._meets(centre[near], margin)
+        return covered
 
     def holds(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
-        """By the outlines of the cells, or by the boxes around them where there is a distance."""
+        """Test the outlines of the cells, or the boxes around them if there is a distance."""
         radius = radii(centre, corners)
         if self.kilometres:
             return self._meets(centre, radius + self._widened)
         _, y = degrees(centre)
+        # A cell that contains a pole has no polygon in degrees: its box is used instead.
         polar = np.radians(np.abs(y)) + radius * 1.5 >= np.pi / 2
-        found = np.zeros(radius.size, np.bool_)
-        found[polar] = self._meets(centre[polar], radius[polar])
+        inside = np.zeros(radius.size, np.bool_)
+        inside[polar] = self._meets(centre[polar], radius[polar])
         plain = np.flatnonzero(~polar)
-        found[plain] = self._meets_polygons(centre[plain], corners[plain])
-        return found
+        inside[plain] = self._meets_polygons(centre[plain], corners[plain])
+        return inside
 
     def _meets(self, centre: FloatArray, radius: FloatArray) -> NDArray[np.bool_]:
         import shapely
 
-        found = np.zeros(radius.size, np.bool_)
+        meeting = np.zeros(radius.size, np.bool_)
         for here, box in _boxes_around(centre, radius):
             tree = shapely.STRtree(shapely.box(*box))
             met = tree.query(self.shapes, predicate="intersects")[1]
-            found[here[np.unique(met)]] = True
-        return found
+            meeting[here[np.unique(met)]] = True
+        return meeting
 
     def _meets_polygons(self, centre: FloatArray, corners: FloatArray) -> NDArray[np.bool_]:
         import shapely
 
-        found = np.zeros(centre.shape[0], np.bool_)
-        if not found.size:
-            return found
+        meeting = np.zeros(centre.shape[0], np.bool_)
+        if not meeting.size:
+            return meeting
         x, y = degrees(_refine(corners))
         middle = degrees(centre)[0][:, None]
-        x = middle + (x - middle + 180) % 360 - 180  # beyond 180 degrees where the cell is
-        for turn in (-360.0, 0.0, 360.0):
-            here = np.flatnonzero((x.max(axis=1) + turn >= -180) & (x.min(axis=1) + turn <= 180))
+        # Corners follow their centre across 180 degrees; otherwise a cell there would be drawn as
+        # a band around the Earth. The shifted copies below then meet shapes on either side.
+        x = middle + (x - middle + 180) % 360 - 180
+        for shift in (-360.0, 0.0, 360.0):
+            here = np.flatnonzero((x.max(axis=1) + shift >= -180) & (x.min(axis=1) + shift <= 180))
             if here.size:
-                cells = shapely.polygons(np.stack([x[here] + turn, y[here]], axis=-1))
+                cells = shapely.polygons(np.stack([x[here] + shift, y[here]], axis=-1))
                 tree = shapely.STRtree(cells)
                 met = tree.query(self.shapes, predicate="intersects")[1]
-                found[here[np.unique(met)]] = True
-        return found
+                meeting[here[np.unique(met)]] = True
+        return meeting
 
 
 def select_cells(
@@ -178,7 +183,7 @@ def select_cells(
     regions: Sequence[PublicArea],
     start: Mapping[int, KeyArray] | None = None,
 ) -> KeyArray:
-    """Return the cells of a level that belong to all regions, in the order of their numbers.
+    """Return the cells of a level that belong to all regions, in ascending order.
 
     Parameters
     ----------
@@ -186,64 +191,72 @@ def select_cells(
     level : int
     regions : sequence of PublicArea
     start : mapping of int to uint64[n], optional
-        Cells by level, none finer than the last, whose descendants alone are looked at. Default:
-        the whole Earth.
+        Cells by level, none finer than ``level``, whose descendants are considered. Default: the
+        whole Earth.
 
     Raises UsageError for more than a million cells.
     """
-    given = {0: system.base_cells()} if start is None else start
-    edge, kept, certain = np.empty(0, np.uint64), list[KeyArray](), 0
+    start_cells = {0: system.base_cells()} if start is None else start
+    edge, selected, certain = np.empty(0, np.uint64), list[KeyArray](), 0
     for depth in range(level + 1):
-        edge = np.unique(np.concatenate([edge, given.get(depth, edge[:0])]))
+        edge = np.unique(np.concatenate([edge, start_cells.get(depth, edge[:0])]))
         if not edge.size:
             continue
-        whole, near = _judge(system, regions, edge, depth == level)
-        certain += int(whole.sum()) * (system.count(level) // system.count(depth))
-        if max(certain, edge.size) > MOST_CELLS:
+        inside, near = _judge(system, regions, edge, depth == level)
+        certain += int(inside.sum()) * (system.count(level) // system.count(depth))
+        # Counted before the descendants are made: a resolution too fine fails in milliseconds and
+        # not after filling the memory.
+        if max(certain, edge.size) > MAX_CELLS:
             raise UsageError(
-                f"The public area holds more than {MOST_CELLS:,} cells of {system.spec(level)}: "
+                f"The public area has more than {MAX_CELLS:,} cells of {system.spec(level)}: "
                 f"choose a smaller one (--bounds, --mask; bounds=, mask=) or a coarser "
                 f"{system.word} (--grid {system.spec(max(level - 1, 0))}).",
                 code="area-has-too-many-cells",
             )
-        kept.append(system.children(edge[whole], level))
-        edge = system.children(edge[near & ~whole], depth + 1) if depth < level else edge[:0]
-    return np.unique(np.concatenate(kept)) if kept else edge
+        selected.append(system.children(edge[inside], level))
+        edge = system.children(edge[near & ~inside], depth + 1) if depth < level else edge[:0]
+    return np.unique(np.concatenate(selected)) if selected else edge
 
 
 def _judge(
     system: CellSystem, regions: Sequence[PublicArea], cells: KeyArray, last: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which cells belong to all regions with all below them, and which may: bool[n] each."""
-    whole, near = np.ones(cells.size, np.bool_), np.ones(cells.size, np.bool_)
+    """Return which cells belong with all their descendants, and which may: bool[n] each."""
+    inside, near = np.ones(cells.size, np.bool_), np.ones(cells.size, np.bool_)
     if not regions:
-        return whole, near
+        return inside, near
     centre, corners = system.outline(cells)
     reach = radii(centre, corners) * system.reach
     for region in regions:
         if last:
-            whole &= region.holds(centre, corners)
+            inside &= region.holds(centre, corners)
         else:
+            # `reach` covers all descendants, not the cell alone: children of H3 stick out of their
+            # parents, so a parent outside the area may have a child inside.
             near &= region.touches(centre, reach)
-            whole &= near & region.covers(centre, reach)
-    return whole, near
+            inside &= near & region.covers(centre, reach)
+    return inside, near
 
 
 def radii(centre: FloatArray, corners: FloatArray) -> FloatArray:
-    """Return the radians from centres to the farthest of their corners, float64[n]."""
+    """Return the angles, in radians, from centres to their farthest corners, float64[n]."""
+    # The chord and the arcsine keep their precision at small angles; the arccosine of a scalar
+    # product does not.
     chord = np.sqrt(((corners - centre[:, None]) ** 2).sum(axis=-1)).max(axis=1, initial=0.0)
     return np.asarray(2 * np.arcsin(np.minimum(chord / 2, 1.0)), np.float64)
 
 
 def box_around(centre: FloatArray, radius: FloatArray) -> FloatArray:
-    """Return west, south, east and north of circles in degrees, float64[4, n].
+    """Return west, south, east and north of the boxes around circles, in degrees, float64[4, n].
 
-    They may reach beyond 180 degrees; a circle around a pole has all longitudes.
+    Boxes may extend beyond 180 degrees; a circle around a pole spans all longitudes.
     """
     x, y = degrees(centre)
     wide = np.minimum(np.degrees(radius), 180.0)
     south, north = y - wide, y + wide
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Half the longitudes of a circle of radius r around latitude y: sin(half) = sin(r) /
+        # cos(y).
         half = np.degrees(np.arcsin(np.sin(np.radians(wide)) / np.cos(np.radians(y))))
     polar = (south <= -90) | (north >= 90)
     west, east = np.where(polar, -180.0, x - half), np.where(polar, 180.0, x + half)
@@ -251,17 +264,17 @@ def box_around(centre: FloatArray, radius: FloatArray) -> FloatArray:
 
 
 def _boxes_around(centre: FloatArray, radius: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield numbers of circles and their boxes, moved by whole turns to between -180 and 180."""
-    own = box_around(centre, radius)
-    for turn in (0.0, -360.0, 360.0):
-        moved = own + np.array([[turn], [0.0], [turn], [0.0]])
+    """Yield indices of circles and their boxes, shifted by 360 degrees to meet -180 to 180."""
+    boxes = box_around(centre, radius)
+    for shift in (0.0, -360.0, 360.0):
+        moved = boxes + np.array([[shift], [0.0], [shift], [0.0]])
         here = np.flatnonzero((moved[2] >= -180) & (moved[0] <= 180))
         if here.size:
             yield here, moved[:, here]
 
 
 def _refine(corners: FloatArray) -> FloatArray:
-    """Return corners float64[n, k, 3] with points between those that are far from each other."""
+    """Insert points between corners, float64[n, k, 3], that are far apart."""
     ahead = np.roll(corners, -1, axis=1)
     parts = max(1, math.ceil(float(np.abs(ahead - corners).max(initial=0.0)) / FINE))
     way = (np.arange(parts) / parts)[:, None]
@@ -272,16 +285,16 @@ def _refine(corners: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class CellMask:
-    """A public mask of cells: a region, or codes of the cells in it.
+    """A public mask of cells: a region, or the codes of its cells.
 
     Attributes
     ----------
     source : str
-        Where it comes from, in words; published with every release. By naming it you vouch that
+        Where it comes from, as text; published with every release. By naming it you assert that
         it is public and was not made from the data.
     region : PublicArea, optional
     start : mapping of int to uint64[n], optional
-        Cells by level, whose descendants it holds.
+        Cells by level, whose descendants the mask contains.
     """
 
     source: str
@@ -292,15 +305,15 @@ class CellMask:
     def of_codes(
         cls, system: CellSystem, level: int, codes: Sequence[str] | NDArray[Any], source: str
     ) -> CellMask:
-        """Return the mask of the cells that codes name, of a level or coarser.
+        """Create the mask of the cells with the given codes, of a level or coarser.
 
-        Raises CodeError at the first that is no such cell.
+        Raises CodeError at the first code that is not such a cell.
         """
         cells, good = system.read(codes)
         levels = system.levels_of(cells)
         rule = Rule(
             "mask-code-no-cell",
-            f"the code of the mask is no cell of {system.title}: codes are {system.codes}.",
+            f"the code of the mask is not a cell of {system.title}: codes are {system.codes}.",
         )
         require(good, lambda _: rule)
         finer = Rule(
@@ -312,7 +325,7 @@ class CellMask:
 
 
 def read_box(bounds: Sequence[float], system: CellSystem) -> Box:
-    """Return west, south, east, north; UsageError for what is no box in degrees."""
+    """Return west, south, east, north; UsageError if this is not a box in degrees."""
     box = [float(edge) for edge in bounds]
     if len(box) != 4 or not np.isfinite(box).all():
         raise UsageError(

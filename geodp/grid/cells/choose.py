@@ -1,4 +1,4 @@
-"""The systems of cells by name, and the one whose cells are the units of a grid."""
+"""Look-up of cell systems by name, and of the system whose cells are a grid's units."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from geodp.grid.cells.system import CellSystem
 from geodp.grid.hierarchy import Hierarchy
 
 SYSTEMS: dict[str, CellSystem] = {one.name: one for one in (H3(), S2())}
-"""All systems of cells, by what stands before the level in a grid's name."""
+"""All systems of cells, by the prefix of a grid's name."""
 
 
 def find_cells(spec: str) -> tuple[CellSystem, int]:
-    """Return the system and level of ``h3:RESOLUTION`` or ``s2:LEVEL``; UsageError for another.
+    """Return the system and level of ``h3:RESOLUTION`` or ``s2:LEVEL``; UsageError otherwise.
 
     >>> system, level = find_cells("h3:7")
     >>> system.title, level
@@ -27,16 +27,16 @@ def find_cells(spec: str) -> tuple[CellSystem, int]:
     name, _, level = spec.partition(":")
     if name not in SYSTEMS:
         raise UsageError(
-            f"Cells of the whole Earth are {', '.join(SYSTEMS)}, such as h3:7.",
+            f"Global systems of cells are {', '.join(SYSTEMS)}; name one with a level, as in h3:7.",
             code="cell-system-unknown",
         )
-    known = re.fullmatch("0|[1-9][0-9]?", level)
-    SYSTEMS[name].require_level(int(level) if known else -1)
+    digits = re.fullmatch("0|[1-9][0-9]?", level)
+    SYSTEMS[name].require_level(int(level) if digits else -1)
     return SYSTEMS[name], int(level)
 
 
 def is_cells(spec: str | None) -> bool:
-    """Whether a grid's name is one of cells of the whole Earth, of whatever level.
+    """Whether a grid's name denotes cells of H3 or S2, of any level.
 
     >>> is_cells("s2:10"), is_cells("jis:half"), is_cells(None)
     (True, False, False)
@@ -46,16 +46,18 @@ def is_cells(spec: str | None) -> bool:
 
 @lru_cache(maxsize=4)
 def cells_of(table: Hierarchy) -> tuple[CellSystem, int] | None:
-    """Return the system and level of the finest units of a table, where these are such cells.
+    """Return the system and level of a table's finest units, if they are cells of H3 or S2.
 
-    The last level is named so (``h3_7``), and all its codes but one, the unit for other codes, are
-    cells of that level in their usual spelling. None for any other table.
+    The last level has their name (``h3_7``), and all its codes but at most one, the unit for other
+    codes, are cells of that level in their usual spelling. None for any other table.
     """
-    found = re.fullmatch(r"([a-z0-9]+)_([0-9]{1,2})", table.levels[-1])
-    if found is None or found[1] not in SYSTEMS:
+    match = re.fullmatch(r"([a-z0-9]+)_([0-9]{1,2})", table.levels[-1])
+    if match is None or match[1] not in SYSTEMS:
         return None
-    system, level, codes = SYSTEMS[found[1]], int(found[2]), np.array(table.codes[-1], np.str_)
+    system, level, codes = SYSTEMS[match[1]], int(match[2]), np.array(table.codes[-1], np.str_)
     numbers = [system.hexadecimal(code) for code in codes.tolist()]
     cells = np.array([number or 0 for number in numbers], np.uint64)
     plain = (system.levels_of(cells) == level) & (system.format(cells) == codes)
+    # The name of a level alone proves nothing, as a publisher may call any column h3_7; one code
+    # may differ, as `add_other` adds a unit for the rest.
     return (system, level) if codes.size - int(plain.sum()) <= min(1, codes.size - 1) else None

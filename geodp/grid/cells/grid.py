@@ -1,7 +1,7 @@
 """Grids whose cells are those of H3 or S2 in a public area, as areal units.
 
-A cell of H3 does not lie wholly in its parent, but it has exactly one, so that the cells of an area
-are a table of units, whose levels are the coarser ones of the system.
+A cell of H3 does not lie entirely in its parent, but it has exactly one, so that the cells of an
+area form a table of units, whose levels are the coarser ones of the system.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.cells.area import (
-    MOST_CELLS,
+    MAX_CELLS,
     Bounds,
     Box,
     CellMask,
@@ -27,10 +27,10 @@ from geodp.grid.grid import Grid
 from geodp.grid.units import add_other, grid_of_units
 
 FEW = 7
-"""Cells of a level above which there is no other: a cell has at most seven parts."""
+"""Coarser levels are added until one has at most this many cells: a cell has seven children."""
 
 IN_MASK = ", in the mask of "
-"""What stands before the source of a mask in the source of a table of cells."""
+"""Text before the source of a mask in the source of a table of cells."""
 
 
 def grid_of_cells(
@@ -40,7 +40,7 @@ def grid_of_cells(
     mask: CellMask | None = None,
     other: str | None = None,
 ) -> Grid:
-    """Return the grid whose cells are all those of a level of H3 or S2 in a public area.
+    """Create the grid of all cells of a level of H3 or S2 in a public area.
 
     Codes are H3's indices as texts of 15 digits, or S2's tokens. Levels are named ``h3_7``,
     ``h3_6``, ..., up to the first of at most seven cells. ``grid.names.find`` reads codes.
@@ -55,16 +55,18 @@ def grid_of_cells(
     mask : CellMask, optional
         Public; see :mod:`geodp.io.read.public.cell_mask`. With bounds, cells are in both.
     other : str, optional
-        Name of a unit that is added on every level, for codes that are no cell in the area.
+        Name of a unit that is added on every level, for codes that are not cells of the area.
 
-    Raises UsageError where the system's library is not installed, without bounds and mask, and for
-    an area with no cell or more than a million.
+    Raises UsageError if the system's library is not installed, if there are neither bounds nor a
+    mask, and if the area has no cell or more than a million.
     """
     system, level = find_cells(spec)
     box = None if bounds is None else read_box(bounds, system)
     if box is None and mask is None:
         raise UsageError(NO_AREA.format(system.title))
     library = system.require_library()
+    # A mask may be far smaller than its bounds, so that only bounds alone give the number of cells
+    # in advance.
     if box is not None and mask is None:
         _require_few(system, level, box)
     regions: list[PublicArea] = [] if box is None else [Bounds(box)]
@@ -77,6 +79,8 @@ def grid_of_cells(
             code="area-without-cell",
         )
     levels, number, coarser = {f"{system.name}_{level}": system.format(cells)}, None, cells
+    # Units nest by H3's parents, although their shapes do not: consistency needs one parent for
+    # each child, not containment on the map.
     for above in range(level - 1, -1, -1):
         if coarser.size <= FEW:
             break
@@ -92,25 +96,26 @@ def grid_of_cells(
 def _describe(
     system: CellSystem, level: int, box: Box | None, mask: CellMask | None, library: str
 ) -> str:
-    """Return the source of a table of cells, which is published."""
-    words = f"{system.title} cells of {system.word} {level}"
+    """Return the source of a table of cells, as text; it is published."""
+    text = f"{system.title} cells of {system.word} {level}"
     if box is not None:
         edges = " ".join(f"{edge:.12g}" for edge in box)
-        words += f" whose centres lie in {edges} (west, south, east, north in degrees of WGS 84)"
-    return f"{words}, by {library}{'' if mask is None else IN_MASK + mask.source.strip()}"
+        text += f" whose centres lie in {edges} (west, south, east, north in degrees of WGS 84)"
+    return f"{text}, by {library}{'' if mask is None else IN_MASK + mask.source.strip()}"
 
 
 def _require_few(system: CellSystem, level: int, box: Box) -> None:
-    """Raise UsageError for bounds that hold too many cells; it says how many, and what fits."""
+    """Raise UsageError, with a level that fits, for bounds with too many cells."""
     west, south, east, north = box
     wide = east - west + (360 if west > east else 0)
+    # Part of the sphere: (sin north - sin south) / 2 times the width as a part of 360 degrees.
     share = (math.sin(math.radians(north)) - math.sin(math.radians(south))) * wide / 720
     about = share * system.count(level)
-    if about > MOST_CELLS:
-        fitting = [each for each in range(level) if share * system.count(each) <= MOST_CELLS]
+    if about > MAX_CELLS:
+        fitting = [each for each in range(level) if share * system.count(each) <= MAX_CELLS]
         raise UsageError(
             f"The bounds hold about {about:,.0f} cells of {system.spec(level)}, more than "
-            f"{MOST_CELLS:,}; choose smaller bounds (--bounds, bounds=) or a coarser "
+            f"{MAX_CELLS:,}; choose smaller bounds (--bounds, bounds=) or a coarser "
             f"{system.word} (--grid {system.spec(max(fitting, default=0))}).",
             code="bounds-have-too-many-cells",
         )

@@ -1,4 +1,4 @@
-"""Cells of H3 or S2 as a map that points in degrees are located on."""
+"""Map of the cells of H3 or S2, on which points in degrees are located."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUTSIDE = Rule(
 
 @dataclass(frozen=True, kw_only=True)
 class CellMap(Lattice):
-    """The units of a grid that are cells of H3 or S2, in longitude and latitude of WGS 84.
+    """Map of a grid's units that are cells of H3 or S2, in longitude and latitude of WGS 84.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class CellMap(Lattice):
     table : Hierarchy
         The units.
     drops : bool
-        Whether points in no unit have row and column -1, outside of every domain; else they are
-        refused.
+        Whether points in no unit get row and column -1, outside of every domain; otherwise they
+        raise CodeError.
     """
 
     cells: CellSystem
@@ -46,18 +46,20 @@ class CellMap(Lattice):
 
     @classmethod
     def of(cls, grid: Grid, drops: bool) -> Self | None:
-        """Return the map of a grid's cells; None where its cells are no such units."""
-        found = grid.names.cells
-        if found is None or grid.maps.one is None:
+        """Return the map of a grid's cells; None if they are not cells of H3 or S2."""
+        units = grid.names.cells
+        if units is None or grid.maps.one is None:
             return None
-        table, system, level = found
+        table, system, level = units
         system.require_library()
         rows, cols = grid.shape[:2]
         return cls(rows, cols, crs="EPSG:4326", cells=system, level=level, table=table, drops=drops)
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """West, south, east, north of a box around all cells, in degrees."""
+        """West, south, east and north of a box around all cells, in degrees."""
+        # The few coarsest cells with all their descendants: outlines of a million cells take
+        # minutes.
         coarsest = _numbers(self.table, self.cells, 0)[0]
         centre, corners = self.cells.outline(coarsest)
         west, south, east, north = box_around(centre, radii(centre, corners) * self.cells.reach)
@@ -67,14 +69,15 @@ class CellMap(Lattice):
         return left, float(south.min()), right, float(north.max())
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Row and column (int64[n] each) of points in degrees.
+        """Return row and column (int64[n] each) of points in degrees.
 
-        Raises CodeError at the first that is no point in degrees, or lies in no unit.
+        Raises CodeError at the first point that is not in degrees, or lies in no unit.
         """
-        asked = self.cells.locate(x, y, self.level)
-        known, place = _numbers(self.table, self.cells, -1)
-        near = np.minimum(np.searchsorted(known, asked), known.size - 1)
-        wrong = known[near] != asked
+        cells = self.cells.locate(x, y, self.level)
+        unit_cells, place = _numbers(self.table, self.cells, -1)
+        # Beyond the last cell `searchsorted` returns the length, which is no position.
+        near = np.minimum(np.searchsorted(unit_cells, cells), unit_cells.size - 1)
+        wrong = unit_cells[near] != cells
         if wrong.any() and not self.drops:
             raise CodeError(int(wrong.argmax()), OUTSIDE)
         row, col = np.where(wrong, -1, self.table.cell[:, place[near]])
@@ -83,8 +86,9 @@ class CellMap(Lattice):
 
 @lru_cache(maxsize=8)
 def _numbers(table: Hierarchy, system: CellSystem, depth: int) -> tuple[KeyArray, IntArray]:
-    """Return the cells of one level of a table in their order, and their positions there."""
+    """Return the cells of one level of a table in ascending order, and their positions there."""
     cells, good = system.read(np.array(table.codes[depth], np.str_))
-    at = np.flatnonzero(good)  # the unit for other codes is none
+    # The unit for other codes is not a cell.
+    at = np.flatnonzero(good)
     order = at[np.argsort(cells[at])]
     return cells[order], order

@@ -1,4 +1,4 @@
-"""Codes and indices as arrays: the checks and conversions that all code systems share."""
+"""Checks and conversions of arrays of codes and indices that all code systems share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from geodp.typing import FloatArray, IntArray
 
 Pair: TypeAlias = tuple[Fraction, Fraction]
 
-SNAP = 1e-5  # of a 125 m cell (1 mm; 8 printed decimals are off by 5e-6), and of a metre
+# In 125 m cells (1 mm) or metres: coordinates printed with 8 decimals are off by up to 5e-6 cells.
+SNAP = 1e-5
 BLANK = ("", "None", "nan", "NaN", "NaT", "<NA>")
 MISSING = Rule("code-missing", "a code is missing or blank: drop the rows without a code")
 
@@ -25,7 +26,7 @@ DECIMAL = Rule(
 ROUNDED = Rule(
     "code-rounded",
     "a code this large may have lost digits as a floating-point number: read the column as text "
-    "(dtype=str) or as whole numbers",
+    "(dtype=str) or as integers",
 )
 LOST_ZEROS = Rule(
     "zeros-lost",
@@ -35,25 +36,27 @@ LOST_ZEROS = Rule(
 
 
 def as_array(codes: ArrayLike) -> NDArray[Any]:
-    """Make an array of codes; lists become objects, so that one overlong text widens no other.
+    """Convert codes to an array; lists become objects, so that one long text widens no other.
 
-    Floats that are whole numbers become integers, as pandas makes floats of a column with a blank.
-    CodeError at the first that is missing, has a fraction, or is so large that its type may have
-    lost digits of it.
+    Floats that are integers become int64, as pandas stores an integer column with a blank as
+    floats. CodeError at the first that is missing, has a fraction, or is so large that its type
+    may have lost digits.
     """
+    # A list of texts as an array of text would have the width of its longest element.
     array = np.asarray(codes, dtype=object if isinstance(codes, list | tuple) else None)
     if array.dtype.kind != "f":
         return array
     flat = array.reshape(-1)
     require(~np.isnan(flat), lambda _: MISSING)
     require(flat == np.floor(flat), lambda _: DECIMAL)
+    # Above 2 to the number of bits of the mantissa not every integer has a float.
     exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
     require(np.abs(flat) < exact, lambda _: ROUNDED)
     return array.astype(np.int64)
 
 
 def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:
-    """Return the first `width` characters of every element, shape (n, width), 0 after its end."""
+    """Return the first `width` characters of every element, shape (n, width), padded with 0."""
     try:
         strings = array.reshape(-1).astype(f"U{width}")
     except UnicodeDecodeError:
@@ -65,10 +68,10 @@ def characters_of(array: NDArray[Any], width: int) -> NDArray[np.uint32]:
 
 
 def text_codes(codes: ArrayLike, length: int, name: str) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-    """Return codes that are never numbers as an array and as characters, uint32[n, length + 1].
+    """Return codes that must be text as an array and as characters, uint32[n, length + 1].
 
-    CodeError for numbers, which may have lost zeros in front that their length does not tell;
-    `name` is the code system's.
+    CodeError for numbers, as their length does not show whether leading zeros were lost; `name`
+    is the code system's.
     """
     array = as_array(codes)
     if array.dtype.kind in "iu" and array.size:
@@ -77,13 +80,13 @@ def text_codes(codes: ArrayLike, length: int, name: str) -> tuple[NDArray[Any], 
 
 
 def text_at(array: NDArray[Any], position: int) -> str:
-    """Return the text of one code, for choosing the sentence of an error."""
+    """Return the text of one code, to choose the message of an error."""
     value = array.reshape(-1)[position]
     return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
 
 def read_digits(characters: NDArray[np.uint32]) -> tuple[IntArray, IntArray]:
-    """Return the numbers written and their widths, 0 unless digits only and a 0 at the end."""
+    """Return the numbers written and their widths, 0 unless they are digits only."""
     length = np.count_nonzero(characters, axis=1)
     value, valid = np.zeros(len(length), np.int64), characters[:, -1] == 0
     for place, column in enumerate(characters[:, :-1].T):
@@ -96,7 +99,7 @@ def read_digits(characters: NDArray[np.uint32]) -> tuple[IntArray, IntArray]:
 def flat_pair(
     first: ArrayLike, second: ArrayLike, dtype: type[np.int64 | np.float64], rule: str
 ) -> tuple[NDArray[Any], NDArray[Any], tuple[int, ...]]:
-    """Return two arrays of numbers as flat arrays of `dtype`, and the shape they had."""
+    """Flatten two arrays of numbers to `dtype`, and return them with their shape."""
     pair, kinds = (np.asarray(first), np.asarray(second)), "iu" if dtype is np.int64 else "iuf"
     if pair[0].shape != pair[1].shape or any(a.dtype.kind not in kinds and a.size for a in pair):
         raise InputError(rule)
@@ -105,17 +108,17 @@ def flat_pair(
 
 
 def snap_floor(values: FloatArray) -> IntArray:
-    """Round down, but up where rounding left a value just below a whole number."""
+    """Round down, but up if a value is just below an integer because of rounding."""
     return np.floor(values + SNAP).astype(np.int64)
 
 
 def within(values: IntArray, end: int) -> NDArray[np.bool_]:
-    """Tell which values lie in [0, end)."""
+    """Return which values lie in [0, end)."""
     return (values >= 0) & (values < end)
 
 
 def require(valid: NDArray[np.bool_], rule: Callable[[int], str]) -> None:
-    """Raise CodeError at the first position that is not valid."""
+    """Raise CodeError at the first invalid position."""
     if not valid.all():
         position = int(valid.argmin())
         raise CodeError(position, rule(position))

@@ -1,14 +1,14 @@
-"""Descriptions of grids whose codes are made of coordinates: TOML files, geodp's own and others.
+"""Descriptions of grids whose codes are composed of coordinates, as TOML files.
 
 A description has a ``name``; ``codes``, one spelling or several, of which the first is written (see
 :mod:`geodp.grid.codes.pattern`), or a table of them by size; ``crs``; ``sizes`` of cells by their
-labels; and ``extent``, west, south, east and north. It may have a ``title``; a ``source``, where
-the publisher says so; an ``origin``, x and y of a corner of cells; ``areas``, the labels of the
-coarser cells that are published; ``letters``, tables of letters of squares by names, with the
-``side`` of a square and ``rows`` of letters; ``columns``, beginnings of the names of columns of
+labels; and ``extent``: west, south, east and north. Optional are a ``title``; a ``source``, the
+publisher's document; an ``origin``, x and y of a corner of cells; ``areas``, the labels of the
+coarser cells that are published; ``letters``, tables of letters of squares by name, with the
+``side`` of a square and ``rows`` of letters; ``columns``, prefixes of the names of columns with
 such codes; ``examples``, codes with x and y of their lower left corners, which are checked; and
-``notes``, sentences for codes that are none, by patterns of their text. Numbers are whole, decimal,
-or texts of fractions (``"1/120"``).
+``notes``, messages for invalid codes, by patterns of their text. Numbers are integers, decimals, or
+texts of fractions (``"1/120"``).
 """
 
 from __future__ import annotations
@@ -53,31 +53,33 @@ NEEDED = ("name", "crs", "sizes", "extent", "codes")
 
 NAME = r"[a-z][a-z0-9-]{0,40}(:[a-z0-9-]{1,20})?"
 LABEL = r"[A-Za-z0-9]{1,20}"
-MOST_BYTES = 1 << 20
-MOST_ENTRIES, MOST_TEXT, MOST_SPELLING = 64, 8192, 200
-"""Entries of a list or table, characters of a text and of a spelling: cards are strangers'."""
+MAX_BYTES = 1 << 20
+MAX_ENTRIES, MAX_TEXT, MAX_SPELLING = 64, 8192, 200
+"""Maximal entries of a list or table, characters of a text and of a spelling: limits for
+untrusted cards.
+"""
 CODE_FAMILIES = ("jis", "quadkey", "geohash", "file", "regular", "like", "units", "h3", "s2")
-"""Names of grids that are no description."""
+"""Prefixes of grids that have no description."""
 
 
 @dataclass(frozen=True)
 class GridDescription:
-    """The description of a grid that a TOML file gives; equal where all of it is.
+    """The description of a grid, as a TOML file contains it; equal if all fields are equal.
 
     Attributes
     ----------
     name : str
-        What stands before the size in the grid's name: ``"inspire"``, ``"national:3067"``.
+        Prefix of the grid's name, before the size: ``"inspire"``, ``"national:3067"``.
     crs : str
-        As pyproj takes it: ``"EPSG:3035"``, or PROJ's or WKT's text.
+        Any text that pyproj accepts: ``"EPSG:3035"``, a PROJ string or WKT.
     sizes : tuple of (str, Fraction)
         Labels and sides of cells in units of the CRS, from the smallest.
     extent : tuple of Fraction
         West, south, east, north.
     codes : tuple of (str, tuple of str)
-        Spellings by label of the size, the first of them written.
+        Spellings by label of the size; the first is the one written.
     origin : tuple of Fraction
-        (y, x) of a corner of cells of every size.
+        (y, x) of a corner that cells of every size share.
     areas : tuple of str
         Labels of published cells.
     letters : tuple of (str, Square)
@@ -99,55 +101,59 @@ class GridDescription:
     notes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, said: Mapping[str, Any], where: str) -> GridDescription:
-        """Check what a TOML or JSON document says; UsageError, which names `where` and the key."""
-        _require_keys(said, where)
-        if not re.fullmatch(NAME, said["name"]):
+    def of(cls, document: Mapping[str, Any], where: str) -> GridDescription:
+        """Create a description from a TOML or JSON document, and validate it.
+
+        Raises UsageError, which names `where` and the key.
+        """
+        _require_keys(document, where)
+        # Names are parts of grids' names, which are split at the last colon.
+        if not re.fullmatch(NAME, document["name"]):
             raise UsageError(
-                f"{where}: name must be of small letters, digits and hyphens.",
+                f"{where}: name must consist of lowercase letters, digits and hyphens.",
                 code="description-name",
             )
-        sizes = _sizes(said["sizes"], where)
-        west, south, east, north = _numbers(said["extent"], 4, "extent", where)
+        sizes = _sizes(document["sizes"], where)
+        west, south, east, north = _numbers(document["extent"], 4, "extent", where)
         if not (west < east and south < north):
             raise UsageError(
                 f"{where}: extent must be west, south, east, north, in this order.",
                 code="description-extent",
             )
-        x, y = _numbers(said.get("origin", [0, 0]), 2, "origin", where)
+        x, y = _numbers(document.get("origin", [0, 0]), 2, "origin", where)
         labels = [label for label, _ in sizes]
-        areas = tuple(_texts(said.get("areas", []), "areas", where))
+        areas = tuple(_texts(document.get("areas", []), "areas", where))
         if unknown := [area for area in areas if area not in labels]:
             raise UsageError(
-                f"{where}: areas has {printable(unknown[0])}, which is none of sizes.",
+                f"{where}: areas has {printable(unknown[0])}, which is not in sizes.",
                 code="description-areas",
             )
         examples = tuple(
             (code, tuple(_numbers(corner, 2, "examples", where)))
-            for code, corner in said.get("examples", {}).items()
+            for code, corner in document.get("examples", {}).items()
         )
-        notes = said.get("notes", {})
+        notes = document.get("notes", {})
         _texts([*notes.values()], "notes", where)
         return cls(
-            name=said["name"],
-            crs=_crs(said["crs"], where),
+            name=document["name"],
+            crs=_crs(document["crs"], where),
             sizes=sizes,
             extent=(west, south, east, north),
-            codes=_codes(said["codes"], labels, where),
+            codes=_codes(document["codes"], labels, where),
             origin=(y, x),
             areas=areas,
-            letters=_letters(said.get("letters", {}), where),
-            title=said.get("title", ""),
-            source=said.get("source", ""),
-            columns=tuple(_texts(said.get("columns", []), "columns", where)),
+            letters=_letters(document.get("letters", {}), where),
+            title=document.get("title", ""),
+            source=document.get("source", ""),
+            columns=tuple(_texts(document.get("columns", []), "columns", where)),
             examples=tuple((code, (pair[1], pair[0])) for code, pair in examples),
             notes=tuple(notes.items()),
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the description as plain values, numbers as exact texts: `of` reads it again.
+        """Return the description as plain values, numbers as exact texts, for `of` to read again.
 
-        What reads no code, as columns' names and notes, is left out.
+        Fields that are not needed to read codes, such as names of columns and notes, are left out.
         """
         (y, x), sizes = self.origin, dict(self.sizes)
         letters = {
@@ -172,14 +178,14 @@ class GridDescription:
         return dict(self.sizes)[label]
 
     def spellings(self, label: str) -> tuple[tuple[Part, ...], ...]:
-        """Return the parts of every spelling of the codes of a size; UsageError for a wrong one."""
-        words = {"size": str(self.size(label)), "label": label}
-        if found := re.fullmatch(r"EPSG:(\d+)", self.crs):
-            words["epsg"] = found[1]
+        """Return the parts of every spelling of a size's codes; UsageError for an invalid one."""
+        fields = {"size": str(self.size(label)), "label": label}
+        if match := re.fullmatch(r"EPSG:(\d+)", self.crs):
+            fields["epsg"] = match[1]
         parts = []
         for pattern in dict(self.codes)[label]:
             try:
-                parts.append(read_pattern(pattern, words, dict(self.letters)))
+                parts.append(read_pattern(pattern, fields, dict(self.letters)))
             except UsageError as error:
                 raise UsageError(
                     f"codes {printable(pattern)!r} {error}.", code=error.code
@@ -187,7 +193,10 @@ class GridDescription:
         return tuple(parts)
 
     def label_of(self, text: str) -> str | None:
-        """Return the label of a size by its label, in any case, or by its number; None for none."""
+        """Return the label of a size, given its label in any case or its number.
+
+        None if unknown.
+        """
         for label, size in self.sizes:
             if text.lower() == label.lower() or text == str(size):
                 return label
@@ -204,35 +213,37 @@ def _texts(values: list[Any], key: str, where: str) -> list[str]:
 
 
 def _numbers(values: Any, count: int, key: str, where: str) -> list[Fraction]:
-    """Return exact numbers of a list of so many."""
-    found = [_number(value) for value in values] if isinstance(values, list) else []
-    if len(found) != count or None in found:
+    """Convert a list of a given length to exact numbers."""
+    numbers = [_number(value) for value in values] if isinstance(values, list) else []
+    if len(numbers) != count or None in numbers:
         raise UsageError(
             f'{where}: {key} must be {count} numbers, whole, decimal, or fractions as "1/120".',
             code="description-numbers",
         )
-    return [number for number in found if number is not None]
+    return [number for number in numbers if number is not None]
 
 
 def _number(value: Any) -> Fraction | None:
-    """Return an exact number of a plain value; None for another."""
+    """Convert a plain value to an exact number; None if it is not a number."""
     if isinstance(value, str) and not re.fullmatch(
         r"-?[0-9]{1,15}(/[0-9]{1,15}|\.[0-9]{1,15})?", value
     ):
         return None
+    # Floats are refused: TOML decimals arrive as exact fractions, and JSON cards have texts.
+    # Lengths are bounded, so that a card cannot make arithmetic on fractions slow.
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
         return None
     try:
-        found = Fraction(value)
+        number = Fraction(value)
     except (ValueError, ZeroDivisionError):
         return None
-    return found if abs(found) < 10**15 else None
+    return number if abs(number) < 10**15 else None
 
 
-def _sizes(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Fraction], ...]:
-    found = {label: _number(size) for label, size in said.items()}
-    sizes = {label: size for label, size in found.items() if size is not None and size > 0}
-    if not sizes or sizes.keys() != found.keys():
+def _sizes(document: Mapping[str, Any], where: str) -> tuple[tuple[str, Fraction], ...]:
+    numbers = {label: _number(size) for label, size in document.items()}
+    sizes = {label: size for label, size in numbers.items() if size is not None and size > 0}
+    if not sizes or sizes.keys() != numbers.keys():
         raise UsageError(
             f"{where}: sizes must name the sides of cells in units of the CRS, such as "
             '{ "1km" = 1000 }.',
@@ -241,21 +252,21 @@ def _sizes(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Fraction], .
     labels = {label.lower() for label in sizes}
     if not all(re.fullmatch(LABEL, label) for label in sizes) or len(labels) < len(sizes):
         raise UsageError(
-            f"{where}: labels of sizes have letters and digits, and are all different.",
+            f"{where}: labels of sizes must consist of letters and digits, and must differ.",
             code="description-size-labels",
         )
     return tuple(sorted(sizes.items(), key=lambda one: one[1]))
 
 
-def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return spellings by size."""
-    by_size = said if isinstance(said, dict) else dict.fromkeys(labels, said)
+def _codes(document: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the spellings by size."""
+    by_size = document if isinstance(document, dict) else dict.fromkeys(labels, document)
     if by_size.keys() != {*labels}:
         raise UsageError(
-            f"{where}: codes has an entry for each of sizes: {', '.join(labels)}.",
+            f"{where}: codes needs an entry for each of sizes: {', '.join(labels)}.",
             code="description-codes-missing",
         )
-    found = []
+    codes = []
     for label in labels:
         spellings = by_size[label]
         several = [spellings] if isinstance(spellings, str) else spellings
@@ -265,79 +276,81 @@ def _codes(said: Any, labels: list[str], where: str) -> tuple[tuple[str, tuple[s
                 code="description-codes-not-spellings",
             )
         texts = _texts(several, "codes", where)
-        if len(texts) > MOST_ENTRIES or max(map(len, texts)) > MOST_SPELLING:
+        if len(texts) > MAX_ENTRIES or max(map(len, texts)) > MAX_SPELLING:
             raise UsageError(
-                f"{where}: a spelling of codes has at most {MOST_SPELLING} characters.",
+                f"{where}: a spelling of codes has at most {MAX_SPELLING} characters.",
                 code="description-spelling-too-long",
             )
-        found.append((label, tuple(texts)))
-    return tuple(found)
+        codes.append((label, tuple(texts)))
+    return tuple(codes)
 
 
-def _letters(said: Mapping[str, Any], where: str) -> tuple[tuple[str, Square], ...]:
-    """Return tables of letters."""
-    found = []
-    for name, table in said.items():
+def _letters(document: Mapping[str, Any], where: str) -> tuple[tuple[str, Square], ...]:
+    """Return the tables of letters."""
+    tables = []
+    for name, table in document.items():
         if not re.fullmatch("[a-z]{1,20}", name) or name in RESERVED:
             raise UsageError(
-                f"{where}: letters are named by small letters, and not as another field is.",
+                f"{where}: names of letters must be lowercase, and not those of other fields.",
                 code="description-letters-name",
             )
-        known = table if isinstance(table, dict) and {*table} == {"side", "rows"} else {}
-        side, rows = _number(known.get("side")), known.get("rows", [])
+        entry = table if isinstance(table, dict) and {*table} == {"side", "rows"} else {}
+        side, rows = _number(entry.get("side")), entry.get("rows", [])
         if side is None or side <= 0 or not _is_table(rows):
             raise UsageError(
                 f"{where}: letters.{name} must have the side of a square, and rows of letters from "
                 'the north, all different: { side = 100000, rows = ["AB", "CD"] }.',
                 code="description-letters-square",
             )
-        found.append((name, Square(side, tuple(rows))))
-    return tuple(found)
+        tables.append((name, Square(side, tuple(rows))))
+    return tuple(tables)
 
 
 def _is_table(rows: Any) -> bool:
-    """Whether these are rows of the same number of letters, all different, and more than one."""
+    """Whether rows of letters have one length, and all their letters differ."""
     if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
         return False
     letters = "".join(rows)
     return (
         letters.isalpha()
         and len({len(row) for row in rows}) == 1
-        and 1 < len({*letters}) == len(letters) <= MOST_SPELLING
+        # A letter that occurs twice would stand for two squares.
+        and 1 < len({*letters}) == len(letters) <= MAX_SPELLING
     )
 
 
-def _require_keys(said: Mapping[str, Any], where: str) -> None:
-    """Raise UsageError for a key that is unknown, of a wrong kind, too long or missing."""
-    for key, value in said.items():
+def _require_keys(document: Mapping[str, Any], where: str) -> None:
+    """Raise UsageError for a key that is unknown, of a wrong type, too long or missing."""
+    for key, value in document.items():
         if key not in KINDS:
             raise UsageError(
-                f"{where}: {printable(key)} is no key; keys are {', '.join(KINDS)}.",
+                f"{where}: {printable(key)} is not a key; keys are {', '.join(KINDS)}.",
                 code="description-key-unknown",
             )
         if not isinstance(value, KINDS[key]):
             allowed = " or ".join(WRITTEN[kind] for kind in KINDS[key])
             raise UsageError(f"{where}: {key} must be {allowed}.", code="description-value-wrong")
-        if len(said[key]) > (MOST_TEXT if isinstance(value, str) else MOST_ENTRIES):
+        # Cards may come from anybody: without these limits a crafted description could exhaust
+        # memory.
+        if len(document[key]) > (MAX_TEXT if isinstance(value, str) else MAX_ENTRIES):
             raise UsageError(
-                f"{where}: {key} is too long; lists and tables have at most {MOST_ENTRIES} "
-                "entries.",
+                f"{where}: {key} is too long; lists and tables have at most {MAX_ENTRIES} entries.",
                 code="description-too-long",
             )
-    if missing := [key for key in NEEDED if key not in said]:
+    if missing := [key for key in NEEDED if key not in document]:
         raise UsageError(
             f"{where}: {missing[0]} is missing; a grid needs {', '.join(NEEDED)}.",
             code="description-key-missing",
         )
 
 
-def _crs(text: str, where: str, *, known: bool = False) -> str:
-    """Return the text of a CRS; UsageError for one that PROJ does not know.
+def _crs(text: str, where: str, *, resolve: bool = False) -> str:
+    """Return the text of a CRS; UsageError if PROJ does not know it.
 
-    What names a file is never followed. Numbers of EPSG are taken as they are unless they must be
-    `known`, as geodp's own are, and PROJ is slow to begin with.
+    Names of files are never followed. EPSG codes are accepted unchecked unless `resolve` is set,
+    as those of shipped descriptions are known and PROJ is slow to load.
     """
-    if not known and re.fullmatch(r"EPSG:\d{4,6}", text):
+    if not resolve and re.fullmatch(r"EPSG:\d{4,6}", text):
         return text
     try:
         return str(normalise_crs(text))
@@ -347,16 +360,17 @@ def _crs(text: str, where: str, *, known: bool = False) -> str:
 
 @cache
 def described_names() -> tuple[str, ...]:
-    """Return the names of geodp's own descriptions, in order, without reading them."""
-    found = (files("geodp.grid.codes") / "systems").iterdir()
+    """Return the sorted names of the shipped descriptions, without reading them."""
+    # Names of files are names of grids, with _ for a colon: listing them parses nothing.
+    entries = (files("geodp.grid.codes") / "systems").iterdir()
     return tuple(
-        sorted(one.name[:-5].replace("_", ":") for one in found if one.name.endswith(".toml"))
+        sorted(one.name[:-5].replace("_", ":") for one in entries if one.name.endswith(".toml"))
     )
 
 
 @cache
 def find_description(name: str) -> GridDescription | None:
-    """Return geodp's own description of a name; None for none."""
+    """Return the shipped description with a name; None if there is none."""
     if name not in described_names():
         return None
     path = files("geodp.grid.codes") / "systems" / f"{name.replace(':', '_')}.toml"
@@ -364,15 +378,16 @@ def find_description(name: str) -> GridDescription | None:
 
 
 def read_description(path: Path) -> GridDescription:
-    """Read somebody's own description from a TOML file.
+    """Read a user's description from a TOML file.
 
-    Raises InputError for what is no file, and UsageError for what is no description or has a name
-    that is taken.
+    Raises InputError if it is not a file, and UsageError if it is not a description or
+    its name is taken.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > MOST_BYTES:
+        # A pipe or a device would block or never end, and a huge file fill the memory.
+        if not stat.S_ISREG(path.stat().st_mode) or path.stat().st_size > MAX_BYTES:
             raise InputError(
-                f"{path} is no file of a grid's description (TOML).",
+                f"{path} is not a TOML file with a grid's description, of at most 1 MiB.",
                 code="description-not-toml-file",
             )
         text = path.read_text("utf-8")
@@ -381,29 +396,29 @@ def read_description(path: Path) -> GridDescription:
             f"{path} cannot be read as a TOML file (--grid file:NAME.toml).",
             code="description-unreadable",
         ) from None
-    found = parse_description(text, str(path))
-    _crs(found.crs, str(path), known=True)
-    if found.name in (*described_names(), *CODE_FAMILIES):
+    description = parse_description(text, str(path))
+    _crs(description.crs, str(path), resolve=True)
+    if description.name in (*described_names(), *CODE_FAMILIES):
         raise UsageError(
-            f"{path}: name is {found.name}, which is a grid of geodp; give yours another name.",
+            f"{path}: name is {description.name}, which geodp uses itself; choose another name.",
             code="description-name-taken",
         )
-    return found
+    return description
 
 
 def parse_description(text: str, where: str) -> GridDescription:
-    """Return the description of a TOML document; UsageError, which names it, for none."""
+    """Parse the description in a TOML document; UsageError, which names it, if there is none."""
     try:
-        said = tomllib.loads(text, parse_float=_exact)
+        document = tomllib.loads(text, parse_float=_exact)
     except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"{where} is no TOML document ({error}).", code="description-not-toml"
+            f"{where} is not a TOML document ({error}).", code="description-not-toml"
         ) from None
-    return GridDescription.of(said, where)
+    return GridDescription.of(document, where)
 
 
 def _exact(text: str) -> Fraction:
-    """Return a decimal number exactly; ValueError for inf and nan."""
+    """Parse a decimal number exactly; ValueError for inf and nan."""
     if not math.isfinite(float(text)) or len(text) > 40:
         raise ValueError("a number must be finite and short")
     return Fraction(text.replace("_", ""))

@@ -1,7 +1,7 @@
-"""Geohashes: rectangles of degrees that halve the Earth in turns, east first.
+"""Geohashes: rectangles of degrees that bisect the Earth alternately, east first.
 
-Source: G. Niemeyer, geohash.org (public domain, 2008). A geohash has 5 bits a character, of an
-alphabet of 32 without a, i, l and o; the first bit is the longitude's.
+Source: G. Niemeyer, geohash.org (public domain, 2008). A geohash has 5 bits per character, from an
+alphabet of 32 characters without a, i, l and o; the first bit is the longitude's.
 """
 
 from __future__ import annotations
@@ -60,44 +60,47 @@ class Geohashes:
     def __post_init__(self) -> None:
         if not 1 <= self.length <= DEEPEST:
             raise UsageError(
-                f"geohashes are geohash:<length>, length 1 to {DEEPEST}", code="geohash-length"
+                f"geohashes are named geohash:<length>, with a length of 1 to {DEEPEST}",
+                code="geohash-length",
             )
 
     @property
     def name(self) -> str:
-        """Such as "geohash:6"."""
+        """Name of the system, such as "geohash:6"."""
         return f"geohash:{self.length}"
 
     @property
     def bits(self) -> tuple[int, int]:
-        """Bits of the row and of the column."""
+        """Numbers of bits of the row and of the column."""
         return BITS * self.length // 2, -(-BITS * self.length // 2)
 
     @property
     def step(self) -> Pair:
-        """Degrees of latitude and of longitude, exact."""
+        """Exact degrees of latitude and of longitude of a cell."""
         rows, cols = self.bits
         return Fraction(180, 1 << rows), Fraction(360, 1 << cols)
 
     @property
     def extent(self) -> tuple[int, int, int, int]:
-        """Return the whole Earth, in cells."""
+        """The entire Earth, in cells."""
         rows, cols = self.bits
         return 0, 0, 1 << rows, 1 << cols
 
     @property
     def around(self) -> int:
-        """Columns once around the Earth."""
+        """Number of columns once around the Earth."""
         return 1 << self.bits[1]
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """Every second length above, whose cells are squares of these, and this one."""
+        """Every second coarser length, whose cells are squares of these cells, and this length."""
+        # Five bits a character: cells of odd and of even lengths have different proportions, so
+        # only lengths of the same parity nest as squares.
         lengths = [*range(2 - self.length % 2, self.length + 1, 2)]
         return tuple((f"geohash:{n}", 1 << BITS * (self.length - n) // 2) for n in lengths)
 
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Turn codes into lattice indices; see `CodeSystem.parse`."""
+        """Convert codes to lattice indices; see `CodeSystem.parse`."""
         array, characters = text_codes(codes, self.length, self.name)
         value = _VALUES[np.minimum(characters[:, : self.length], 127)]
         good = (value >= 0).all(axis=1) & (characters[:, self.length] == 0)
@@ -105,13 +108,14 @@ class Geohashes:
         row, col = np.zeros(array.size, np.int64), np.zeros(array.size, np.int64)
         for place in range(self.length * BITS):
             bit = value[:, place // BITS] >> (BITS - 1 - place % BITS) & 1
+            # Bits alternate, the longitude first; `axis` is a view on the array, changed in place.
             axis = row if place % 2 else col
             axis <<= 1
             axis |= bit
         return row.reshape(array.shape), col.reshape(array.shape)
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn lattice indices into codes; see `CodeSystem.format`."""
+        """Convert lattice indices to codes; see `CodeSystem.format`."""
         row, col, shape = flat_pair(
             row,
             col,
@@ -128,6 +132,8 @@ class Geohashes:
             left[axis] -= 1
             bit = (row, col)[axis] >> left[axis] & 1
             value[:, place // BITS] = value[:, place // BITS] << 1 | bit
+        # Characters as numbers of 32 bits are numpy's own representation of text, so that no loop
+        # over codes is needed.
         letters = np.array([ord(letter) for letter in ALPHABET], np.uint32)[value]
         return np.ascontiguousarray(letters).view(f"U{self.length}").reshape(shape)
 
@@ -144,6 +150,7 @@ class Geohashes:
         require((np.abs(x) <= 180) & (np.abs(y) <= 90), lambda _: rule)
         (dy, dx), (south, west) = map(float, self.step), map(float, self.origin)
         row, col = (
+            # Points that rounding moved just below an edge belong to the cell above it.
             np.floor((values - start) / side + SNAP).astype(np.int64)
             for values, start, side in ((y, south, dy), (x, west, dx))
         )
@@ -154,6 +161,6 @@ class Geohashes:
             return MISSING
         return Rule(
             "geohash-form",
-            f"codes of {self.name} are {self.length} digits and small letters without a, i, l and "
-            "o; check the column and the length",
+            f"codes of {self.name} are {self.length} digits and lowercase letters without a, i, l "
+            "and o; check the column and the length",
         )

@@ -102,12 +102,12 @@ class JISMesh:
 
     @property
     def name(self) -> str:
-        """Such as "jis:half"."""
+        """Name of the system, such as "jis:half"."""
         return f"jis:{self.level}"
 
     @property
     def step(self) -> Pair:
-        """Degrees of latitude and of longitude, exact."""
+        """Exact degrees of latitude and of longitude of a cell."""
         return Fraction(_SIDES[self.level], _NORTH), Fraction(_SIDES[self.level], _EAST)
 
     @property
@@ -118,21 +118,23 @@ class JISMesh:
 
     @property
     def around(self) -> None:
-        """Nothing: the extent is a part of the Earth."""
+        """None, as the extent is a part of the Earth."""
         return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """80 km, 10 km, 5 km, 1 km, 500 m, 250 m and 125 m as far as this level; or 2 km."""
+        """Areas of 80 km, 10 km, 5 km, 1 km, 500 m, 250 m and 125 m down to this level; or 2 km."""
         side = _SIDES[self.level]
         path = LEVELS[self.level]
         nested = [level for level in LEVELS if path[: len(LEVELS[level])] == LEVELS[level]]
+        # The integrated 5 km mesh divides the 10 km one by 2, and 1 km cells divide both, so that
+        # it nests between them although it is on another branch of the standard.
         if "basic" in nested:
             nested.insert(nested.index("basic"), "5km")
         return tuple((f"jis:{level}", _SIDES[level] // side) for level in nested)
 
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Turn codes (int, str or bytes) into lattice indices; see `CodeSystem.parse`."""
+        """Convert codes (int, str or bytes) to lattice indices; see `CodeSystem.parse`."""
         array, digits = as_array(codes), _DIGITS[self.level]
         if array.dtype.kind in "iu":
             code = array.reshape(-1).astype(np.int64)
@@ -141,14 +143,16 @@ class JISMesh:
             code, length = read_digits(characters_of(array, digits + 1))
             valid = length == digits
         if not valid.all():
+            # Codes of another length would index beyond the tables; 0 is read instead and stays
+            # invalid.
             code = np.where(valid, code, 0)
-        row, col, known = _read_groups(LEVELS[self.level], code)
-        valid &= known
+        row, col, exists = _read_groups(LEVELS[self.level], code)
+        valid &= exists
         require(valid, lambda position: self._rule(text_at(array, position)))
         return row.reshape(array.shape), col.reshape(array.shape)
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn lattice indices into codes of ASCII digits; see `CodeSystem.format`."""
+        """Convert lattice indices to codes of ASCII digits; see `CodeSystem.format`."""
         row, col, shape = flat_pair(
             row,
             col,
@@ -229,10 +233,10 @@ class JISMesh:
 def _read_groups(
     factors: tuple[int, ...], code: IntArray
 ) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-    """Rows, columns and validity of codes of whole length: int64[n] each, bool[n] the last.
+    """Return rows, columns and validity of codes of full length: int64[n] each, bool[n] the last.
 
-    Codes repeat what they are made of: two tables, of the two groups after the primary mesh and of
-    the others, take the place of a division for each digit.
+    Two look-up tables, of the two groups after the primary mesh and of the others, replace a
+    division for each digit.
     """
     row, col, cells = np.zeros_like(code), np.zeros_like(code), 1
     valid = np.ones(code.shape, np.bool_)
@@ -240,10 +244,10 @@ def _read_groups(
         size = 10 ** sum(_SPLITS[factor][0] for factor in group)
         parent = code // size
         number = code - parent * size
-        rows, cols, known = _table_of(group)
+        rows, cols, exists = _table_of(group)
         row += rows[number] * cells
         col += cols[number] * cells
-        valid &= known[number]
+        valid &= exists[number]
         code, cells = parent, cells * prod(group)
     primary = code // 100
     east = code - primary * 100
@@ -254,23 +258,23 @@ def _read_groups(
 
 @cache
 def _table_of(factors: tuple[int, ...]) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
-    """Row and column in its area of every number that the digits of these factors can write.
+    """Tabulate row and column, within their area, of every number that some digits can write.
 
-    Returns int64[n] each, and which numbers are codes: bool[n].
+    Returns int64[n] each, and which numbers are codes, bool[n]. ``factors``: those of the digits.
     """
     n = 10 ** sum(_SPLITS[factor][0] for factor in factors)
-    row, col, known = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
+    row, col, exists = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.bool_)
     side = np.arange(prod(factors))
     rows, cols = (one.reshape(-1) for one in np.meshgrid(side, side, indexing="ij"))
     code = _write_groups(factors, rows, cols)[2]
-    row[code], col[code], known[code] = rows, cols, True
-    return row, col, known
+    row[code], col[code], exists[code] = rows, cols, True
+    return row, col, exists
 
 
 def _write_groups(
     factors: tuple[int, ...], row: IntArray, col: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Row and column of the areas above these factors, the digits below them, and their room."""
+    """Return row and column of the areas above, the digits below them, and their base."""
     code, place = np.zeros(row.shape, np.int64), 1
     for factor in reversed(factors):
         digits, by_row, by_col, base, _ = _SPLITS[factor]
@@ -282,19 +286,21 @@ def _write_groups(
 
 
 def infer_jis_level(code: str) -> str:
-    """Return the level of a JIS mesh code; CodeError (position 0) where it is not certain.
+    """Infer the level of a JIS mesh code; CodeError (position 0) if it is ambiguous.
 
-    The last of nine digits tells "2km" from "half". Ten digits never tell: 250 m cells and
-    the 100 m cells of another standard look alike.
+    The last of nine digits distinguishes "2km" from "half". Ten digits are always ambiguous:
+    250 m cells and the 100 m cells of another standard look alike.
 
     >>> infer_jis_level("533946113"), infer_jis_level("533946005")
     ('half', '2km')
     """
     levels = [level for level in LEVELS if _DIGITS[level] == len(code)]
     if levels in ([], ["quarter"]):
-        tens = "10 are jis:quarter (250 m) or 100 m cells of another standard: name the level"
+        tens = "10 digits are jis:quarter (250 m) or 100 m cells of another standard: name it"
         raise CodeError(
-            0, f"the level shows in 4, 6, 7, 8, 9 or 11 digits; {tens}", code="jis-level-of-digits"
+            0,
+            f"the level follows from 4, 6, 7, 8, 9 or 11 digits; {tens}",
+            code="jis-level-of-digits",
         )
     level = "2km" if code[8:] == "5" else levels[-1]
     JISMesh(level).parse([code])

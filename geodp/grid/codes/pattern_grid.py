@@ -1,4 +1,4 @@
-"""Squares whose codes are made of their coordinates, as a description says."""
+"""Code systems of square cells whose codes are composed of coordinates, by a description."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ from geodp.kernels import codes as kernels
 from geodp.typing import IntArray
 
 STANDARD = ("inspire",)
-"""Descriptions that no release states, as a regulation does and every verifier knows them."""
+"""Descriptions that releases omit, as a regulation defines them and every verifier has them."""
 
 FAR = 2e7
-"""Coordinates beyond are on no map."""
+"""Coordinates beyond this are on no map."""
 
-MARK = 9
-"""Columns of a mark."""
+TOKEN_COLUMNS = 9
+"""Columns of a token, as the kernels expect them."""
 
-MOST_CELLS = 1 << 31
-"""Rows or columns that an extent may have, and that its first cell may lie from the origin."""
+MAX_CELLS = 1 << 31
+"""Maximal rows or columns of an extent, and of its distance from the origin."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """One way of writing codes of one size, ready for the kernels.
+    """One spelling of the codes of one size, compiled for the kernels.
 
     Attributes
     ----------
     parts : tuple of Part
-    marks : int64[m, 9]
+    tokens : int64[m, 9]
         See :mod:`geodp.kernels.codes`.
     letters : uint32[k]
-        Of the tables of its squares.
+        Letters of the tables of its squares.
     length : int
-        Of the longest code.
+        Length of the longest code.
     """
 
     parts: tuple[Part, ...]
-    marks: IntArray
+    tokens: IntArray
     letters: NDArray[np.uint32]
     length: int
 
@@ -82,7 +82,7 @@ class Spelling:
 
     @property
     def digits(self) -> int | None:
-        """How many digits codes have that are nothing but digits and of one length; else None."""
+        """Number of digits of a code, if all codes are digits of one length; otherwise None."""
         plain = all(
             part.text.isdecimal() if isinstance(part, Literal) else isinstance(part, Number)
             for part in self.parts
@@ -90,17 +90,17 @@ class Spelling:
         return self.length if plain and self.fixed else None
 
     def form(self) -> str:
-        """Return a regular expression that all its codes match, and few other texts."""
+        """Return a regular expression that all codes match, and few other texts."""
         return "".join(map(_form_of_part, self.parts))
 
     def write(self) -> str:
-        """Return it for people: ``CRS3035RES1000mN<northing>E<easting>``."""
+        """Return the spelling for people: ``CRS3035RES1000mN<northing>E<easting>``."""
         return "".join(map(_write_part, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
 class PatternGrid:
-    """Cells of one size on the plane of a CRS, whose codes a description spells.
+    """Cells of one size on the plane of a CRS, whose codes follow a description.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ class PatternGrid:
 
     Notes
     -----
-    Row and col count cells from the description's origin or, where the extent begins south or west
+    Row and col count cells from the description's origin or, if the extent begins south or west
     of it, from a corner beyond the extent that cells of all sizes share. `locate` moves points up
-    by 0.01 mm, or by 1/100,000 of a cell where sizes are no whole numbers.
+    by 0.01 mm, or by 1/100,000 of a cell if sizes are not integers.
 
-    Raises UsageError for a description that spells no codes, or codes that are read as others.
+    Raises UsageError if the description spells no codes, or codes that would be read as others.
 
     Examples
     --------
@@ -134,12 +134,12 @@ class PatternGrid:
 
     @property
     def name(self) -> str:
-        """Such as "inspire:1km" or "national:3067:1km"."""
+        """Name of the system, such as "inspire:1km" or "national:3067:1km"."""
         return f"{self.description.name}:{self.label.lower()}"
 
     @property
     def crs(self) -> str:
-        """Such as "EPSG:3035", or PROJ's or WKT's text."""
+        """The CRS, such as "EPSG:3035", or a PROJ string or WKT."""
         return self.description.crs
 
     @property
@@ -154,12 +154,12 @@ class PatternGrid:
 
     @property
     def step(self) -> Pair:
-        """The side twice."""
+        """The side, for both axes."""
         return self.size, self.size
 
     @property
     def extent(self) -> tuple[int, int, int, int]:
-        """Return the description's, in cells: the smallest that holds it."""
+        """The smallest range of cells that contains the description's extent."""
         west, south, east, north = self.description.extent
         (y, x), size = self.origin, self.size
         row0, col0 = (math.floor((low - start) / size) for low, start in ((south, y), (west, x)))
@@ -168,12 +168,12 @@ class PatternGrid:
 
     @property
     def around(self) -> None:
-        """Nothing: the extent is a part of the Earth."""
+        """None, as the extent is a part of the Earth."""
         return
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """Published cells that nest, from the coarsest, and the cell."""
+        """Published cells that nest, from the coarsest to this one."""
         return tuple(
             (f"{self.description.name}:{label.lower()}", int(size / self.size))
             for label, size in _areas(self.description, self.label)
@@ -181,17 +181,17 @@ class PatternGrid:
 
     @property
     def definition(self) -> dict[str, Any] | None:
-        """Return the description for the card of a release; None for one that is a standard."""
+        """The description for the card of a release; None for a standard one."""
         return None if self.description.name in STANDARD else self.description.describe()
 
     @property
     def unit(self) -> Fraction:
-        """Return the unit that points are rounded down to: 1, or the largest divisor of all."""
+        """Unit that points are rounded down to: 1, or the largest common divisor of all sizes."""
         return _unit(self.description)
 
     @property
     def spellings(self) -> tuple[Spelling, ...]:
-        """Return the spellings that are read; the first is written."""
+        """Spellings that are read; the first is the one written."""
         return _spellings(self.description, self.label)
 
     def of_label(self, label: str) -> PatternGrid:
@@ -199,9 +199,10 @@ class PatternGrid:
         return PatternGrid(self.description, label)
 
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Turn codes, of one spelling or mixed, into lattice indices; see `CodeSystem.parse`."""
+        """Convert codes, of one spelling or mixed, to lattice indices; see `CodeSystem.parse`."""
         array = as_array(codes)
         if array.dtype.kind in "iu":
+            # Wide enough for every integer of 64 bits with its sign.
             array = array.astype("U21")
         (row, col), done = self._read(array)
         require(done, lambda position: self._rule(text_at(array, position), position > 0))
@@ -214,11 +215,11 @@ class PatternGrid:
         index, done = np.zeros((2, array.size), np.int64), np.zeros(array.size, np.bool_)
         # A number without a width would also be read from one that has a width and another unit.
         for one in sorted(spellings, key=lambda one: not one.fixed):
-            kernels.read_codes(text, one.marks, one.letters, index, done)
+            kernels.read_codes(text, one.tokens, one.letters, index, done)
         return index, done
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn lattice indices into codes of the first spelling; see `CodeSystem.format`."""
+        """Convert lattice indices to codes of the first spelling; see `CodeSystem.format`."""
         row, col, shape = flat_pair(
             row,
             col,
@@ -228,7 +229,7 @@ class PatternGrid:
         one = self.spellings[0]
         text = np.zeros((row.size, one.length), np.uint32)
         done = np.zeros(row.size, np.bool_)
-        kernels.write_codes(np.stack([row, col]), one.marks, one.letters, text, done)
+        kernels.write_codes(np.stack([row, col]), one.tokens, one.letters, text, done)
         rule = Rule(
             "pattern-cell-outside",
             f"codes exist for numbers of as many digits as the extent of {self.name} has: count "
@@ -257,7 +258,7 @@ class PatternGrid:
         return row.reshape(shape), col.reshape(shape)
 
     def _rule(self, text: str, mixed: bool) -> str:
-        """Explain why a text is no code, and name the remedy."""
+        """Explain why a text is not a code, and name the remedy."""
         if text.strip() in BLANK:
             return MISSING
         spelt = " or ".join(one.write() for one in self.spellings if _has_country(one) is False)
@@ -265,22 +266,26 @@ class PatternGrid:
         for pattern, note in self.description.notes:
             if fnmatchcase(text, pattern):
                 return f"{rule}: {note}"
+        # The likeliest mistakes are tried first, by reading the corrected text: the message then
+        # names the remedy and not only the form.
         if text != text.strip() and self._reads(text.strip()):
             return Rule("pattern-code-blanks", f"{rule}: strip the blanks around them")
         if text != text.upper() and self._reads(text.upper()):
             return Rule("pattern-code-capitals", f"{rule}: write their letters as capitals")
         others = [label for label, _ in self.description.sizes if label != self.label]
+        # Publishers' tables mix resolutions under one column name: naming the right grid saves a
+        # search.
         for other in map(self.of_label, others):
             if other._reads(text):
                 several = (
-                    f", and codes before it have {self.label}; a table of squares of several sizes "
-                    "is none of one grid: take the publisher's table of one size"
+                    f", and codes before it have {self.label}; a table of cells of several sizes "
+                    "does not fit one grid: use the publisher's table of one size"
                     if mixed
                     else ""
                 )
                 return Rule(
                     "pattern-code-resolution",
-                    f"{rule}: this code has another resolution, use {other.name}{several}",
+                    f"{rule}: this code has another resolution; use {other.name}{several}",
                 )
         if swapped := self._swapped(text):
             return f"{rule}, {swapped}"
@@ -301,7 +306,7 @@ class PatternGrid:
         return bool(self._read(np.array([text], object))[1][0])
 
     def _swapped(self, text: str) -> str:
-        """Return the remedy for a text with northing and easting swapped; empty for another."""
+        """Return the remedy for a text with northing and easting swapped, or an empty text."""
         for one in self.spellings:
             pairs = [
                 (part.text[-1], after.axis)
@@ -324,7 +329,7 @@ def _has_country(spelling: Spelling) -> bool:
 
 
 def _write(number: Fraction) -> str:
-    """Return a number for people."""
+    """Format a number for people."""
     return str(number) if number.denominator == 1 else f"{float(number):g}"
 
 
@@ -364,9 +369,11 @@ def _write_part(part: Part) -> str:
 
 @cache
 def _origin(description: GridDescription) -> Pair:
-    """Return the corner that cells are counted from: never north or east of the extent's."""
+    """Return the corner that cells are counted from, never north or east of the extent's corner."""
     west, south = description.extent[:2]
     sizes = [size for _, size in description.sizes]
+    # Least common multiple of the sizes: a shift by it keeps the corners of cells of all sizes, so
+    # that areas still nest.
     together = Fraction(
         math.lcm(*(size.numerator for size in sizes)),
         math.gcd(*(size.denominator for size in sizes)),
@@ -380,11 +387,13 @@ def _origin(description: GridDescription) -> Pair:
 
 @cache
 def _unit(description: GridDescription) -> Fraction:
-    """Return the unit of all sizes and of the origin."""
+    """Return the common unit of all sizes and of the origin."""
     numbers = [*(size for _, size in description.sizes), *description.origin]
     if all(number.denominator == 1 for number in numbers):
         return Fraction(1)
     sizes = [size for _, size in description.sizes]
+    # Points are rounded on one lattice for all sizes, so that a cell and the areas around it never
+    # disagree about a point.
     common = math.lcm(*(size.denominator for size in sizes))
     return Fraction(math.gcd(*(int(size * common) for size in sizes)), common)
 
@@ -392,27 +401,27 @@ def _unit(description: GridDescription) -> Fraction:
 @cache
 def _areas(description: GridDescription, label: str) -> tuple[tuple[str, Fraction], ...]:
     """Return labels and sizes of the published cells that nest, the cell last."""
-    found = [(label, description.size(label))]
+    areas = [(label, description.size(label))]
     for other, size in description.sizes:
         listed = not description.areas or other in description.areas
-        if listed and size > found[-1][1] and (size / found[-1][1]).denominator == 1:
-            found.append((other, size))
-    return tuple(reversed(found))
+        if listed and size > areas[-1][1] and (size / areas[-1][1]).denominator == 1:
+            areas.append((other, size))
+    return tuple(reversed(areas))
 
 
 @cache
 def _spellings(description: GridDescription, label: str) -> tuple[Spelling, ...]:
-    """Return the spellings of the codes of a size; UsageError for one that cannot be."""
+    """Return the spellings of the codes of a size; UsageError for an impossible one."""
     return tuple(_compile(parts, description, label) for parts in description.spellings(label))
 
 
 def _compile(parts: tuple[Part, ...], description: GridDescription, label: str) -> Spelling:
-    """Return a spelling for the kernels; UsageError, without its description, for a wrong one."""
-    told = [axis for part in parts for axis in axes_of(part)]
+    """Compile a spelling for the kernels; UsageError, without its description, for a wrong one."""
+    axes = [axis for part in parts for axis in axes_of(part)]
     shared = {
         axis: _Shared(description, label, axis)
         for axis in (0, 1)
-        if told.count(axis) > 1 or any(isinstance(p, Square) and axis in p.axes for p in parts)
+        if axes.count(axis) > 1 or any(isinstance(p, Square) and axis in p.axes for p in parts)
     }
     lines = {
         part.axis: _line(part, description, label)
@@ -420,85 +429,85 @@ def _compile(parts: tuple[Part, ...], description: GridDescription, label: str) 
         if isinstance(part, Number) and part.axis not in shared
     }
     lettered = {part.axis for part in parts if isinstance(part, Hemisphere)}
-    marks: list[list[int]] = []
+    tokens: list[list[int]] = []
     letters = ""
     for part in parts:
         if isinstance(part, Literal):
-            marks += [[kernels.LITERAL, ord(letter)] for letter in part.text]
+            tokens += [[kernels.LITERAL, ord(letter)] for letter in part.text]
         elif isinstance(part, Country):
-            marks.append([kernels.COUNTRY])
+            tokens.append([kernels.COUNTRY])
         elif isinstance(part, Hemisphere):
             a, b = lines[part.axis][:2]
-            marks.append(
+            tokens.append(
                 [kernels.HEMISPHERE, part.axis, ord(part.positive), ord(part.negative), a, b]
             )
         elif isinstance(part, Square):
-            marks.append([kernels.SQUARE, len(letters), *part.shape, *_take_square(part, shared)])
+            tokens.append([kernels.SQUARE, len(letters), *part.shape, *_take_square(part, shared)])
             letters += "".join(part.rows)
         elif part.axis in shared:
-            marks.append(shared[part.axis].take_number(part))
+            tokens.append(shared[part.axis].take_number(part))
         else:
-            marks.append(_mark_number(part, lines[part.axis], part.axis in lettered))
+            tokens.append(_number_token(part, lines[part.axis], part.axis in lettered))
     for one in shared.values():
-        one.require_whole()
-    length = sum(_length(mark) for mark in marks)
-    table = np.array([[*mark, *[0] * (MARK - len(mark))] for mark in marks], np.int64)
+        one.require_complete()
+    length = sum(_length(token) for token in tokens)
+    table = np.array([[*token, *[0] * (TOKEN_COLUMNS - len(token))] for token in tokens], np.int64)
     table[:, 5][(table[:, 5] == 0) & (table[:, 0] < kernels.PLACE)] = 1
     return Spelling(parts, table, np.array([*map(ord, letters)], np.uint32), length)
 
 
-def _length(mark: list[int]) -> int:
-    """Return the most characters that a mark has."""
-    if mark[0] == kernels.COUNTRY:
+def _length(token: list[int]) -> int:
+    """Return the maximal number of characters of a token."""
+    if token[0] == kernels.COUNTRY:
         return 2
-    if mark[0] in (kernels.NUMBER, kernels.PLACE):
-        return (mark[2] or mark[3]) + (mark[6] == kernels.MINUS)
+    if token[0] in (kernels.NUMBER, kernels.PLACE):
+        return (token[2] or token[3]) + (token[6] == kernels.MINUS)
     return 1
 
 
-def _mark_number(number: Number, line: tuple[int, int, int, int], lettered: bool) -> list[int]:
-    """Return the mark of a number that tells the whole of its axis."""
+def _number_token(number: Number, line: tuple[int, int, int, int], lettered: bool) -> list[int]:
+    """Return the token of a number that determines its axis alone."""
     a, b, low, high = line
-    most = max(len(str(abs(low))), len(str(abs(high))))
+    digits = max(len(str(abs(low))), len(str(abs(high))))
     if lettered:
         sign = kernels.LETTER
     elif low < 0 and number.width:
         raise UsageError(
-            f"codes {_write_part(number)} would be negative in the extent; add a number, as "
-            "{east+2000000:7}, or give it the letter of a hemisphere",
+            f"codes {_write_part(number)} would be negative in the extent; add a number, as in "
+            "{east+2000000:7}, or add the letter of a hemisphere",
             code="pattern-negative",
         )
     else:
         sign = kernels.MINUS if low < 0 else kernels.UNSIGNED
-    _require_digits(number, most)
-    return [kernels.NUMBER, number.axis, number.width, most, a, b, sign]
+    _require_digits(number, digits)
+    return [kernels.NUMBER, number.axis, number.width, digits, a, b, sign]
 
 
-def _require_digits(number: Number, most: int) -> None:
-    if most > (number.width or LONGEST):
+def _require_digits(number: Number, digits: int) -> None:
+    if digits > (number.width or LONGEST):
         raise UsageError(
-            f"codes {_write_part(number)} would have {most} digits in the extent; give it "
-            f"more, at most {LONGEST}",
+            f"codes {_write_part(number)} would have {digits} digits in the extent; give it "
+            f"a larger width, at most {LONGEST}",
             code="pattern-too-few-digits",
         )
 
 
 class _Shared:
-    """An axis of which several fields tell a part each, taken one by one from the coarsest.
+    """An axis that several fields determine in part, taken one by one from the coarsest.
 
     Parameters
     ----------
     description : GridDescription
     label : str
-        Of the size.
+        Label of the size.
     axis : int
 
     Attributes
     ----------
     first : int
-        Index that they count from, that of the grid's origin.
+        Index that the fields count from, that of the grid's origin.
     within : int
-        Cells that are not told yet; 0 where nothing is told.
+        Cells between which the fields so far do not distinguish; 0 before the first field.
     """
 
     def __init__(self, description: GridDescription, label: str, axis: int) -> None:
@@ -516,19 +525,21 @@ class _Shared:
         self.within = 0
 
     def take(self, side: Fraction, count: int | None) -> int:
-        """Return the cells of a side that tells the next part, of which there are `count`."""
+        """Take a field of squares of a side, `count` of them, and return their cells."""
         cells = side / self._size
         if cells.denominator != 1 or (self.within and self.within % cells):
             raise UsageError(
-                f"codes has a field of {_write(side)}, which is no part of the one before it, or "
-                "holds no whole number of cells; write the coarsest field of an axis first",
+                f"codes has a field of {_write(side)}, which does not divide the one before it, or "
+                "is not a multiple of the cell; write the coarsest field of an axis first",
                 code="pattern-not-nested",
             )
-        whole = int(cells)
-        squares = self.within // whole if self.within else self._last // whole + 1
+        side_cells = int(cells)
+        # The first field counts squares in the extent, every later one the squares within the one
+        # before.
+        squares = self.within // side_cells if self.within else self._last // side_cells + 1
         if squares == 1 and self.within:
             raise UsageError(
-                f"codes tells {_write(side)} twice; leave one of the fields out",
+                f"codes has {_write(side)} twice; leave one of the fields out",
                 code="pattern-told-twice",
             )
         if count is not None and (squares > count or (self.within and squares != count)):
@@ -537,37 +548,38 @@ class _Shared:
                 f"{squares}; check rows and side of the letters, and the origin",
                 code="pattern-letters-do-not-fit",
             )
-        self.within = whole
-        return whole
+        self.within = side_cells
+        return side_cells
 
     def take_number(self, number: Number) -> list[int]:
-        """Return the mark of the number that tells the next part."""
+        """Return the token of the number that determines the next part."""
         within, unit = self.within, number.unit_of(self._size)
         unit *= self._size if number.cells else 1
         times = self._size / unit
+        # A unit finer than a cell: the number counts cells in steps of `times` units.
         if times >= 1 and times.denominator == 1:
             self.take(self._size, None)
-            cells, most = 1, ((within or self._last + 1) - 1) * int(times)
+            cells, largest = 1, ((within or self._last + 1) - 1) * int(times)
         else:
             times, cells = Fraction(1), self.take(unit, None)
-            most = ((within or self._last + 1) - 1) // cells
-        digits = len(str(most))
+            largest = ((within or self._last + 1) - 1) // cells
+        digits = len(str(largest))
         _require_digits(number, digits)
         place = [kernels.PLACE, self._axis, number.width, digits, self.first, int(times), 0]
         return [*place, within, cells]
 
-    def require_whole(self) -> None:
-        """Raise UsageError where cells are not told apart."""
+    def require_complete(self) -> None:
+        """Raise UsageError unless the fields identify every cell."""
         if self.within != 1:
             raise UsageError(
-                f"codes does not tell the cells of {_write(self._size)} apart; write a number "
-                "behind the letters, such as {east/1000:2}",
+                f"codes does not distinguish cells of {_write(self._size)}; write a number after "
+                "the letters, such as {east/1000:2}",
                 code="pattern-cells-alike",
             )
 
 
 def _take_square(square: Square, shared: Mapping[int, _Shared]) -> list[int]:
-    """Return what the mark of a square says of its axes: first index, cells within, cells by."""
+    """Return a square's values of its axes for a token: first index, cells within, cells by."""
     within = [shared[axis].within if axis in square.axes else 0 for axis in (0, 1)]
     cells = [shared[axis].take(square.side, square.shape[axis]) for axis in square.axes]
     first = [shared[axis].first if axis in square.axes else 0 for axis in (0, 1)]
@@ -579,16 +591,16 @@ def _ends(description: GridDescription, label: str, axis: int) -> tuple[int, int
     low, high = description.extent[1 - axis], description.extent[3 - axis]
     start, size = _origin(description)[axis], description.size(label)
     first, last = math.floor((low - start) / size), math.ceil((high - start) / size) - 1
-    if last >= MOST_CELLS:
+    if last >= MAX_CELLS:
         raise UsageError(
-            f"the extent has more than {MOST_CELLS:,} cells of {label} on a side",
+            f"the extent has more than {MAX_CELLS:,} cells of {label} on a side",
             code="pattern-cells-too-many",
         )
     return first, last
 
 
 def _line(number: Number, description: GridDescription, label: str) -> tuple[int, int, int, int]:
-    """Return a and b, where ``a + b * index`` is written, and its ends in the extent."""
+    """Return a and b, where ``a + b * index`` is written, and the range of this in the extent."""
     size, start = description.size(label), _origin(description)[number.axis]
     unit, step = number.unit_of(size), size
     if number.cells:
@@ -597,12 +609,13 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
     b = number.factor * step / unit
     if a.denominator != 1 or b.denominator != 1:
         raise UsageError(
-            f"codes {_write_part(number)} is no whole number for cells of {label}; count it in a "
-            "unit that divides origin, size and what is added",
+            f"codes {_write_part(number)} is not an integer for cells of {label}; divide it by a "
+            "unit that divides the origin, the size and any number added",
             code="pattern-not-whole",
         )
     indices = _ends(description, label, number.axis)
     ends = sorted(int(a + b * index) for index in indices)
+    # The kernels compute with int64 without checking for overflow.
     if max(abs(number) for number in [*ends, int(a), int(b)]) >= 10**LONGEST:
         raise UsageError(
             f"codes {_write_part(number)} has more than {LONGEST} digits",
@@ -613,7 +626,7 @@ def _line(number: Number, description: GridDescription, label: str) -> tuple[int
 
 @cache
 def _check(grid: PatternGrid) -> None:
-    """Raise UsageError for codes that cannot be, and for those that are read as others."""
+    """Raise UsageError for impossible codes, and for codes that would be read as others."""
     where, sizes = f"The description of {grid.description.name}", dict(grid.description.sizes)
     if grid.label not in sizes:
         raise UsageError(f"{where} has cells of {', '.join(sizes)}.", code="own-grid-size-unknown")
@@ -623,17 +636,21 @@ def _check(grid: PatternGrid) -> None:
         raise UsageError(f"{where}: {str(error).removesuffix('.')}.", code=error.code) from None
     if _has_country(spellings[0]):
         raise UsageError(
-            f"{where}: codes begins with a country, which nothing tells when written.",
+            f"{where}: codes begins with a country, which is unknown when codes are written.",
             code="pattern-begins-with-country",
         )
     row0, col0, rows, cols = grid.extent
     ends = [(first, first + n // 2, first + n - 1) for first, n in ((row0, rows), (col0, cols))]
+    # Corners, middles of edges and the centre of the extent: nine cells, enough to meet a spelling
+    # that another one reads, as widths and signs change at the ends.
     index = np.ascontiguousarray(np.array([*product(*ends)], np.int64).T)
     for one in spellings:
+        # A country is dropped when read and unknown when written, so a spelling with one cannot be
+        # tested by writing it.
         if _has_country(one):
             continue
         text, done = np.zeros((index.shape[1], one.length), np.uint32), np.zeros(9, np.bool_)
-        kernels.write_codes(index, one.marks, one.letters, text, done)
+        kernels.write_codes(index, one.tokens, one.letters, text, done)
         again, read = grid._read(text.view(f"U{one.length}").reshape(-1))
         if not (done & read).all() or (again != index).any():
             raise UsageError(
@@ -644,7 +661,7 @@ def _check(grid: PatternGrid) -> None:
 
 
 def check_examples(description: GridDescription, where: str) -> None:
-    """Raise UsageError where an example is no code of any size, or has another corner."""
+    """Raise UsageError if an example is not a code of any size, or has another corner."""
     grids = [PatternGrid(description, label) for label, _ in description.sizes]
     for code, corner in description.examples:
         corners = []
@@ -657,7 +674,7 @@ def check_examples(description: GridDescription, where: str) -> None:
             corners.append(tuple(start + index * step for index, start, step in at))
         if not corners:
             raise UsageError(
-                f"{where}: the example {printable(code)!r} is no code of the grid.",
+                f"{where}: the example {printable(code)!r} is not a code of the grid.",
                 code="example-is-no-code",
             )
         if corner not in corners:

@@ -1,4 +1,4 @@
-"""Quadkeys: tiles of the web Mercator map, as Bing Maps and others name them.
+"""Quadkeys: tiles of the web Mercator map, with the names that Bing Maps gives them.
 
 Source: Bing Maps Tile System. A quadkey has a digit 0 to 3 for every zoom level: 0 north-west, 1
 north-east, 2 south-west, 3 south-east.
@@ -29,7 +29,7 @@ from geodp.typing import IntArray
 
 DEEPEST = 24
 HALF = Fraction(math.pi * 6378137)
-"""Half the circumference of the sphere in metres, as the nearest float64 gives it."""
+"""Half the circumference of the sphere in metres: exactly the nearest float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,43 +62,45 @@ class Quadkeys:
 
     @property
     def name(self) -> str:
-        """Such as "quadkey:16"."""
+        """Name of the system, such as "quadkey:16"."""
         return f"quadkey:{self.zoom}"
 
     @property
     def step(self) -> Pair:
-        """Metres of the projection, which are shorter on the ground away from the equator."""
+        """Size of a tile in metres of the projection, which are shorter on the ground."""
         return 2 * HALF / 2**self.zoom, 2 * HALF / 2**self.zoom
 
     @property
     def extent(self) -> tuple[int, int, int, int]:
-        """Return the whole map, in cells."""
+        """The entire map, in tiles."""
         return 0, 0, 2**self.zoom, 2**self.zoom
 
     @property
     def around(self) -> int:
-        """Tiles once around the Earth."""
+        """Number of tiles once around the Earth."""
         return 1 << self.zoom
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
-        """Every third zoom level above, as each has four times as many tiles, and this one."""
+        """Every third coarser zoom level, and this one."""
+        # Each zoom level has four times as many tiles: every third one gives areas of 64 parts.
         zooms = [*range(self.zoom % 3 or 3, self.zoom, 3), self.zoom]
         return tuple((f"quadkey:{zoom}", 2 ** (self.zoom - zoom)) for zoom in zooms)
 
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Turn codes into lattice indices, rows counted from the south; see `CodeSystem.parse`."""
+        """Convert codes to lattice indices, rows from the south; see `CodeSystem.parse`."""
         array, characters = text_codes(codes, self.zoom, self.name)
         digits = characters[:, : self.zoom].astype(np.int64) - ord("0")
         good = within(digits, 4).all(axis=1) & (characters[:, self.zoom] == 0)
         require(good, lambda position: self._rule(text_at(array, position)))
         weight = 1 << np.arange(self.zoom - 1, -1, -1, dtype=np.int64)
         col, south = (digits & 1) @ weight, (digits >> 1) @ weight
+        # Quadkeys count rows from the north, all lattices of geodp from the south.
         row = (1 << self.zoom) - 1 - south
         return row.reshape(array.shape), col.reshape(array.shape)
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn lattice indices into codes; see `CodeSystem.format`."""
+        """Convert lattice indices to codes; see `CodeSystem.format`."""
         row, col, shape = flat_pair(
             row,
             col,
@@ -127,6 +129,7 @@ class Quadkeys:
         )
         require((np.abs(x) < 1e8) & (np.abs(y) < 1e8), lambda _: rule)
         side, west = float(self.step[0]), float(HALF)
+        # In tiles, which are up to half the Earth wide: `SNAP` would move points by 200 m.
         row, col = (np.floor((v + west) / side + 1e-9).astype(np.int64) for v in (y, x))
         return row.reshape(shape), col.reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Recognise the code systems of a column by the form of its codes."""
+"""Recognition of the code systems of a column from the form of its codes."""
 
 from __future__ import annotations
 
@@ -29,41 +29,40 @@ NAMED = {
     "quadkey": ("QUADKEY",),
     "geohash": ("GEOHASH",),
 }
-"""Beginnings of the names that publishers give columns of codes, where no description has them."""
+"""Prefixes of publishers' names for columns of codes, of systems without a description."""
 
 SHORT = 6
-"""Characters of codes of squares with letters that are looked for wherever they are."""
+"""Minimal characters of codes with letters of squares that are looked for in every column."""
 
 NAMES_OF_S2 = re.compile(r"S2(_[0-9]{1,2}|[ _-]?(CELL|TOKEN|ID|INDEX|CODE).*)?")
-"""Names of columns of S2's cells, in capitals."""
+"""Names of columns of S2's cells, in uppercase."""
 
 
 def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
-    """Return the names of all code systems in which every code of a sample is a code.
+    """Return the names of all code systems that every code of a sample belongs to.
 
-    The rule is fixed and is one of form: a system is returned exactly if its ``parse`` reads each
-    of the codes and each cell lies in the system's public extent. One code that is none, a blank
-    one among them, leaves a system out; it never brings another in. Geohashes are returned where
-    more than half of the codes have a letter, as numbers of one length would be geohashes too.
-    Which of several is meant (``60302000`` is a hectare of Switzerland and a mesh of Japan) is not
-    decided here.
+    The rule depends on the form of codes alone: a system is returned if and only if its ``parse``
+    reads every code and every cell lies in the system's public extent. A single invalid or blank
+    code excludes a system, and never adds another. Geohashes are returned only if more than half
+    of the codes contain a letter, as numbers of one length would be geohashes too. The choice
+    between several systems (``60302000`` is a hectare of Switzerland and a mesh of Japan) is left
+    to the caller.
 
     Parameters
     ----------
-    codes : array_like of str, bytes or whole numbers
-        Numbers are read as the digits that they have: zeros in front may be missing from them, so
-        that systems whose codes begin with 0 are left out as ``parse`` leaves them.
+    codes : array_like of str, bytes or int
+        Integers are read as their digits: leading zeros may be missing, so that systems whose codes
+        may begin with 0 are excluded, as in ``parse``.
     name : str
-        Of the column. It brings no system in and leaves none out: systems whose publishers begin
-        the names of their columns so come first.
+        Name of the column. It neither adds nor excludes systems: those whose publishers use this
+        prefix come first.
 
     Returns
     -------
     tuple of str
-        Names that `code_system` knows, in a fixed order: those that `name` tells; then JIS,
-        INSPIRE, the other descriptions by name, quadkeys and geohashes, each from the coarsest to
-        the finest. Empty for no
-        codes, and for codes that no system has.
+        Names for `code_system`, in a fixed order: those that match `name`; then JIS, INSPIRE, the
+        other descriptions by name, quadkeys and geohashes, each from the coarsest to the finest.
+        Empty if there are no codes, or no system has all of them.
 
     Examples
     --------
@@ -79,34 +78,34 @@ def systems_of(codes: ArrayLike, name: str = "") -> tuple[str, ...]:
     if not array.size:
         return ()
     lettered = _has_letters(array)
-    found = [
+    systems = [
         system
         for system in _systems()
-        if (lettered or not isinstance(system, Geohashes)) and not _count_odd(system, array, 0)
+        if (lettered or not isinstance(system, Geohashes)) and not _count_invalid(system, array, 0)
     ]
     column = name.strip().upper()
-    return tuple(one.name for one in sorted(found, key=lambda one: not _is_named(one, column)))
+    return tuple(one.name for one in sorted(systems, key=lambda one: not _is_named(one, column)))
 
 
 def count_others(
-    codes: Sequence[str], most: int, name: str = "", system: str | None = None
+    codes: Sequence[str], max_others: int, name: str = "", system: str | None = None
 ) -> dict[str, int]:
-    """Return how many texts are no codes of a system, for each of which these are at most `most`.
+    """Count the texts that are not codes of a system, for systems with at most `max_others` such.
 
-    Cells of H3 and S2 are looked for too, which are no code systems of squares: ``h3:7``.
-    Quadkeys are not looked for, as numbers may have lost zeros in front of them and their length
-    tells nothing; geohashes, squares of short codes with letters (``SU41``, ``G0305``) and S2 only
-    in a column of that name, as many words are geohashes, many labels and identifiers are a letter
-    or two with digits, and many numbers and hexadecimal digits are tokens of S2.
+    Cells of H3 and S2 are included, although they are not code systems of squares: ``h3:7``.
+    Quadkeys are excluded, as numbers may have lost leading zeros without their length showing it.
+    Geohashes, short codes with letters (``SU41``, ``G0305``) and S2 need a column of that name, as
+    many words are geohashes, many labels and identifiers are a letter or two with digits, and many
+    numbers and hexadecimal digits are tokens of S2.
 
     Parameters
     ----------
     codes : sequence of str
-    most : int
+    max_others : int
     name : str
-        Of the column.
+        Name of the column.
     system : str, optional
-        Name of the only one that is asked about. Default: all others.
+        Name of the only system to consider. Default: all.
 
     Examples
     --------
@@ -115,69 +114,73 @@ def count_others(
     """
     plain = [code.strip() for code in codes]
     column = name.strip().upper()
-    found: dict[str, int]
+    others: dict[str, int]
     if is_cells(system):
-        found = count_other_cells(str(system).partition(":")[0], plain, most)
-        return {name: odd for name, odd in found.items() if name == system}
-    found = {}
+        others = count_other_cells(str(system).partition(":")[0], plain, max_others)
+        return {name: invalid for name, invalid in others.items() if name == system}
+    others = {}
     for family in SYSTEMS if system is None else ():
         if family != S2.name or NAMES_OF_S2.fullmatch(column):
-            found |= count_other_cells(family, plain, most)
+            others |= count_other_cells(family, plain, max_others)
     for each in _systems() if system is None else (code_system(system),):
         common = isinstance(each, PatternGrid) and _is_common(each)
         if system is None and (each.zeros or common):
-            asked = common or isinstance(each, Geohashes)
-            if not (asked and _is_named(each, column)):
+            by_name_only = common or isinstance(each, Geohashes)
+            if not (by_name_only and _is_named(each, column)):
                 continue
         form = _form(each.name)
+        # A regular expression first: most columns fail for nearly all systems, and `parse` would
+        # have to raise once for every text.
         likely = [code for code in plain if form.fullmatch(code)]
-        odd = len(plain) - len(likely)
-        if odd <= most:
-            odd += _count_odd(each, np.array(likely, np.str_), most - odd)
-        if odd <= most and odd < len(plain):
-            found[each.name] = odd
-    return found
+        invalid = len(plain) - len(likely)
+        if invalid <= max_others:
+            invalid += _count_invalid(each, np.array(likely, np.str_), max_others - invalid)
+        if invalid <= max_others and invalid < len(plain):
+            others[each.name] = invalid
+    return others
 
 
-def count_other_cells(family: str, codes: Sequence[str], most: int) -> dict[str, int]:
-    """Return how many texts are no cells of a level, for each of which these are at most `most`.
+def count_other_cells(family: str, codes: Sequence[str], max_others: int) -> dict[str, int]:
+    """Count the texts that are not cells of a level, for levels with at most `max_others` such.
 
-    Of one system, ``"h3"`` or ``"s2"``, whatever the name of the column is.
+    ``family``: one system, ``"h3"`` or ``"s2"``; the name of the column does not matter.
     """
     cells = SYSTEMS[family]
-    found = cells.levels_of_codes(codes)
-    levels, count = np.unique(found[found >= 0], return_counts=True)
-    odd = zip(levels.tolist(), (len(codes) - count).tolist(), strict=True)
-    return {cells.spec(level): others for level, others in odd if others <= most}
+    levels = cells.levels_of_codes(codes)
+    present, valid = np.unique(levels[levels >= 0], return_counts=True)
+    invalid = zip(present.tolist(), (len(codes) - valid).tolist(), strict=True)
+    return {cells.spec(level): count for level, count in invalid if count <= max_others}
 
 
-def count_no_tokens(codes: Sequence[str], most: int) -> dict[str, int]:
-    """Return how many texts are no cells of a level of S2, as :func:`count_other_cells` does.
+def count_no_tokens(codes: Sequence[str], max_others: int) -> dict[str, int]:
+    """Count the texts that are not cells of a level of S2; see :func:`count_other_cells`.
 
-    Indices of H3 are tokens too, and are counted as none.
+    Indices of H3 have the form of tokens too; they are counted as invalid.
     """
     hexagons = SYSTEMS["h3"].levels_of_codes(codes) >= 0
     plain = ["" if one else code for one, code in zip(hexagons.tolist(), codes, strict=True)]
-    return count_other_cells("s2", plain, most)
+    return count_other_cells("s2", plain, max_others)
 
 
-def _count_odd(system: CodeSystem, codes: NDArray[Any], most: int) -> int:
-    """Return how many are no codes in the public extent; any number above `most` if more are."""
-    odd = 0
-    while codes.size and odd <= most:
+def _count_invalid(system: CodeSystem, codes: NDArray[Any], max_others: int) -> int:
+    """Count the codes outside the public extent, or invalid; stop once above `max_others`."""
+    invalid = 0
+    # `parse` stops at the first invalid code. Dropping one at a time is cheap, as the caller gives
+    # up after a few.
+    while codes.size and invalid <= max_others:
         try:
             row, col = system.parse(codes)
         except CodeError as error:
-            codes, odd = np.delete(codes, error.position), odd + 1
+            codes, invalid = np.delete(codes, error.position), invalid + 1
             continue
         row0, col0, rows, cols = system.extent
-        return odd + int((~(within(row - row0, rows) & within(col - col0, cols))).sum())
-    return odd
+        return invalid + int((~(within(row - row0, rows) & within(col - col0, cols))).sum())
+    return invalid
 
 
 @cache
 def _form(name: str) -> re.Pattern[str]:
-    """Return a pattern that all codes of a system match, and few other texts."""
+    """Return a pattern that matches all codes of a system, and few other texts."""
     system = code_system(name)
     if isinstance(system, PatternGrid):
         return re.compile("|".join(spelling.form() for spelling in system.spellings))
@@ -189,30 +192,30 @@ def _form(name: str) -> re.Pattern[str]:
 
 
 def _is_named(system: CodeSystem, column: str) -> bool:
-    """Whether a column's name, in capitals, is one that publishers of a system use."""
+    """Whether a column's name, in uppercase, is one that publishers of a system use."""
     if isinstance(system, PatternGrid):
         return column.startswith(system.description.columns)
     return column.startswith(NAMED[system.name.partition(":")[0]])
 
 
 def _is_common(system: PatternGrid) -> bool:
-    """Whether many labels and identifiers look like codes: one letter with digits, or short."""
+    """Whether many labels look like codes of a system: one letter with digits, or short."""
     squares = [part for part in system.spellings[0].parts if isinstance(part, Square)]
     return len(squares) == 1 or (bool(squares) and system.spellings[0].length < SHORT)
 
 
 def _has_letters(codes: NDArray[Any]) -> bool:
-    """Whether most codes have a letter."""
+    """Whether most codes contain a letter."""
     return 2 * sum(not text.isdecimal() for text in map(str, codes.tolist())) > codes.size
 
 
 @cache
 def _systems() -> tuple[CodeSystem, ...]:
-    """Return all code systems, in the order in which they are proposed."""
-    found = [code_system(f"jis:{level}") for level in LEVELS]
+    """Return all code systems, in the order in which they are suggested."""
+    systems = [code_system(f"jis:{level}") for level in LEVELS]
     for name in sorted(described_names(), key=lambda name: (name != "inspire", name)):
         description = find_description(name)
         assert description is not None
-        found += [PatternGrid(description, label) for label, _ in reversed(description.sizes)]
-    found += [code_system(f"quadkey:{zoom}") for zoom in range(1, DEEPEST + 1)]
-    return (*found, *(code_system(f"geohash:{n}") for n in range(1, LONGEST_HASH + 1)))
+        systems += [PatternGrid(description, label) for label, _ in reversed(description.sizes)]
+    systems += [code_system(f"quadkey:{zoom}") for zoom in range(1, DEEPEST + 1)]
+    return (*systems, *(code_system(f"geohash:{n}") for n in range(1, LONGEST_HASH + 1)))

@@ -1,7 +1,8 @@
-"""Records to counts of cells as a query: the GROUP BY that every engine does where the data are.
+"""SQL queries that count records by cell, to run where the records are.
 
-Only the first step, from a coordinate to a whole number, is one of floating point, and it is that
-of ``CodeSystem.locate``; codes come by integer arithmetic, so that an engine finds the same cells.
+Only the first step, from a coordinate to an integer, uses floating point, with the
+operations of ``CodeSystem.locate``; codes follow by integer arithmetic, so that every
+engine finds the same cells.
 """
 
 from __future__ import annotations
@@ -20,66 +21,66 @@ from geodp.grid.codes.system import CodeSystem
 from geodp.kernels.codes import HEMISPHERE, LETTER, LITERAL, PLACE, SQUARE
 
 RECORDS = "geodp_records"
-"""Column of counts of records, of which nothing in the table tells how many are one person's."""
+"""Column of counts of records; the table does not show how many belong to one person."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How an engine writes what not all of them write alike.
+    """The dialect of a database engine, where dialects differ.
 
     Attributes
     ----------
     quote : str
-        Around a name.
-    double, whole, text : str
-        Its types of 64-bit floats and integers, and of text.
+        Quotation mark around a name.
+    double, integer, text : str
+        Types of 64-bit floats, of 64-bit integers, and of text.
     ratio : str
-        An integer divided by another, both not negative, without the remainder.
+        Quotient of two non-negative integers, rounded down.
     random : str
     """
 
     quote: str
     double: str
-    whole: str
+    integer: str
     text: str
     ratio: str
     random: str
 
     def name(self, column: str) -> str:
-        """Return a name that is read as it stands."""
+        """Quote a name."""
         if not column.isprintable() or not column or {self.quote, "\\"} & {*column}:
             raise UsageError(
-                "A column's name in SQL has neither quotes nor control characters.",
+                "A column's name in SQL must not contain quotes or control characters.",
                 code="sql-column-name",
             )
         return f"{self.quote}{column}{self.quote}"
 
     def divide(self, number: str, by: int) -> str:
-        """Return a whole number divided by another."""
+        """Return the integer quotient of a number."""
         return number if by == 1 else self.ratio.format(number, by)
 
     def remain(self, number: str, by: int) -> str:
-        """Return what is left."""
+        """Return the remainder of a division."""
         return f"mod({number}, {by})"
 
     def floor(self, number: str) -> str:
-        """Return a float rounded down, as a whole number."""
-        return f"CAST(floor({number}) AS {self.whole})"
+        """Return a float rounded down, as an integer."""
+        return f"CAST(floor({number}) AS {self.integer})"
 
     def float(self, number: float) -> str:
-        """Return a float, which some engines take for a decimal otherwise."""
+        """Return a float, which some engines would take for a decimal."""
         return f"CAST({number:.16e} AS {self.double})"
 
     def write(self, number: str) -> str:
-        """Return a whole number in digits."""
+        """Return an integer as text."""
         return f"CAST({number} AS {self.text})"
 
     def trim(self, column: str) -> str:
-        """Return a column as text without blanks around it."""
+        """Return a column as text without surrounding blanks."""
         return f"trim({self.write(column)})"
 
     def join(self, parts: Sequence[str]) -> str:
-        """Return texts one after another; words of ours in quotes."""
+        """Concatenate texts; literals must be quoted."""
         return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
 
 
@@ -88,7 +89,7 @@ ENGINES = {
     "spark": Engine("`", "DOUBLE", "BIGINT", "STRING", "({} div {})", "rand()"),
     "bigquery": Engine("`", "FLOAT64", "INT64", "STRING", "DIV({}, {})", "RAND()"),
     "postgres": Engine('"', "DOUBLE PRECISION", "BIGINT", "TEXT", "({} / {})", "random()"),
-    # A quotient has six decimals there, rounded, so only what divides without a remainder is exact.
+    # Snowflake rounds quotients to six decimals: only divisions without a remainder are exact.
     "snowflake": Engine(
         '"',
         "DOUBLE",
@@ -102,27 +103,26 @@ ENGINES = {
 
 @dataclass(frozen=True, kw_only=True)
 class SqlQuery:
-    """What is asked of a table of records.
+    """A query that counts the records of a table by cell.
 
     Attributes
     ----------
     system : CodeSystem
-        Whose cells are counted.
+        System whose cells are counted.
     extent : tuple of int
         First row and column of the public domain, rows and columns, in cells of the system.
     table : str
-        SQL that names the records, as it stands.
+        SQL for the table of records; it is used verbatim.
     x, y : str
         Columns of coordinates, numbers in the CRS of the system.
     to : pair of str, optional
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
-        Column that tells persons apart, blanks around a name aside; records without one are left
-        out.
+        Column that identifies persons, surrounding blanks ignored; records without one are dropped.
     cells, per_cell : int
-        Most cells of a person that are kept, or pairs of cells, and most records in each.
+        Maximal number of cells, or pairs of cells, of a person, and of records in each.
     by : str, optional
-        Column whose least values come first: a person's first cells are kept. Default: a sample.
+        Column to order by: a person's first cells are used. Default: a random sample.
     """
 
     system: CodeSystem
@@ -139,18 +139,18 @@ class SqlQuery:
     def __post_init__(self) -> None:
         if self.cells < 1 or self.per_cell < 1:
             raise UsageError(
-                "A person may have a whole number of cells and records, at least 1.",
+                "The numbers of cells and of records of a person must be integers of at least 1.",
                 code="sql-bounds-not-whole",
             )
         if self.by is not None and self.person is None:
             raise UsageError(
-                "An order of records goes with a column of persons.", code="sql-order-needs-person"
+                "An order of records needs a column of persons.", code="sql-order-needs-person"
             )
 
     def write(self, engine: str) -> str:
         """Return the query for an engine, one of ``ENGINES``.
 
-        Raises UsageError for names that cannot be quoted, and for a code system that is unknown.
+        Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
         at = ENGINES[engine]
         units: list[str] = []
@@ -165,22 +165,25 @@ class SqlQuery:
             for axis, first, size in zip(("row", "col"), firsts, sizes, strict=True):
                 unit = f"{end}unit_{axis}"
                 cells.append(f"{at.divide(unit, side)} AS {end}cell_{axis}")
+                # Filtered in units, as the quotient is defined for non-negative integers only.
                 inside.append(f"{unit} BETWEEN {side * first} AND {side * (first + size) - 1}")
-        beside = {"who": self.person, "came": self.by}
-        given = {name: at.name(one) for name, one in beside.items() if one is not None}
+        extras = {"who": self.person, "came": self.by}
+        selected = {name: at.name(one) for name, one in extras.items() if one is not None}
         if self.person is not None:
-            given["who"] = at.trim(given["who"])
-            # Many people's records without a name, bounded as one person's, would be of no bound:
-            # one more of them could take a count from a cell and add one elsewhere.
-            # So could those whom a column of floating point numbers NaN, one value to every engine.
+            selected["who"] = at.trim(selected["who"])
+            # Records without an identifier belong to many people. Bounded as if they were one
+            # person's, one more of them could remove a count from one cell and add one elsewhere:
+            # no bound for any of them. The same holds for NaN, one value in every engine.
             inside.append("lower(who) NOT IN ('', 'nan')")
-        names = ",\n    ".join([*units, *(f"{column} AS {name}" for name, column in given.items())])
+        names = ",\n    ".join(
+            [*units, *(f"{column} AS {name}" for name, column in selected.items())]
+        )
         codes = [
             f"{_code(self.system, at, end)} AS {at.name(column)}"
             for end, column in zip(self.ends, self.columns, strict=True)
         ]
-        counted = f"CAST(sum(n) AS {at.whole}) AS {at.name(RECORDS)}"
-        chosen, condition = ", ".join([*cells, *given]), "\n    AND ".join(inside)
+        counted = f"CAST(sum(n) AS {at.integer}) AS {at.name(RECORDS)}"
+        chosen, condition = ", ".join([*cells, *selected]), "\n    AND ".join(inside)
         return (
             f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
             f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n){self._bound(at)}\n"
@@ -189,21 +192,21 @@ class SqlQuery:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """What stands before the names of each place's columns in the query."""
+        """Prefixes of the names of each place's columns in the query."""
         return ("",) if self.to is None else ("from_", "to_")
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of codes in the result."""
+        """Names of the columns of codes in the result."""
         return ("code",) if self.to is None else ("origin", "destination")
 
     @property
     def _cells(self) -> str:
-        """Columns of cells, of both places of a trip."""
+        """Names of the columns of cells, of both places of a trip."""
         return ", ".join(f"{end}cell_{axis}" for end in self.ends for axis in ("row", "col"))
 
     def _bound(self, at: Engine) -> str:
-        """Return the steps from records in cells to what is kept of them."""
+        """Return the steps that bound each person's records."""
         cells = self._cells
         if self.person is None:
             return (
@@ -211,7 +214,7 @@ class SqlQuery:
                 f"  GROUP BY {cells}\n)"
             )
         first = "" if self.by is None else ", min(came) AS came"
-        # A column of its own: not every engine orders by what is drawn.
+        # A separate column, as not every engine can order by a random expression.
         drawn = f", {at.random} AS came" if self.by is None else ", came"
         return (
             f", visited AS (\n  SELECT who, {cells},"
@@ -226,7 +229,8 @@ class SqlQuery:
 
 
 def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, int]:
-    """Return row and column of a point on the lattice that it is rounded to, and a cell's side."""
+    """Return row and column on the lattice that points are rounded to, and a cell's side."""
+    # The margin of `CodeSystem.locate`; without it, points on edges would fall into other cells.
     snap = at.float(SNAP)
     if isinstance(system, JISMesh):
         south, west = f"{y} * {_NORTH}", f"({x} - 100) * {_EAST}"
@@ -252,12 +256,12 @@ def _units(system: CodeSystem, at: Engine, x: str, y: str) -> tuple[str, str, in
 
 
 def _divided(at: Engine, number: str, start: Fraction, unit: Fraction) -> str:
-    """Return a coordinate in a unit from a start, by the operations of ``CodeSystem.locate``."""
+    """Return a coordinate in units from a start, with the operations of ``CodeSystem.locate``."""
     return f"({number} - {at.float(float(start))}) / {at.float(float(unit))}"
 
 
 def _code(system: CodeSystem, at: Engine, end: str) -> str:
-    """Return the code of a place's cell; :func:`_units` knows all systems already."""
+    """Return the code of a place's cell; :func:`_units` has rejected unknown systems already."""
     cell = (f"{end}cell_row", f"{end}cell_col")
     if isinstance(system, JISMesh):
         return _code_of_jis(system, at, cell)
@@ -277,12 +281,12 @@ def _code(system: CodeSystem, at: Engine, end: str) -> str:
 
 
 def _code_of_pattern(system: PatternGrid, at: Engine, cell: tuple[str, str]) -> str:
-    """Return the first spelling of a description as an expression of SQL."""
+    """Return the first spelling of a description as an SQL expression."""
     one = system.spellings[0]
     letters = "".join(map(chr, one.letters))
     parts: list[str] = []
-    for mark in one.marks.tolist():
-        kind, first, width, other, a, b, sign = mark[:7]
+    for token in one.tokens.tolist():
+        kind, first, width, other, a, b, sign = token[:7]
         value = f"({a} + {cell[first]} * {b})" if first in (0, 1) else ""
         if kind == LITERAL:
             letter = "'" * (1 + (chr(first) == "'")) if chr(first) == "'" else chr(first)
@@ -294,18 +298,18 @@ def _code_of_pattern(system: PatternGrid, at: Engine, cell: tuple[str, str]) -> 
             letter = f"'{chr(width)}' ELSE '{chr(other)}'"
             parts.append(f"CASE WHEN {value} >= 0 THEN {letter} END")
         elif kind == SQUARE:
-            parts.append(_letter_of_square(mark, letters[first : first + width * other], at, cell))
+            parts.append(_letter_of_square(token, letters[first : first + width * other], at, cell))
         else:
             if kind == PLACE:
-                value = f"({_place(cell[first], a, mark[7], mark[8], at)} * {b})"
+                value = f"({_place(cell[first], a, token[7], token[8], at)} * {b})"
             text = at.write(f"abs{value}" if sign == LETTER else value)
             parts.append(f"lpad({text}, {width}, '0')" if width else text)
     return at.join(parts)
 
 
-def _letter_of_square(mark: Sequence[int], letters: str, at: Engine, cell: tuple[str, str]) -> str:
-    """Return the letter of a cell's square; letters stand row by row from the north."""
-    rows, cols, *first_within, cells = mark[2:]
+def _letter_of_square(token: Sequence[int], letters: str, at: Engine, cell: tuple[str, str]) -> str:
+    """Return the letter of a cell's square; letters are listed row by row from the north."""
+    rows, cols, *first_within, cells = token[2:]
     terms = ["1"]
     if rows > 1:
         row = _place(cell[0], first_within[0], first_within[2], cells, at)
@@ -316,13 +320,13 @@ def _letter_of_square(mark: Sequence[int], letters: str, at: Engine, cell: tuple
 
 
 def _place(index: str, first: int, within: int, cells: int, at: Engine) -> str:
-    """Return the part of an index that a mark tells; none is below the first in the extent."""
+    """Return the part of an index that a token determines; the first is never above it."""
     number = f"({index} - {first})"
     return at.divide(at.remain(number, within) if within else number, cells)
 
 
 def _code_of_geohash(system: Geohashes, at: Engine, cell: tuple[str, str]) -> str:
-    """Return characters of five bits, of columns and rows in turns."""
+    """Return characters of five bits, of columns and rows alternately."""
     left, letters = [*system.bits], []
     for first in range(0, BITS * system.length, BITS):
         terms = []

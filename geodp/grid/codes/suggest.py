@@ -1,4 +1,4 @@
-"""A description of unknown codes to be filled in, as far as their form tells it."""
+"""Suggestion of a description of unknown codes, as far as their form allows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ AXES = {
     **dict.fromkeys(("N", "Y", "R", "ROW", "S"), "north"),
     **dict.fromkeys(("E", "X", "C", "COL", "W"), "east"),
 }
-"""Letters in front of a number that tell what it is."""
+"""Letters before a number that identify its axis."""
 
 SHORTEST = 8
-"""Digits of a number that may be two coordinates written one after the other."""
+"""Minimal digits of a number that may be two coordinates written one after the other."""
 
 _PARTS = re.compile(r"[0-9]+|[^0-9]+")
 _TEXT = """\
@@ -28,10 +28,10 @@ examples = {{}}   # a code = [x, y] of its lower left corner
 
 
 def suggest_description(codes: Sequence[str]) -> str:
-    """Return a TOML file for codes of no known grid; empty where their form tells nothing.
+    """Return a TOML file for codes of an unknown grid; empty if their form gives no clue.
 
-    Codes fit where all of them have the same letters, and two numbers that differ from code to
-    code, or are one number of as many digits in every code. No number of a code is in the text.
+    A form is recognised if all codes have the same letters and two numbers that vary, or are one
+    number with the same number of digits. No number of a code appears in the text.
 
     Examples
     --------
@@ -41,9 +41,11 @@ def suggest_description(codes: Sequence[str]) -> str:
     ''
     """
     parted = [_PARTS.findall(code.strip()) for code in codes]
+    # One code is no evidence of what varies between codes.
     if len(parted) < 2 or len({tuple(map(_letters, parts)) for parts in parted}) > 1:
         return ""
     columns = [*zip(*parted, strict=True)]
+    # Numbers that are the same in all codes, such as a size or an EPSG code, are literals.
     differ = [at for at, column in enumerate(columns) if len({*column}) > 1]
     if len(columns) == 1 and differ:
         return _of_one_number(columns[0])
@@ -55,11 +57,11 @@ def suggest_description(codes: Sequence[str]) -> str:
         axes = ["east", "north"]
         advice = "or north first; {east/1000}: in kilometres"
     fields = dict(zip(differ, axes, strict=True))
-    words = [
+    pieces = [
         f"{{{fields[at]}}}" if at in fields else _escape(column[0])
         for at, column in enumerate(columns)
     ]
-    return _TEXT.format(codes="".join(words), advice=advice)
+    return _TEXT.format(codes="".join(pieces), advice=advice)
 
 
 def _letters(part: str) -> str:
@@ -67,8 +69,8 @@ def _letters(part: str) -> str:
 
 
 def _axis(before: str) -> str:
-    found = re.search(r"[A-Za-z]+$", before.rstrip("_-: "))
-    return AXES.get(found[0].upper()[-3:], AXES.get(found[0].upper()[-1:], "")) if found else ""
+    match = re.search(r"[A-Za-z]+$", before.rstrip("_-: "))
+    return AXES.get(match[0].upper()[-3:], AXES.get(match[0].upper()[-1:], "")) if match else ""
 
 
 def _of_one_number(codes: Sequence[str]) -> str:
@@ -76,12 +78,13 @@ def _of_one_number(codes: Sequence[str]) -> str:
     length = lengths.pop()
     if lengths or length < SHORTEST:
         return ""
-    half = length // 2  # northings of metres often have a digit more
+    # Northings in metres often have a digit more than eastings: the odd digit goes to them.
+    half = length // 2
     spelling = f"{{east:{half}}}{{north:{length - half}}}"
     return _TEXT.format(codes=spelling, advice="or north first; {east/100:4}: in hectometres")
 
 
 def _escape(text: str) -> str:
-    """Return a literal of every code with the braces and quotes of a spelling."""
+    """Escape the braces and quotes of a literal for a spelling."""
     doubled = text.replace("{", "{{").replace("}", "}}")
     return doubled.replace("\\", "\\\\").replace('"', '\\"')

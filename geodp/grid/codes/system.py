@@ -1,4 +1,4 @@
-"""What a code system is."""
+"""Protocol that all code systems implement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CodeSystem(Protocol):
 
     @property
     def name(self) -> str:
-        """What `code_system` accepts, such as "jis:half" or "inspire:1km"."""
+        """Name for `code_system`, such as "jis:half" or "inspire:1km"."""
 
     @property
     def crs(self) -> str:
@@ -37,11 +37,14 @@ class CodeSystem(Protocol):
 
     @property
     def extent(self) -> tuple[int, int, int, int]:
-        """(row0, col0, rows, cols) of the whole public extent, in cells."""
+        """(row0, col0, rows, cols) of the full public extent, in cells."""
 
     @property
     def around(self) -> int | None:
-        """Columns once around the Earth, where the first follows the last; None of a part of it."""
+        """Number of columns once around the Earth, where the first follows the last.
+
+        Otherwise None.
+        """
 
     @property
     def areas(self) -> tuple[tuple[str, int], ...]:
@@ -49,29 +52,29 @@ class CodeSystem(Protocol):
 
     @property
     def zeros(self) -> bool:
-        """Whether a number may have lost zeros in front of a code, and not even its length tells.
+        """Whether codes may begin with 0 and their length does not show that zeros were lost.
 
-        Such numbers are refused. Codes of one length whose zeros are missing are seen.
+        Integers are refused as codes of such systems. Where codes have one length, missing zeros
+        are detected.
         """
 
     @property
     def definition(self) -> Mapping[str, Any] | None:
-        """What a release states of the system, so that its codes are read without any file.
+        """Definition that a release contains, so that its codes can be read without any file.
 
-        None for a system that its name tells.
+        None for a system that its name defines.
         """
 
     def parse(self, codes: ArrayLike) -> tuple[IntArray, IntArray]:
-        """Turn codes into int64 row and col.
+        """Convert codes to int64 row and col.
 
-        Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or, unless
-        `zeros`, whole numbers. Those
-        outside `extent` are valid: a grid says which cells it holds. CodeError at the first
-        value that is not a code of this system.
+        Codes are NumPy, pandas or pyarrow arrays or lists of str, bytes or, unless `zeros`, int.
+        Those outside `extent` are valid, as the grid decides which cells belong to it. CodeError at
+        the first value that is not a code of this system.
         """
 
     def format(self, row: ArrayLike, col: ArrayLike) -> NDArray[np.str_]:
-        """Turn row and col, integers of one shape, into codes; CodeError where there is none."""
+        """Convert row and col, integers of one shape, to codes; CodeError if there is none."""
 
     def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
         """Return int64 row and col of the cells that contain points.

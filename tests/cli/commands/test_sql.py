@@ -30,7 +30,7 @@ def test_pairs_come_with_the_command_that_publishes_them():
 
 def test_the_domain_is_a_public_area_by_name():
     named = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", " New\nZealand")
-    assert "Nothing of" in named.stderr
+    assert "No part of" in named.stderr
     assert named.returncode == 2
     first = geodp("sql", "--grid", "inspire:1km", "--engine", "duckdb", "--bounds", "\nGermany ")
     assert first.returncode == 0
@@ -48,7 +48,7 @@ def test_the_domain_is_a_public_area_by_name():
         (("--grid", "jis:half", "--bounds", 1, 2, 3, 4), "bounds"),
         (("--grid", "jis:half", "--bounds", "nowhere"), "no public area of this name"),
         (("--grid", "jis:half", "--table", "a\nb"), "on one line"),
-        (("--grid", "jis:half", "--person", 'a"b'), "neither quotes"),
+        (("--grid", "jis:half", "--person", 'a"b'), "must not contain quotes"),
         (("--grid", "jis:half", "--order-by", "t"), "column of persons"),
     ],
 )

@@ -105,7 +105,7 @@ def taken_apart(table: CountTable, cut, parts: int):
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2", "topdown"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
-    monkeypatch.setattr(partitioned, "MOST_ROOTS", most_roots)
+    monkeypatch.setattr(partitioned, "MAX_ROOTS", most_roots)
     grid, method = GRIDS[name], mechanism(spec)
     if method.unsupported(grid):
         pytest.skip(method.unsupported(grid))
@@ -129,7 +129,7 @@ def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatch):
-    monkeypatch.setattr(partitioned, "MOST_ROOTS", most_roots)
+    monkeypatch.setattr(partitioned, "MAX_ROOTS", most_roots)
     grid, method = GRIDS[name], mechanism(spec)
     table = table_on(grid)
     prior = prior_of(table)
@@ -155,7 +155,7 @@ def test_the_parts_are_the_whole_with_a_prior(name, spec, most_roots, monkeypatc
 
 def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
     """Below its cells nothing is predicted, whoever draws."""
-    monkeypatch.setattr(partitioned, "MOST_ROOTS", 1 << 14)
+    monkeypatch.setattr(partitioned, "MAX_ROOTS", 1 << 14)
     grid = Grid.regular((128, 128))
     table = table_on(grid)
     then = coarsen(table_on(grid, 2000), Coarsening.by_digits(grid, 4))
@@ -163,7 +163,7 @@ def test_a_prior_of_larger_cells_than_the_cut(monkeypatch):
     use = Measurement.of("pyramid", Terms.of(epsilon=1, contribution=1), 1, "fixed")
     whole, stated = method.release_informed(table, use, NoiseKey(SECRET), prior)
     for most in (1, 64, 1 << 14):
-        monkeypatch.setattr(partitioned, "MOST_ROOTS", most)
+        monkeypatch.setattr(partitioned, "MAX_ROOTS", most)
         cut = partitioned.partition_of(method, grid, use, prior)
         key, count, told = taken_apart(table, cut, min(5, cut.nodes().size))
         assert (key.tolist(), count.tolist()) == (whole.key.tolist(), whole.count.tolist())

@@ -49,7 +49,7 @@ def rarely(*values):
 def test_workers_and_partitions_do_not_show(
     cluster, alone, tmp_path, monkeypatch, workers, partitions, method
 ):
-    monkeypatch.setattr("geodp.features.cluster.run.MOST_PIECES", 40)  # 64 files are 13 groups
+    monkeypatch.setattr("geodp.features.cluster.run.MAX_CHUNKS", 40)  # 64 files are 13 groups
     files = split(town(), tmp_path, partitions, seed=partitions)
     parts = {1: 64, 7: 9, 64: 3}[partitions]
     release = publish(

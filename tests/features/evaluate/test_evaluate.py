@@ -75,7 +75,7 @@ def random_release(table, seed, whole):
 def test_figures_are_those_of_the_naive_reference(name, whole, sparse, monkeypatch):
     grid = GRIDS[name]
     if sparse and not name.startswith("mixed"):
-        monkeypatch.setattr(blocks, "MOST_KEYS", 0)
+        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
     table = random_table(grid, 1)
     truth = Truth(table)
     releases = [random_release(table, seed, whole) for seed in range(3)]
@@ -128,7 +128,7 @@ def test_rectangles_are_summed_like_the_reference(name, whole, monkeypatch):
     ]
     _, key, error = Truth(table).errors(released)
     assert workload.sums(grid, key, error) == pytest.approx(expected)
-    monkeypatch.setattr("geodp.features.evaluate.queries.MOST_KEYS", 0)
+    monkeypatch.setattr("geodp.features.evaluate.queries.MAX_KEYS", 0)
     assert workload.sums(grid, key, error) == pytest.approx(expected)
     of = workload.errors(grid, key, error)
     assert of["rectangle_absolute"] == pytest.approx(np.mean(np.abs(expected)))
@@ -160,7 +160,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
         "empty": shapely.Polygon(),
     }
     if sparse:
-        monkeypatch.setattr(blocks, "MOST_KEYS", 0)
+        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
     table = random_table(grid, 7)
     released = random_release(table, 8, True)
     _, key, error = Truth(table).errors(released)
@@ -194,7 +194,7 @@ def test_polygons_hold_the_cells_whose_centre_lies_inside(name, sparse, monkeypa
 @pytest.mark.parametrize("sparse", [False, True])
 def test_errors_of_queries_are_told_by_trial(sparse, monkeypatch):
     if sparse:
-        monkeypatch.setattr(blocks, "MOST_KEYS", 0)
+        monkeypatch.setattr(blocks, "MAX_KEYS", 0)
     grid = Grid.regular((12, 9)).with_attribute("a", "xyz")
     table, released = random_table(grid, 7), random_release(random_table(grid, 7), 8, True)
     cells = {"corner": np.array([[0, 0], [0, 1], [2, 0]]), "all": table.key, "1": table.key[:1]}
@@ -440,7 +440,7 @@ def unbounded():
                 "table": CountTable.from_keys(Grid.regular((2**30,)), [1], [1]),
                 "methods": ["laplace", "geometric"],
             },
-            "no-method-runs: method takes.*grid.*budget. laplace works.*every cell",
+            "no-method-runs: method supports.*grid.*budget. laplace works.*every cell",
         ),
     ],
 )

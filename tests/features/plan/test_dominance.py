@@ -53,8 +53,10 @@ def test_the_search_makes_the_largest_ratio_smaller(monkeypatch):
     first = dominate(GRID, "agrid", **given)
     monkeypatch.setattr(module, "MOVES", 60)
     found = dominate(GRID, "agrid", **given)
-    assert max(one.largest for one in found.told) < max(one.largest for one in first.told)
-    assert found.largest == max(one.largest for one in found.told)
+    assert max(one.largest for one in found.conclusive) < max(
+        one.largest for one in first.conclusive
+    )
+    assert found.largest == max(one.largest for one in found.conclusive)
 
 
 def ratio(name, mae, rmse):

@@ -9,7 +9,7 @@ from geodp.features.plan.api import Objective, Objectives, serve
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import plan
 from geodp.features.plan.regions import Settlements
-from geodp.features.plan.simulation import LEAST_LOSS, PlanSimulation, public_key
+from geodp.features.plan.simulation import MIN_LOSS, PlanSimulation, public_key
 from geodp.release.settled_map import settle_alone
 from geodp.table.proxy import Proxy
 from tests.refusals import refuses
@@ -62,7 +62,7 @@ def test_what_settlements_lose_is_a_sum_on_a_map_of_their_own():
     error = one.method.release(prior.table, one.event, public_key(0)).to_dense()
     error = np.abs(error - prior.table.to_dense())
     assert found.absolute[0, len(lone)] == pytest.approx(error.mean())
-    parts = np.append(LEAST_LOSS + np.abs(found.gained.mean(axis=0)[:-1]), found.mae[-1])
+    parts = np.append(MIN_LOSS + np.abs(found.gained.mean(axis=0)[:-1]), found.mae[-1])
     weights = [*[0.5 / len(lone)] * len(lone), 0.5]
     wanted = np.exp(np.log(parts) @ weights)
     assert found.objective(families, relative=False) == pytest.approx(wanted)
@@ -79,4 +79,4 @@ def test_islands_are_simulated_on_one_map():
     assert (own.name, own.reasons) == (text.name, text.reasons)
     assert own.name.startswith("pyramid:chain=5-5,")
     assert "Mean absolute errors there" in own.reasons[2]
-    assert own.reasons[3].startswith("What settlements have more or less")
+    assert own.reasons[3].startswith("Gains and losses of settlements")

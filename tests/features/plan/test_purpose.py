@@ -12,9 +12,9 @@ from geodp.errors import UsageError
 from geodp.features.plan.api import Objective, Objectives, read_plan, serve
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import Planner, plan
-from geodp.features.plan.regions import MOST_DENSE, Blocks, CellSets, MapDifference
+from geodp.features.plan.regions import MAX_DENSE, Blocks, CellSets, MapDifference
 from geodp.features.plan.search import Candidate, improve
-from geodp.features.plan.shares import least_product
+from geodp.features.plan.shares import minimise_product
 from geodp.features.plan.simulation import PlanSimulation, public_key
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
@@ -83,8 +83,8 @@ def test_sums_are_those_of_the_regions_cells(grid, monkeypatch):
     truth = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
     given = dict(zip(released.key.tolist(), released.count.tolist(), strict=True))
     groups = groups_of(grid)
-    for most in (MOST_DENSE, 0):
-        monkeypatch.setattr("geodp.features.plan.regions.MOST_DENSE", most)
+    for most in (MAX_DENSE, 0):
+        monkeypatch.setattr("geodp.features.plan.regions.MAX_DENSE", most)
         difference = MapDifference.of(table, released)
         for group in groups:
             people, error = group.sums(difference)
@@ -133,7 +133,7 @@ def test_shares_for_regions_are_as_small_as_by_brute_force():
     groups = groups_of(grid, "cells=1,municipalities=2,polygons=1")
     squares = np.array([group.squares(grid) for group in groups])
     weights = np.array([0.25, 0.5, *[0.25 / (len(groups) - 2)] * (len(groups) - 2)])
-    found = least_product([4, 4], squares, weights)
+    found = minimise_product([4, 4], squares, weights)
     own = squares[:, [0, 4, 8]]
     own = np.column_stack([own[:, 0], own[:, 1:] - 16 * own[:, :-1]])
     values = []

@@ -6,13 +6,13 @@ import pytest
 import geodp
 from geodp.accuracy.variance import TreeVariance, from_below
 from geodp.features.plan.shares import (
-    LEAST,
+    MIN_PARTS,
     PARTS,
     best_ratio,
     best_sum,
     chains,
-    least_ratio,
-    least_sum,
+    minimise_ratio,
+    minimise_sum,
 )
 from geodp.mechanisms import mechanism
 
@@ -39,7 +39,7 @@ TARGETS = np.sqrt(2 * 2.0 ** np.arange(4, -1, -1)) * [4, 3, 2, 1, 2]
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("steps", [(2, 2), (1, 3), (4,)])
 def test_weighted_sums_are_as_small_as_by_brute_force(steps, gaussian):
-    found = least_sum(steps, WEIGHTS, gaussian=gaussian)
+    found = minimise_sum(steps, WEIGHTS, gaussian=gaussian)
     variances = [block_variances(steps, s, gaussian=gaussian) for s in simplex(len(steps) + 1)]
     assert found.value <= 1.01 * min(float(np.dot(WEIGHTS, v)) for v in variances)
 
@@ -47,15 +47,15 @@ def test_weighted_sums_are_as_small_as_by_brute_force(steps, gaussian):
 @pytest.mark.parametrize("gaussian", [False, True])
 @pytest.mark.parametrize("steps", [(2, 2), (1, 3), (4,)])
 def test_largest_ratios_are_as_small_as_by_brute_force(steps, gaussian):
-    found = least_ratio(steps, TARGETS, gaussian=gaussian)
+    found = minimise_ratio(steps, TARGETS, gaussian=gaussian)
     variances = [block_variances(steps, s, gaussian=gaussian) for s in simplex(len(steps) + 1)]
     assert found.value <= 1.01 * min(float(np.sqrt((v / TARGETS**2).max())) for v in variances)
 
 
 def test_the_best_chain_is_no_worse_than_any_chain():
-    every = [least_ratio(chain, TARGETS) for chain in chains(4)]
+    every = [minimise_ratio(chain, TARGETS) for chain in chains(4)]
     assert best_ratio(4, TARGETS).value <= 1.01 * min(s.value for s in every)
-    every = [least_sum(chain, WEIGHTS) for chain in chains(4)]
+    every = [minimise_sum(chain, WEIGHTS) for chain in chains(4)]
     assert best_sum(4, WEIGHTS).value <= 1.01 * min(s.value for s in every)
 
 
@@ -67,7 +67,7 @@ def test_chains_split_all_bits():
 
 
 def test_shares_are_all_of_the_budget_and_a_spec():
-    found = least_sum((2, 2), WEIGHTS)
+    found = minimise_sum((2, 2), WEIGHTS)
     assert sum(found.parts) == 10_000
     assert found.spec.startswith("pyramid:chain=2-2,shares=")
     assert mechanism(found.spec).unsupported(geodp.Grid.regular((4, 4))) is None
@@ -76,7 +76,7 @@ def test_shares_are_all_of_the_budget_and_a_spec():
 def test_laplace_on_every_cell_is_met_by_a_chain_of_one_level():
     targets = np.sqrt(2 * 2.0 ** np.arange(6, -1, -1))
     found = best_ratio(6, targets)
-    assert found.parts == (LEAST, PARTS - LEAST)
+    assert found.parts == (MIN_PARTS, PARTS - MIN_PARTS)
     assert found.value < 1.0205  # 50/49: what the root has is missing below
 
 

@@ -70,9 +70,9 @@ def test_a_snapshot_alone_is_byte_for_byte_what_it_is_as_a_release(series, publi
     ("change", "said"),
     [
         (lambda p: (p / TIMES[0] / "population.csv").write_text("x"), "was changed"),
-        (lambda p: (p / "more.txt").write_text("x"), "lists other files"),
-        (lambda p: (p / "population.nc").unlink(), "lists other files"),
-        (lambda p: (p / TIMES[0]).rename(p / "2023-12"), "lists other files"),
+        (lambda p: (p / "more.txt").write_text("x"), "does not list exactly"),
+        (lambda p: (p / "population.nc").unlink(), "does not list exactly"),
+        (lambda p: (p / TIMES[0]).rename(p / "2023-12"), "does not list exactly"),
     ],
 )
 def test_a_changed_folder_is_found(public, change, said):
@@ -94,14 +94,14 @@ def edit(public, change):
     ("change", "name", "said"),
     [
         (lambda p: p["snapshots"].pop(1), "checksums", "does not list"),
-        (lambda p: p.update(step="year"), "times", "another time"),
+        (lambda p: p.update(step="year"), "times", "The length"),
         (lambda p: p["snapshots"].reverse(), "times", "comes too late"),
-        (lambda p: p["snapshots"][0].update(release_id="0" * 16), "snapshots", "another"),
+        (lambda p: p["snapshots"][0].update(release_id="0" * 16), "snapshots", "The id"),
         (lambda p: p["guarantee"].update(epsilon="2"), "budget", "add up"),
-        (lambda p: p["guarantee"]["sharing"].update(changed=1), "budget", "Another number"),
-        (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "Another number"),
-        (lambda p: p["guarantee"].update(unit="household"), "snapshots", "something else"),
-        (lambda p: p.update(private=False), "snapshots", "named otherwise"),
+        (lambda p: p["guarantee"]["sharing"].update(changed=1), "budget", "The number"),
+        (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "The number"),
+        (lambda p: p["guarantee"].update(unit="household"), "snapshots", "The guarantee"),
+        (lambda p: p.update(private=False), "snapshots", "the name"),
     ],
 )
 def test_an_index_that_says_something_else_is_found(public, change, name, said):

@@ -22,7 +22,7 @@ def test_what_needs_a_table_names_a_snapshot(folder):
         done = run(*words)
         assert done.returncode == 3
         assert (
-            "This is a series of releases; name the folder of one of its snapshots" in done.stderr
+            "This is a series of releases; give the folder of one of its snapshots" in done.stderr
         )
 
 

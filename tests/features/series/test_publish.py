@@ -74,8 +74,8 @@ def test_all_of_zcdp_is_charged_once(tmp_path):
     )
     (line,) = ledger.charges("stays")
     assert (line.loss.epsilon, line.loss.delta) == (1, Fraction(1, 10**9))
-    assert sum(one.event.rho for one in series) == series.whole.rho
-    assert series.whole.loss.original.rho == series.whole.rho
+    assert sum(one.event.rho for one in series) == series.total.rho
+    assert series.total.loss.original.rho == series.total.rho
 
 
 def test_equal_snapshots_share_no_noise(key):

@@ -33,7 +33,7 @@ def test_the_parts_add_up_exactly(snapshots, terms, neighbours):
     for person in ("all", "one"):
         found = share(snapshots, person, noise=noise, neighbours=neighbours, **terms)
         parts = [PYRAMID.event(GRID, found.each)] * found.changed
-        whole = PYRAMID.event(GRID, found.whole)
+        whole = PYRAMID.event(GRID, found.total)
         total = Composed(parts).loss
         assert getattr(total, "rho", None) == whole.rho
         assert whole.rho is not None or total == whole.loss == PureDP(Fraction(1, 10))
@@ -56,7 +56,7 @@ def test_gaussian_from_thirty_measurements_on():
     assert count_levels(GRID, PYRAMID, Terms.of(**BOTH)) == 5
     assert [share(n).gaussian for n in (5, 6)] == [False, True]
     assert "6 x 5 = 30 times: Gaussian noise, as that is 30 or more." in share(6).rule
-    assert share(5).whole.loss == PureDP(Fraction(1, 10))  # a delta that is not needed is not spent
+    assert share(5).total.loss == PureDP(Fraction(1, 10))  # a delta that is not needed is not spent
     assert not share(36, "one").gaussian
     assert share(5, noise="gaussian").gaussian
     assert not share(6, noise="laplace").gaussian

@@ -6,7 +6,7 @@ import pytest
 import geodp
 from geodp.errors import UsageError
 from geodp.features.series import smoothing
-from geodp.features.series.smoothing import WHOLE, CellShares, Smoother, Smoothing
+from geodp.features.series.smoothing import TOTAL_PARTS, CellShares, Smoother, Smoothing
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees import informed
 from geodp.privacy.key import NoiseKey
@@ -181,10 +181,18 @@ def test_the_best_is_none_where_a_method_cannot():
 def test_shares_are_exact_parts():
     key = np.array([1, 5, 9], np.uint64)
     one = CellShares.of(key, np.array([1, 2, 1], np.int64))
-    assert one.part.tolist() == [WHOLE // 4, WHOLE // 2, WHOLE // 4]
+    assert one.part.tolist() == [TOTAL_PARTS // 4, TOTAL_PARTS // 2, TOTAL_PARTS // 4]
     other = CellShares.of(key[1:], np.array([3, 1], np.int64))
-    assert one.mix(other).part.tolist() == [WHOLE // 4, WHOLE * 5 // 4, WHOLE // 2]
-    assert one.mix(other, 2).part.tolist() == [WHOLE // 2, WHOLE * 7 // 4, WHOLE * 3 // 4]
+    assert one.mix(other).part.tolist() == [
+        TOTAL_PARTS // 4,
+        TOTAL_PARTS * 5 // 4,
+        TOTAL_PARTS // 2,
+    ]
+    assert one.mix(other, 2).part.tolist() == [
+        TOTAL_PARTS // 2,
+        TOTAL_PARTS * 7 // 4,
+        TOTAL_PARTS * 3 // 4,
+    ]
     assert CellShares.of(key[:0], np.empty(0, np.int64)).key.size == 0
     assert CellShares.of(key, np.array([2**59, 1, 1], np.int64)).key.tolist() == [1]
     other = CellShares(np.array([0, 5, 11], np.uint64), np.array([1, 1, 2**59], np.int64))

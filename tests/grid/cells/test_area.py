@@ -6,7 +6,7 @@ import shapely
 
 from geodp.errors import CodeError, UsageError
 from geodp.grid.cells.area import (
-    MOST_CELLS,
+    MAX_CELLS,
     RADIUS,
     Bounds,
     CellMask,
@@ -125,7 +125,7 @@ def test_regions_and_lists_of_cells_are_met_together(system):
 
 
 def test_more_than_a_million_cells_are_refused(system):
-    with refuses(UsageError, f"area-has-too-many-cells: {MOST_CELLS:,} .*{system.name}:15"):
+    with refuses(UsageError, f"area-has-too-many-cells: {MAX_CELLS:,} .*{system.name}:15"):
         select_cells(system, 15, [Outlines(np.array(SHAPES["a country"], object))])
 
 

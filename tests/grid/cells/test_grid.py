@@ -12,7 +12,7 @@ import pytest
 
 import geodp
 from geodp.errors import CodeError, UsageError
-from geodp.grid.cells.area import MOST_CELLS, CellMask
+from geodp.grid.cells.area import MAX_CELLS, CellMask
 from geodp.grid.cells.choose import cells_of, find_cells
 from geodp.grid.cells.grid import grid_of_cells
 from tests.command import geodp as command
@@ -69,7 +69,7 @@ def test_areas_with_no_cell_or_too_many_are_refused(spec):
     with refuses(UsageError, "area-without-cell"):
         grid_of_cells(spec, (139, 35, 139.001, 35.001))
     finest = f"{spec[:2]}:15"
-    with refuses(UsageError, f"bounds-have-too-many-cells: {MOST_CELLS:,}.*--grid {spec[:2]}:\\d"):
+    with refuses(UsageError, f"bounds-have-too-many-cells: {MAX_CELLS:,}.*--grid {spec[:2]}:\\d"):
         grid_of_cells(finest, (-180, -90, 180, 90))
     with refuses(UsageError, "cells-need-area: --bounds.*--mask"):
         grid_of_cells(spec)
@@ -79,7 +79,7 @@ def test_the_refusal_names_a_grid_that_fits():
     need_h3()
     with refuses(UsageError, r"bounds-have-too-many-cells: --grid h3:4\)"):
         grid_of_cells("h3:9", (-180, -90, 180, 90))
-    assert grid_of_cells("h3:3", (-180, -90, 180, 90)).size == 2 + 120 * 7**3 < MOST_CELLS
+    assert grid_of_cells("h3:3", (-180, -90, 180, 90)).size == 2 + 120 * 7**3 < MAX_CELLS
 
 
 def spellings(system, cells):

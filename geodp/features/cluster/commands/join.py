@@ -1,4 +1,4 @@
-"""``geodp join``: what a cluster has written in parts, as one release."""
+"""``geodp join``: combine the parts that a cluster has written into one release."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from geodp.io.folder.stopping import complete_with_commit
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
-    """Make the PARTS that a cluster has published one release, that of one machine.
+    """Combine the PARTS that a cluster has published into one release, as on one machine.
 
-    They are verified first and stay where they are. Only public files are read: it costs no
-    privacy, and needs no cluster.
+    The parts are verified first, and remain. Only public files are read, so this costs no privacy
+    budget, and needs no cluster.
     """
     complete_with_commit()
     from geodp.features.cluster.api import join as join_parts

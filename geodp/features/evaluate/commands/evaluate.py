@@ -1,4 +1,4 @@
-"""``geodp evaluate``: methods side by side on confidential counts."""
+"""``geodp evaluate``: compare methods on confidential counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from geodp.features.evaluate.result import Evaluation
 
 WIDTH = 160
-"""Of the tables, at least."""
+"""Minimal width of the tables."""
 
 
 @click.command(cls=ReadingCommand, no_args_is_help=True)
@@ -46,7 +46,7 @@ WIDTH = 160
     multiple=True,
     default=["pyramid,topdown,laplace"],
     show_default=True,
-    help="Names with settings, with commas between, or all; repeatable. See: geodp methods.",
+    help="Methods, with settings, separated by commas, or all; repeatable. See: geodp methods.",
 )
 @option(
     "--trials",
@@ -55,14 +55,14 @@ WIDTH = 160
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="Releases of each method.",
+    help="Number of releases of each method.",
 )
 @option(
     "--rectangles",
     group="Domain",
     type=click.IntRange(0),
     default=0,
-    help="Random rectangles to sum over.",
+    help="Number of random rectangles to sum over.",
 )
 @option(
     "--seed",
@@ -70,7 +70,7 @@ WIDTH = 160
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Of the rectangles.",
+    help="Seed of the rectangles.",
 )
 @POLYGONS
 @POLYGON_NAME
@@ -80,27 +80,27 @@ WIDTH = 160
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Processes that release side by side.",
+    help="Number of parallel processes.",
 )
 @option(
     "--key-file",
     group="Privacy",
     type=click.Path(path_type=Path),
-    help="Kept key, which makes it reproducible.",
+    help="Stored key, which makes the evaluation reproducible.",
 )
 @option(
     "--public-input",
     group="Input",
     everyday=True,
     is_flag=True,
-    help="You vouch that the inputs are public.",
+    help="You assert that the inputs are public.",
 )
 @option(
     "--output",
     group="Output",
     everyday=True,
     type=click.Path(path_type=Path),
-    help="JSON file; confidential: 0600 rights.",
+    help="JSON file. It is confidential, so its permissions are 0600.",
 )
 @option(
     "--plot",
@@ -114,12 +114,11 @@ WIDTH = 160
 def evaluate(**options: Any) -> None:
     """Measure the errors of methods on the counts in INPUTS, before anything is published.
 
-    \b
-    geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
+    \b geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
         --epsilon 0.1 --methods topdown,laplace --trials 100
 
-    Inputs and grid are given as for publish. The result is computed from the confidential counts
-    without protection: it is for the operator alone, unless the inputs are public.
+    Give inputs and grid as for publish. The result is computed from the confidential counts
+    without protection: it is for the operator only, unless the inputs are public.
     """
     require_known(click.get_current_context())
     require_named(options)
@@ -127,6 +126,7 @@ def evaluate(**options: Any) -> None:
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
 
+    # Imported here, as help and completion must not load the numerical libraries.
     from geodp.features.evaluate.evaluate import choose_methods
     from geodp.features.evaluate.evaluate import evaluate as run
     from geodp.privacy.key import NoiseKey
@@ -137,6 +137,7 @@ def evaluate(**options: Any) -> None:
     if options["key_file"] is not None:
         key = NoiseKey.from_file(options["key_file"])
     grid = grid_of(options)
+    # A misspelt method fails here, before minutes of reading.
     choose_methods(specs, grid, gaussian=terms.gaussian)
     polygons = None
     if options["polygons"] is not None:
@@ -146,7 +147,7 @@ def evaluate(**options: Any) -> None:
     with tell_steps():
         table = read(options, grid, key)
         progress.begin("Evaluating", 1.0)
-        found = run(
+        evaluation = run(
             table,
             methods=specs,
             trials=options["trials"],
@@ -156,46 +157,52 @@ def evaluate(**options: Any) -> None:
             polygons=polygons,
             processes=options["processes"],
             public=options["public_input"],
-            progress=_tell,
+            progress=_report_progress,
             **terms.arguments,
         )
-    document = json.dumps(found.to_dict(), ensure_ascii=False, indent=1)
+    document = json.dumps(evaluation.to_dict(), ensure_ascii=False, indent=1)
+    # `public` decides the permissions: confidential results are readable by the operator only.
     if options["output"] is not None:
-        write_file(options["output"], document.encode() + b"\n", found.public, options["overwrite"])
+        write_file(
+            options["output"], document.encode() + b"\n", evaluation.public, options["overwrite"]
+        )
     if options["plot"] is not None:
         from geodp.features.evaluate.figure import plot_errors
 
-        draw = partial(plot_errors, found)
-        write_picture(options["plot"], draw, found.public, options["overwrite"])
+        draw = partial(plot_errors, evaluation)
+        write_picture(options["plot"], draw, evaluation.public, options["overwrite"])
     if options["as_json"]:
         click.echo(document)
     else:
-        _show(found)
+        _show(evaluation)
 
 
 COMMAND = evaluate
 
 
-def _tell(done: int, trials: int) -> None:
-    """Tell how many trials are done."""
+def _report_progress(done: int, trials: int) -> None:
+    """Report the number of finished trials."""
     progress.part(done / trials)
 
 
-def _show(found: Evaluation) -> None:
-    """Aligned tables for people."""
+def _show(evaluation: Evaluation) -> None:
+    """Print aligned tables for people."""
     from rich.console import Console
 
     console = Console(highlight=False)
     console.width = max(console.width, WIDTH)  # wrapped by the terminal rather than cut off
-    if found.notice is not None:
-        console.print(found.notice, markup=False)
+    if evaluation.notice is not None:
+        console.print(evaluation.notice, markup=False)
     console.print(
-        f"{found.budget}, {found.terms.neighbours}, trials: {found.trials}, cells: {found.cells:,}",
+        f"{evaluation.budget}, {evaluation.terms.neighbours}, trials: {evaluation.trials}, "
+        f"cells: {evaluation.cells:,}",
         markup=False,
     )
     for name, title in (("mae", "Mean absolute error"), ("rmse", "Root-mean-square error")):
-        table = new_table(f"\n{title} of blocks of so many cells", map(area_text, found.areas))
-        for spec, figures in found.methods.items():
+        table = new_table(
+            f"\n{title} of blocks, by number of cells", map(area_text, evaluation.areas)
+        )
+        for spec, figures in evaluation.methods.items():
             table.add_row(spec, *map(number_text, figures[name]))
         console.print(table)
     columns = {
@@ -207,7 +214,7 @@ def _show(found: Evaluation) -> None:
         "seconds": "seconds a release",
     }
     table = new_table("\nMeans over releases", columns.values())
-    for spec, figures in found.methods.items():
+    for spec, figures in evaluation.methods.items():
         cells = [
             f"{figures[name]:.1%}"
             if name == "density"
@@ -218,23 +225,23 @@ def _show(found: Evaluation) -> None:
         ]
         table.add_row(spec, *cells)
     console.print(table)
-    if any("rectangles" in figures for figures in found.methods.values()):
+    if any("rectangles" in figures for figures in evaluation.methods.values()):
         titles = ["MAE", "RMSE", "MAE / people", "DPBench's scaled error"]
         table = new_table("\nSums over random rectangles", titles)
-        for spec, figures in found.methods.items():
-            own = figures["rectangles"]
-            scaled = [f"{own[name]:.3g}" for name in ("scaled", "dpbench")]
-            table.add_row(spec, *(number_text(own[name]) for name in ("mae", "rmse")), *scaled)
+        for spec, figures in evaluation.methods.items():
+            errors = figures["rectangles"]
+            scaled = [f"{errors[name]:.3g}" for name in ("scaled", "dpbench")]
+            table.add_row(spec, *(number_text(errors[name]) for name in ("mae", "rmse")), *scaled)
         console.print(table)
-    if any("polygons" in figures for figures in found.methods.values()):
+    if any("polygons" in figures for figures in evaluation.methods.values()):
         titles = ["areas", "MAE", "RMSE", "largest bias"]
         table = new_table("\nSums over areas, means over them (each: --json)", titles)
-        for spec, figures in found.methods.items():
+        for spec, figures in evaluation.methods.items():
             rows = [row for row in figures["polygons"].values() if row["cells"]]
             square = sum(row["rmse"] ** 2 for row in rows) / max(1, len(rows))
             mean = sum(row["mae"] for row in rows) / max(1, len(rows))
             bias = max((row["bias"] for row in rows), key=abs, default=0.0)
             table.add_row(spec, str(len(rows)), *map(number_text, (mean, square**0.5, bias)))
         console.print(table)
-    for spec, reason in found.refused.items():
+    for spec, reason in evaluation.refused.items():
         console.print(f"\nnot run: {spec}: {reason}", markup=False)

@@ -32,14 +32,14 @@ FIELDS = (
     *("epsilon", "rho", "delta", "method"),
     *("neighbours", "contribution", "unit", "people"),
 )
-"""Fields of a request that a plan takes."""
+"""Fields of a request that a plan accepts."""
 
 WISHES = {"weight": "--weight", "target": "--target", "dominate": "--dominate", "purpose": "--for"}
 
 
 DRAWN = (
-    "Note: municipalities and polygons are made up here; to choose by your own, and to see the "
-    "error of each, give their file: --for polygons:FILE.geojson."
+    "Note: municipalities and polygons are synthetic here; to use your own, and to see the error "
+    "of each, give their file: --for polygons:FILE.geojson."
 )
 
 
@@ -47,7 +47,7 @@ DRAWN = (
 @grid_options
 @request_options(*FIELDS)
 @click.option("--stop-at", help="Plan coarser cells: a published area, or cells on a side.")
-@click.option("--compare", multiple=True, help="Other methods, with commas between; repeatable.")
+@click.option("--compare", multiple=True, help="Other methods, separated by commas; repeatable.")
 @click.option(
     "--rectangle",
     nargs=4,
@@ -61,38 +61,38 @@ DRAWN = (
     "--smallest",
     nargs=2,
     type=float,
-    help="POPULATION PERCENT: the smallest area with a 95 % margin of so many % of it at most.",
+    help="POPULATION PERCENT: find the smallest area with a 95 % margin of at most PERCENT of it.",
 )
 @click.option(
     "--weight",
     multiple=True,
-    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets for the least "
+    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets to minimise the "
     "weighted sum of variances; repeatable.",
 )
 @click.option(
     "--target",
     multiple=True,
-    help="CELLS=MARGIN or AREA=MARGIN: the same for 95 % margins that are wanted; repeatable.",
+    help="CELLS=MARGIN or AREA=MARGIN: choose them to meet these 95 % margins; repeatable.",
 )
 @click.option(
     "--dominate",
-    help="The same for planned errors of aligned blocks that exceed those of a METHOD at no size, "
-    "or a row of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,...; other areas, "
-    "and sizes that the row leaves out, may be worse.",
+    help="METHOD: choose them so that planned errors of aligned blocks exceed those of the method "
+    "at no size. Or a list of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,... "
+    "Other areas, and sizes missing from the list, may be worse.",
 )
 @click.option(
     "--for",
     "purpose",
-    help="The same for families of regions, with commas between: your own (polygons:FILE.geojson), "
-    "made up (municipalities, polygons, polygons:10km2, polygons:64 of so many cells, rectangles), "
-    "cells, squares, areas, islands (what lone settlements lose); FAMILY=WEIGHT where they "
-    "differ; and `relative`.",
+    help="Choose them for families of regions, separated by commas: your own "
+    "(polygons:FILE.geojson), synthetic ones (municipalities, polygons, polygons:10km2, "
+    "polygons:64 for 64 cells, rectangles), cells, squares, areas, islands (losses of isolated "
+    "settlements); FAMILY=WEIGHT to weight them; and `relative` for relative errors.",
 )
 @click.option(
     "--prior",
     type=click.Path(path_type=Path),
     help="With --for and --dominate: folder of a public release on the same grid, to simulate on. "
-    "[default: a map made up from the domain]",
+    "[default: a synthetic map of the domain]",
 )
 @click.option(
     "--releases",
@@ -103,34 +103,34 @@ DRAWN = (
 @click.option(
     "--snapshots",
     type=click.IntRange(2),
-    help="Plan a series of so many (geodp publish-series): the budget is that of all of them, the "
-    "errors are those of one.",
+    help="Plan a series of this number of snapshots (geodp publish-series): the budget is that of "
+    "all snapshots, the errors are those of one.",
 )
 @click.option(
     "--person-in",
     type=click.Choice(("all", "one")),
-    help="With --snapshots: in how many a person is.",
+    help="With --snapshots: in how many of them a person may be.",
 )
-@click.option("--chain", default="", help="With these: own levels, such as 2-4-4-4-4.")
+@click.option("--chain", default="", help="With these: use your own levels, such as 2-4-4-4-4.")
 @click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
 @click.option("--overwrite", is_flag=True, help="Replace these files.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def plan(**options: Any) -> None:
-    """Say how accurate a release will be, before any data is read.
+    """Show how accurate a release will be, before any data is read.
 
-    \b
-    geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
+    \b geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
         --people 45e6 --compare topdown,laplace --plot plan.png --output plan.toml
 
-    Nothing here depends on data: grid and budget are given as for publish, which takes what
-    --output wrote with --plan.
+    Nothing here depends on data. Give grid and budget as for publish, which reads the file of
+    --output with --plan.
     """
+    # Contradictory options fail before libraries are imported and files are read.
     wish = _check_objective(click.get_current_context())
     with tell_steps():
         progress.begin("Planning", public=True)
-        main, found, every, sharing = _plan(options, wish)
-    document = _document(every, found, options["smallest"])
+        main, dominance, comparison, sharing = _plan(options, wish)
+    document = _document(comparison, dominance, options["smallest"])
     if sharing is not None:
         document["series"] = list(sharing.sentences)
     if options["output"] is not None:
@@ -138,13 +138,13 @@ def plan(**options: Any) -> None:
     if options["plot"] is not None:
         from geodp.features.plan.figure import plot_plans
 
-        write_picture(options["plot"], partial(plot_plans, every), True, options["overwrite"])
-    for words in main.warnings:
-        click.echo(translate_message(f"Warning: {words}"), err=True)
+        write_picture(options["plot"], partial(plot_plans, comparison), True, options["overwrite"])
+    for warning in main.warnings:
+        click.echo(translate_message(f"Warning: {warning}"), err=True)
     if options["as_json"]:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
     else:
-        show(every, found, options["smallest"])
+        show(comparison, dominance, options["smallest"])
         click.echo("\n".join(document.get("series", ())))
 
 
@@ -154,7 +154,8 @@ COMMAND = plan
 def _plan(
     options: dict[str, Any], wish: str | None
 ) -> tuple[Plan, Dominance | None, Comparison, Sharing | None]:
-    """Plan what is asked for, beside other methods; also how a series shares its budget."""
+    """Plan the requested release and other methods; also return how a series shares its budget."""
+    # Imported here, as help and completion must not load the numerical libraries.
     from geodp.features.plan.api import Comparison, compare, dominate, optimise
     from geodp.features.plan.plan import plan as planned
 
@@ -165,40 +166,46 @@ def _plan(
         grid = Coarsening.of(grid, options["stop_at"]).grid
     sharing = _share_of(options, grid)
     terms = terms_of(options) if sharing is None else sharing.each
-    given: dict[str, Any] = {**terms.arguments, "regions": _regions(options, grid)}
+    arguments: dict[str, Any] = {**terms.arguments, "regions": _regions(options, grid)}
     specs = split_specs(options["compare"])
-    found: Dominance | None = None
+    dominance: Dominance | None = None
     if wish == "dominate":
         other = options["dominate"]
         row = _row(other)
         simulated = _simulated(options)
         chain = options["chain"]
-        found = dominate(grid, other if row is None else row, chain=chain, **simulated, **given)
-        main = found.plan
+        dominance = dominate(
+            grid, other if row is None else row, chain=chain, **simulated, **arguments
+        )
+        main = dominance.plan
+        # The method to dominate is shown next to the plan; a list of errors has no plan.
         specs += [other] if row is None else []
     elif wish == "purpose":
-        main = _serve(options, grid, given)
+        main = _serve(options, grid, arguments)
     elif wish is not None:
         wanted: dict[str, Any] = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
-        main = optimise(grid, chain=options["chain"], **wanted, **given)
+        main = optimise(grid, chain=options["chain"], **wanted, **arguments)
     else:
         main = planned(
-            grid, sharing.method if sharing else choose_with_marginals(options, grid), **given
+            grid, sharing.method if sharing else choose_with_marginals(options, grid), **arguments
         )
-    every = compare(grid, [main.name, *specs], **given) if specs else Comparison((main,), {})
-    return main, found, every, sharing
+    comparison = (
+        compare(grid, [main.name, *specs], **arguments) if specs else Comparison((main,), {})
+    )
+    return main, dominance, comparison, sharing
 
 
 def _check_objective(context: click.Context) -> str | None:
-    """Return the wish that is given, if one is; UsageError for options that do not go together."""
+    """Return the objective that is given, if any; UsageError for options that conflict."""
     options = context.params
     names = {option.name: option.opts[-1] for option in context.command.params}
     grid = str(options["spec"]).partition(":")[0]
-    own = {name for allowed in GRIDS.values() for name in allowed}
+    grid_options = {name for allowed in GRIDS.values() for name in allowed}
     for name in options:
+        # Defaults are no contradiction: only what was typed is checked.
         if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
-        if name in own and name not in options_of_grid(grid):
+        if name in grid_options and name not in options_of_grid(grid):
             raise UsageError(f"{names[name]} is not for {grid}: grids.", code="option-not-for-grid")
         if name in NEEDS and options.get(NEEDS[name]) is None:
             raise UsageError(
@@ -213,13 +220,14 @@ def _check_objective(context: click.Context) -> str | None:
     for name in ("method", "marginals"):
         if wishes and options[name] is not None:
             raise UsageError(
-                f"{WISHES[wishes[0]]} chooses a pyramid; --{name} is not for it.",
+                f"{WISHES[wishes[0]]} chooses a pyramid; it cannot be combined with --{name}.",
                 code="option-not-for-wish",
             )
     if options["chain"] and not wishes:
         raise UsageError(
             "--chain goes with --weight, --target, --dominate or --for.", code="chain-needs-wish"
         )
+    # Only these two simulate; elsewhere the options would be ignored silently.
     if wishes not in (["purpose"], ["dominate"]):
         for name in ("prior", "releases"):
             if options[name] is not None:
@@ -232,65 +240,69 @@ def _check_objective(context: click.Context) -> str | None:
     return wishes[0] if wishes else None
 
 
-def _serve(options: dict[str, Any], grid: Grid, given: dict[str, Any]) -> Plan:
+def _serve(options: dict[str, Any], grid: Grid, arguments: dict[str, Any]) -> Plan:
     """Plan for families of regions."""
     from geodp.features.plan.api import Objectives, serve
 
-    asked = Objectives.parse(options["purpose"])
+    objectives = Objectives.parse(options["purpose"])
     shapes = {}
-    for one in asked.families:
+    for one in objectives.families:
         if one.file:
             from geodp.io.read.public.polygons import read_polygons
 
             shapes[one.file] = read_polygons(one.file, grid)
-            given["regions"] |= shapes[one.file]
-    if any(one.is_drawn for one in asked.families):
+            arguments["regions"] |= shapes[one.file]
+    if any(one.is_drawn for one in objectives.families):
+        # On stderr, so that --json and redirected output stay machine-readable.
         click.echo(translate_message(DRAWN), err=True)
-    return serve(grid, asked, shapes=shapes, chain=options["chain"], **_simulated(options), **given)
+    return serve(
+        grid, objectives, shapes=shapes, chain=options["chain"], **_simulated(options), **arguments
+    )
 
 
 def _simulated(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what a simulation is run on, and how often."""
-    found: dict[str, Any] = {}
+    """Return the arguments of a simulation: the table, and the number of releases."""
+    options_of_simulation: dict[str, Any] = {}
     if options["prior"] is not None:
         from geodp.io.verify.readback import read_release_table
 
-        found["prior"] = read_release_table(options["prior"])[0]
+        options_of_simulation["prior"] = read_release_table(options["prior"])[0]
     if options["releases"] is not None:
-        found["releases"] = options["releases"]
-    return found
+        options_of_simulation["releases"] = options["releases"]
+    return options_of_simulation
 
 
 def _regions(options: dict[str, Any], grid: Grid) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    regions: dict[str, Any] = {}
     for bounds in options["rectangle"]:
-        found[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
+        regions[" ".join(f"{number:.10g}" for number in bounds)] = list(bounds)
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
-        found |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
-    return found
+        regions |= read_polygons(options["polygons"], grid, name=options["polygon_name"])
+    return regions
 
 
-def _wishes(given: Sequence[str], option: str) -> dict[int | str, float]:
-    found: dict[int | str, float] = {}
-    for text in given:
+def _wishes(texts: Sequence[str], option: str) -> dict[int | str, float]:
+    wishes: dict[int | str, float] = {}
+    for text in texts:
         name, _, value = text.rpartition("=")
         key = int(name) if name.isdecimal() else name
         try:
             number = float(value)
         except ValueError:
             name = ""
-        if not name or key in found:
+        if not name or key in wishes:
             raise UsageError(
-                f"{option} is written CELLS=NUMBER or AREA=NUMBER, each once.", code="wish-form"
+                f"{option} has the form CELLS=NUMBER or AREA=NUMBER, each of them once.",
+                code="wish-form",
             )
-        found[key] = number
-    return found
+        wishes[key] = number
+    return wishes
 
 
 def _row(text: str) -> list[float] | None:
-    """Numbers with commas between, if it is that."""
+    """Parse numbers separated by commas; None for other texts."""
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
@@ -298,18 +310,18 @@ def _row(text: str) -> list[float] | None:
 
 
 def _document(
-    every: Comparison, found: Dominance | None, smallest: tuple[float, float] | None
+    comparison: Comparison, dominance: Dominance | None, smallest: tuple[float, float] | None
 ) -> dict[str, Any]:
-    document = every.to_dict() | ({} if found is None else found.to_dict())
+    document = comparison.to_dict() | ({} if dominance is None else dominance.to_dict())
     if smallest is not None:
-        for one, row in zip(every.plans, document["plans"], strict=True):
+        for one, row in zip(comparison.plans, document["plans"], strict=True):
             area = one.smallest(*smallest)
             row["smallest"] = None if area is None else area.to_dict()
     return document
 
 
 def _share_of(options: dict[str, Any], grid: Grid) -> Sharing | None:
-    """Return how the budget of a series is shared, if one is planned."""
+    """Return how the budget of a series is shared, or None if no series is planned."""
     if options["snapshots"] is None:
         if options["person_in"] is not None:
             raise UsageError(

@@ -37,39 +37,41 @@ if TYPE_CHECKING:
 
 
 NOT_OF_A_SERIES = ("method", "measurements", "totals", "prior", "simulate", "supersedes")
-"""Fields of a request that a series does not have, or asks for in its own words."""
+"""Fields of a request that a series does not have, or has in another form."""
 
 
 def part_inputs(
-    context: click.Context, _parameter: click.Parameter, given: Sequence[str]
+    context: click.Context, _parameter: click.Parameter, texts: Sequence[str]
 ) -> tuple[Path, ...]:
-    """Return the files of ``TIME=FILE``, and leave those of each time with the context.
+    """Return the files of ``TIME=FILE``, and store those of each time in the context.
 
-    UsageError for a time that is given twice: its files may be two hours of one name, at the end of
-    summer time, or two editions of one month, and would be added up.
+    UsageError for a repeated time: its files may be the two hours of one name at the end of summer
+    time, or two editions of one month, and would be added up.
     """
     from geodp.io.read.rows.forms.url import refuse_url
     from geodp.io.read.rows.input_files import list_paths
 
     parted: dict[str, tuple[Path, ...]] = {}
-    for text in given:
+    for text in texts:
         time, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError(
-                "Inputs of a series are written TIME=FILE, such as 2024-05=may.csv.",
+                "Inputs of a series have the form TIME=FILE, such as 2024-05=may.csv.",
                 code="snapshot-form",
             )
         refuse_url(path)
         if time in parted:
             raise UsageError(
-                f"The time {printable(time[:40])} is given twice; a series has every time once. If "
-                "several files make one snapshot, give their folder or a pattern: "
+                f"The time {printable(time[:40])} occurs twice; each may occur once only. If "
+                "several files make up one snapshot, give their folder or a pattern: "
                 "2024-05='may/*.csv'.",
                 code="snapshot-twice-given",
             )
         files = [path] if os.path.isfile(path) else list_paths(path)
         parted[time] = tuple(map(Path, files))
-    context.params["snapshots"], context.meta[INPUTS] = parted, given
+    # Readers and layouts expect a flat list of files; the times are needed again when snapshots
+    # are read.
+    context.params["snapshots"], context.meta[INPUTS] = parted, texts
     return tuple(path for paths in parted.values() for path in paths)
 
 
@@ -82,8 +84,8 @@ def part_inputs(
     group="Privacy",
     type=click.Choice(("all", "one")),
     required=True,
-    help="In how many snapshots one person may be: in all, which then share the budget, or in one; "
-    "you vouch for it.",
+    help="In how many snapshots one person may be: in all, which then share the budget, or in one. "
+    "You assert this.",
 )
 @option(
     "--noise",
@@ -91,7 +93,7 @@ def part_inputs(
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
-    help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
+    help="best: Gaussian if a person is measured 30 times or more; it needs a --delta.",
 )
 @option(
     "--smooth",
@@ -99,22 +101,23 @@ def part_inputs(
     type=click.Choice(("best", "both", "forward", "none")),
     default="best",
     show_default=True,
-    help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
-    "pyramid. It costs nothing: the measurements are the same.",
+    help="Whether the snapshots before one (forward), or before and after it (both), predict it. "
+    "best: both, with the pyramid. It costs no budget: the measurements are the same.",
 )
 @option(
     "--cycle",
     group="Output",
     type=click.IntRange(2),
     multiple=True,
-    help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
+    help="Number of snapshots after which patterns repeat, such as 24 and 168 for hours; "
+    "repeatable.",
 )
 @option(
     "--method",
     group="Privacy",
     default="pyramid",
     show_default=True,
-    help="See: geodp methods. NAME:SETTING=VALUE.",
+    help="Method, as NAME or NAME:SETTING=VALUE. See: geodp methods.",
 )
 @request_options(without=NOT_OF_A_SERIES)
 @run_options
@@ -125,28 +128,26 @@ def part_inputs(
     "--resume",
     group="Run",
     is_flag=True,
-    help="Complete an interrupted run of the same command from the tables that it was charged for; "
+    help="Complete an interrupted run of the same command from the tables that were charged; "
     "nothing is read, drawn or charged.",
 )
 @option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
 def publish_series(**options: Any) -> None:
-    """Release the snapshots of a series, TIME=FILE each, under one budget.
+    """Release the snapshots of a series, given as TIME=FILE, under one budget.
 
-    \b
-    geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
+    \b geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
 
-    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
-    once; FILE may be a folder or a pattern. A time that all persons pass through is a series
-    (geodp publish-series); a label that a person has once is an attribute (--by). Writes
-    OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
-    the data is printed.
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each of them
+    once; FILE may be a folder or a pattern. Use a series for times through which all persons pass,
+    and an attribute (--by) for labels of which a person has one. Writes OUTPUT/public, with a
+    folder for every snapshot, and OUTPUT/restricted. Nothing that depends on the data is printed.
     """
     with pad_time(options["pad_time"]):
         with tell_steps(lines=not options["pad_time"]):
-            said = _publish(options)
-        click.echo(said)
+            message = _publish(options)
+        click.echo(message)
 
 
 COMMAND = publish_series
@@ -154,7 +155,7 @@ COMMAND = publish_series
 
 @dataclass(frozen=True)
 class _SeriesStart:
-    """Grid, times and request of a run, opened before anything is read."""
+    """Grid, times and request of a run, validated before anything is read."""
 
     grid: Grid
     periods: Periods
@@ -163,12 +164,12 @@ class _SeriesStart:
 
 
 def _publish(options: dict[str, Any]) -> str:
-    """Publish; what is to be said of it."""
+    """Publish the series, and return the message for the operator."""
     context = click.get_current_context()
     inferred = complete(context, options)
     require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
+        raise UsageError("--unit describes whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
@@ -176,18 +177,22 @@ def _publish(options: dict[str, Any]) -> str:
     from geodp.io.folder.staging import require_uninterrupted
     from geodp.release.outline import list_warnings
 
+    # A folder with an interrupted run holds tables that were charged: publishing again would spend
+    # the budget twice.
     require_uninterrupted(options["output"])
     progress.begin("Reading")
     prepared = _prepare(options, start)
-    for words in list_warnings(prepared.outline):
-        click.echo(f"Warning: {words}", err=True)
-    for words in prepared.sharing.sentences:
-        click.echo(words, err=True)
+    for sentence in list_warnings(prepared.dry_release):
+        click.echo(f"Warning: {sentence}", err=True)
+    for sentence in prepared.sharing.sentences:
+        click.echo(sentence, err=True)
     return _write(options, start, prepared, inferred=inferred)
 
 
 def _start(options: dict[str, Any]) -> _SeriesStart:
-    """Open and check what a run goes by: whatever can be refused without the data is."""
+    """Open and check the inputs of a run, and refuse everything that can be refused
+    without the data.
+    """
     from geodp.features.series.periods import Periods
     from geodp.features.series.publish import SeriesOptions
     from geodp.io.folder.staged_release import check_publication
@@ -202,35 +207,35 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     check_publication(grid, options["output"], **_place(options))
-    asked = SeriesOptions(
+    series_options = SeriesOptions(
         person=options["person_in"],
         noise=options["noise"],
         smooth=options["smooth"],
         cycles=options["cycle"],
     )
-    return _SeriesStart(grid, periods, request, asked)
+    return _SeriesStart(grid, periods, request, series_options)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """How the folder is made."""
+    """Return the options of the output folder."""
     return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
 def _prepare(options: dict[str, Any], start: _SeriesStart) -> PreparedSeries:
-    """Read every snapshot, and settle all that can be before the charge."""
+    """Read every snapshot, and resolve everything that precedes the charge."""
     from geodp.features.series.publish import prepare_series
 
     tables = []
     for time in start.periods.names:
-        own = {**options, "inputs": options["snapshots"][time]}
-        tables.append(read(own, start.grid, start.request.key))
+        options_of_snapshot = {**options, "inputs": options["snapshots"][time]}
+        tables.append(read(options_of_snapshot, start.grid, start.request.key))
     return prepare_series(tables, start.periods, start.request, start.options)
 
 
 def _write(
     options: dict[str, Any], start: _SeriesStart, prepared: PreparedSeries | None, *, inferred: bool
 ) -> str:
-    """Release what is prepared, or complete an interrupted run, and write it."""
+    """Release the prepared series, or complete an interrupted run, and write it."""
     from geodp.features.series.files import stage_series
 
     output, resume = options["output"], options["resume"]
@@ -245,13 +250,13 @@ def _write(
         else:
             series, run = _release(place, prepared, options)
         written = series.write_into(place, run)
-    return _say(series, written, options)
+    return _format_result(series, written, options)
 
 
 def _release(
     place: StagedSeries, prepared: PreparedSeries, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
-    """Draw the series, kept before it is charged; return what the operator is told too."""
+    """Draw the series, store it before the charge, and return it with the operator's record."""
     from geodp.io.folder.pending_tables import pack_tables
 
     cells = [int(table.key.size) for table in prepared.tables]
@@ -262,11 +267,14 @@ def _release(
     }
 
     def pack(drawn: list[ReleasedTable]) -> Packed:
-        nobody = prepared.outline
-        return pack_tables(drawn, nobody.public_facts, {}, nobody.reading)
+        dry_release = prepared.dry_release
+        return pack_tables(drawn, dry_release.public_facts, {}, dry_release.reading)
 
-    place.try_out(prepared.outline.view(), cells)
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(prepared.dry_release.view(), cells)
     call = describe_call(options)
+    # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
+    # paid for.
     with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
@@ -275,37 +283,37 @@ def _release(
 def _resume(
     place: StagedSeries, start: _SeriesStart, options: dict[str, Any]
 ) -> tuple[Series, dict[str, Any]]:
-    """Return the same of an interrupted run, which was charged; nothing is drawn."""
+    """Restore the series of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.series.publish import restore_series
     from geodp.io.folder.pending import read_kept
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
 
-    kept = read_kept(place.folder, describe_call(options))
-    drawn, facts, _ = unpack_tables(kept, start.grid, place.folder)
-    charge = find_charge(start.request.ledger, kept.dataset, kept.fingerprint)
-    reading = unpack_reading(kept, place.folder)
-    found = restore_series(
+    stored = read_kept(place.folder, describe_call(options))
+    drawn, facts, _ = unpack_tables(stored, start.grid, place.folder)
+    charge = find_charge(start.request.ledger, stored.dataset, stored.fingerprint)
+    reading = unpack_reading(stored, place.folder)
+    series = restore_series(
         drawn, start.periods, start.request, start.options, facts, reading, charge
     )
-    return found, {**kept.run, "released_people": [table.total for table in drawn]}
+    return series, {**stored.run, "released_people": [table.total for table in drawn]}
 
 
-def _say(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """Return the last words of a run."""
-    whole = series.whole
+def _format_result(series: Series, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """Format the final message of a run."""
+    total = series.total
     if options["as_json"]:
         document = {
             "output": str(options["output"]),
             **written,
             "snapshots": list(series.periods.names),
-            "together": whole.spends,
+            "together": total.spends,
             "each": series[0].event.spends,
-            "method": whole.mechanism,
-            "private": whole.is_private,
+            "method": total.mechanism,
+            "private": total.is_private,
             "sharing": list(series.sharing.sentences),
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    said = translate_message(f"Published in {public}; for the operator only: {restricted}")
-    return f"{said}\n{translate_message(series.card().guarantee.in_words)}"
+    message = translate_message(f"Published in {public}; for the operator only: {restricted}")
+    return f"{message}\n{translate_message(series.card().guarantee.in_words)}"

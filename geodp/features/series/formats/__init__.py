@@ -1,1 +1,1 @@
-"""What shows all snapshots of a series together: a file a format."""
+"""Files that show all snapshots of a series together, one module for each format."""

@@ -26,7 +26,7 @@ WHAT = (
 
 
 def check(grid: Grid) -> None:
-    """Raise UsageError where a series of a grid would lack its NetCDF for want of a library."""
+    """Raise UsageError if a series of a grid would lack its NetCDF because a library is missing."""
     if grid.plain_map is not None:
         require_library("scipy", "The NetCDF file of a series")
 
@@ -37,7 +37,7 @@ def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesC
 
     place = snapshots[0].table.grid.places[0]
     with netcdf_file(path, "w", version=2) as file:
-        _tell(file, card)
+        _write_attributes(file, card)
         file.createDimension("time", len(snapshots))
         file.createDimension("y", place.rows)
         file.createDimension("x", place.cols)
@@ -47,9 +47,9 @@ def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesC
         write_counts(file, snapshots, ("time", "y", "x"))
 
 
-def _tell(file: Any, card: SeriesCard) -> None:
-    """Write what the file says of itself."""
-    said = {
+def _write_attributes(file: Any, card: SeriesCard) -> None:
+    """Write the global attributes of the file."""
+    attributes = {
         "Conventions": "CF-1.8",
         "title": card.name,
         "source": f"{card.software}, {card.guarantee.mechanism}",
@@ -60,16 +60,17 @@ def _tell(file: Any, card: SeriesCard) -> None:
         "geodp_private": "yes" if card.private else "NO",
         "geodp_release_ids": " ".join(one.release_id for one in card.snapshots),
     }
-    for name, value in said.items():
+    for name, value in attributes.items():
         setattr(file, name, value.encode())
 
 
 def _write_times(file: Any, periods: Periods) -> None:
-    """Write the beginning of every period, and both of its ends."""
+    """Write the start of every period, and its bounds."""
     starts, ends = periods.starts, periods.ends
     time = add_variable(file, "time", np.dtype("f8"), ("time",))
     time.standard_name = "time"
     time.units = f"hours since {periods.origin}"
+    # CF's standard calendar is Julian before October 1582, ISO 8601 Gregorian throughout.
     time.calendar = "standard" if periods.names[0] >= "1582-11" else "proleptic_gregorian"
     time.axis = "T"
     time.bounds = "time_bounds"

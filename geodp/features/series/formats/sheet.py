@@ -1,4 +1,4 @@
-"""A series as small multiples: a small map of every snapshot, all on the one scale of all maps."""
+"""A series as small multiples: a small map of every snapshot, with the same scale for all."""
 
 from __future__ import annotations
 
@@ -33,42 +33,43 @@ ENDING = "png"
 MEDIA_TYPE = "image/png"
 WHAT = "small maps of the snapshots, colours on a fixed scale"
 
-MOST = 60
-"""Maps of a page; of a longer series every second, third ... snapshot is drawn."""
+MAX_MAPS = 60
+"""Maximal maps on a page; of a longer series every second, third ... snapshot is drawn."""
 
 WIDE = 1200
-"""Pixels of a row of maps, if these are small."""
+"""Width of a row of small maps, in pixels."""
 
-MOST_WIDE = 2400
-"""The most of them: a map has a pixel for every block."""
+MAX_WIDTH = 2400
+"""Maximal width of a row, in pixels: a map has at least one pixel for every block."""
 
 BLOCKS = 256
-"""Blocks of cells along a side of a small map at most."""
+"""Maximal blocks of cells along a side of a small map."""
 
 COLUMNS = {"month": 12, "hour": 12, "day": 7, "year": 5}
-"""Most maps in a row: a year of months, half a day of hours, a week of days."""
+"""Maximal maps in a row: a year of months, half a day of hours, a week of days."""
 
 
 def why_not(snapshots: Sequence[View]) -> str | None:
-    """Why a series has no picture; None where it has."""
+    """Return why a series has no picture; None if it has one."""
     places = snapshots[0].table.grid.places
     return None if len(places) == 1 else "only a grid of one map is drawn small"
 
 
 def write(path: Path, periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> None:
-    """Draw the page."""
+    """Draw the page and write the file."""
     path.write_bytes(draw_png(compose_series(periods, snapshots, card), 100))
 
 
 def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard) -> Sheet:
-    """Lay out a small map of every snapshot, with its time above it."""
-    step = -(-len(snapshots) // MOST)
+    """Lay out a small map of every snapshot, with its time above."""
+    step = -(-len(snapshots) // MAX_MAPS)
     drawn = list(zip(periods.names, snapshots, strict=True))[::step]
     columns = min(len(drawn), COLUMNS[periods.step])
     side = WIDE // columns - GAP
     panels = [Panel.of(one, 0, None, side, BLOCKS) for _, one in drawn]
     width, height = panels[0].frame.size
-    columns = min(columns, max(1, MOST_WIDE // (width + GAP)))
+    # A map of wide cells may be wider than planned: fewer of them fit into a row.
+    columns = min(columns, max(1, MAX_WIDTH // (width + GAP)))
     page = Page(Look(), max(MIN_WIDTH, columns * (width + GAP) - GAP) + 2 * EDGE)
     _write_title(page, periods, card, step)
     top, ink = page.y + 14, page.look.theme.ink
@@ -96,7 +97,7 @@ def compose_series(periods: Periods, snapshots: Sequence[View], card: SeriesCard
 
 
 def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> None:
-    """Write what is drawn and what all of it spends."""
+    """Write the title and the privacy budget of all snapshots."""
     title = f"{card.name} · {periods.names[0]} to {periods.names[-1]}"
     theme, promise = page.look.theme, card.guarantee
     page.y = 16
@@ -105,8 +106,8 @@ def _write_title(page: Page, periods: Periods, card: SeriesCard, step: int) -> N
         page.items.append(TextLine(EDGE, page.y, line, LARGE, theme.ink, bold=True))
     drawn = "" if step == 1 else f", of which one in {step} is drawn"
     symbols = {"ε": promise.epsilon, "ρ": promise.rho, "δ": promise.delta}
-    spent = [f"{s} = {shorten_amount(Fraction(n))}" for s, n in symbols.items() if n is not None]
-    line = f"{len(periods.names)} snapshots{drawn} · together {', '.join(spent)}"
+    amounts = [f"{s} = {shorten_amount(Fraction(n))}" for s, n in symbols.items() if n is not None]
+    line = f"{len(periods.names)} snapshots{drawn} · together {', '.join(amounts)}"
     page.write_lines(f"{line} · {promise.mechanism}", MEDIUM, 21)
     if not card.private:
         right, flag = page.width - EDGE, page.look.captions.flag

@@ -415,10 +415,10 @@ def find_near(
     tall = 2 * metres / METRES
     broad = tall / max(cos(radians(min(max(abs(south), abs(north)) + tall, 89.0))), 0.02)
     windows = [(west - broad, east + broad, 0.0)]
-    if lattice.turn is not None:  # longitudes may continue beyond 180 degrees
-        west, _, east, _ = np.array(lattice.bounds) / lattice.turn * 360
+    if lattice.period is not None:  # longitudes may continue beyond 180 degrees
+        west, _, east, _ = np.array(lattice.bounds) / lattice.period * 360
         windows = [
-            (west - broad + way, east + broad + way, -way / 360 * lattice.turn)
+            (west - broad + way, east + broad + way, -way / 360 * lattice.period)
             for way in (-360.0, 0.0, 360.0)
         ]
     elif west > east:  # it lies across the date line

@@ -54,9 +54,9 @@ def find_towns(lattice: Lattice) -> list[Town]:
     if not CRS.from_user_input(lattice.crs).is_geographic:
         move = Transformer.from_crs("OGC:CRS84", lattice.crs, always_xy=True)
         x, y = move.transform(x, y)
-    elif lattice.turn is not None:
+    elif lattice.period is not None:
         # A lattice across 180 degrees has longitudes beyond it, and the table of towns has none.
-        x = lattice.turned(x)
+        x = lattice.wrap(x)
     west, south, east, north = lattice.bounds
     inside = (x > west) & (x < east) & (y > south) & (y < north)
     return [

@@ -270,7 +270,7 @@ def _coordinate_locator(lattice: Lattice, x: str, y: str, anchor: str) -> Locato
 
     def read(xs: pa.Array, ys: pa.Array) -> list[NDArray[np.int64]]:
         indices = []
-        x, y = lattice.turned(fields.coordinates(xs)), fields.coordinates(ys)
+        x, y = lattice.wrap(fields.coordinates(xs)), fields.coordinates(ys)
         for values, first, step, shift in ((y, f, e, below), (x, c, a, half)):
             # Beyond 2**52 every float is a whole number, so the distance to the nearest says
             # nothing.

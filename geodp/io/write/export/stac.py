@@ -88,7 +88,7 @@ def _degrees(view: View) -> tuple[float, float, float, float]:
     across = Transformer.from_crs(place.crs, "EPSG:4326", always_xy=True)
     bounds = across.transform_bounds(*place.bounds, densify_pts=EDGE)
     # PROJ wraps each longitude, so that the bounds of such a lattice would span the entire Earth.
-    if place.turn is not None:
+    if place.period is not None:
         bounds = (_degrees_east(place, 0), bounds[1], _degrees_east(place, 2), bounds[3])
     west, south, east, north = (round(float(edge), 7) for edge in bounds)
     return west, south, east, north
@@ -96,8 +96,8 @@ def _degrees(view: View) -> tuple[float, float, float, float]:
 
 def _degrees_east(place: Lattice, side: int) -> float:
     """Return the longitude of one of the bounds of a lattice across 180 degrees."""
-    assert place.turn is not None
-    return float((place.bounds[side] / place.turn * 360 + 180) % 360 - 180)
+    assert place.period is not None
+    return float((place.bounds[side] / place.period * 360 + 180) % 360 - 180)
 
 
 def _box_geometry(west: float, south: float, east: float, north: float) -> dict[str, Any]:

@@ -198,10 +198,10 @@ def test_what_is_true_of_one_snapshot_only_is_refused_before_the_charge(charged,
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda call: ["january.csv", *call[1:]], "written TIME=FILE"),
-        (lambda call: call[2:], "two snapshots at least"),
+        (lambda call: ["january.csv", *call[1:]], "the form TIME=FILE"),
+        (lambda call: call[2:], "at least two snapshots"),
         (lambda call: [*call[:2], "2024-05=x.csv", *call[2:]], "2024-04 is missing"),
-        (lambda call: [*call, "2024-01=x.csv"], "2024-01 is given twice.*2024-05='may"),
+        (lambda call: [*call, "2024-01=x.csv"], "2024-01 occurs twice.*2024-05='may"),
         (
             lambda call: ["2020-10-25T02+02:00=a", "2020-10-25T02+01:00=b", *call[3:]],
             "2020-10-25T01[.]",
@@ -227,4 +227,4 @@ def test_a_plan_says_which_noise_is_less():
         "--person-in goes with --snapshots only"
         in geodp("plan", *shared, "--person-in", "one").stderr
     )
-    assert "Say in how many snapshots" in geodp("plan", *shared, "--snapshots", 3).stderr
+    assert "Declare in how many snapshots" in geodp("plan", *shared, "--snapshots", 3).stderr

@@ -49,7 +49,7 @@ def test_of_a_long_series_every_third_hour_is_drawn():
     given = tables(1, geodp.Grid.regular((4, 4))) * 130
     page = composed(publish(given, times=LONG, epsilon=9000, contribution=1))
     drawn = [item for item in page.items if isinstance(item, CellRaster)]
-    assert len(drawn) == 44 <= sheet.MOST
+    assert len(drawn) == 44 <= sheet.MAX_MAPS
     words = [item.text for item in page.items if isinstance(item, TextLine)]
     assert any("130 snapshots, of which one in 3 is drawn" in word for word in words)
 
@@ -61,7 +61,7 @@ def test_a_large_map_is_drawn_in_blocks_with_their_margin():
     maps = [item for item in page.items if isinstance(item, CellRaster)]
     assert {item.number.shape for item in maps} == {(150, 150)}
     assert (maps[0].number < UNTOLD_LAND).any()
-    assert page.width <= sheet.MOST_WIDE + 200
+    assert page.width <= sheet.MAX_WIDTH + 200
 
 
 def test_the_file_is_a_picture(tmp_path):

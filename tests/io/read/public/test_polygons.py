@@ -100,4 +100,4 @@ def test_the_command_sums_whole_units_of_regions_in_any_crs(crs: int, tmp_path: 
     asked = ("--polygons", str(tmp_path / "cut.gpkg"), "--polygon-name", "county")
     done = CliRunner().invoke(estimate, [str(release), *asked])
     assert done.exit_code != 0
-    assert "units are summed whole" in str(done.exception)
+    assert "only entire units can be summed" in str(done.exception)

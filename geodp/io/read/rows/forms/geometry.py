@@ -137,7 +137,7 @@ def geometry_cells(lattice: Lattice, geometry: Geometry, file: str) -> Locator:
         west, south, east, north = shapely.bounds(shapes).T
         # Longitudes from 0 to 360 and from -180 to 180 are the same places.
         middle = (west + east) / 2
-        shift = lattice.turned(middle) - middle
+        shift = lattice.wrap(middle) - middle
         west, east = west + shift, east + shift
         kind, exact = shapely.get_type_id(shapes), ((north + south) / 2, (east + west) / 2)
         row, col = (exact[0] - f) / e - 0.5, (exact[1] - c) / a - 0.5

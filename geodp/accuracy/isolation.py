@@ -1,8 +1,8 @@
-"""How far up the tree a place stands alone, as a release tells.
+"""Isolation: over how many levels of the tree a place has no people around it in a release.
 
-A clamp takes most from a settlement that has nobody around it, and a release shows little of such a
-settlement or nothing. What it can have lost depends on how many levels of nodes around its place
-were released as all but empty.
+A clamp takes most from a settlement without neighbours, and a release shows little of such a
+settlement or nothing. Its maximal loss depends on the number of levels of nodes around its place
+that were released as nearly empty.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
 
 FEW = 3.0
-"""Standard deviations of one child: fewer people in all the others may be nobody."""
+"""Standard deviations of one child: fewer people in all the others may be noise alone."""
 
 DRAWN = 1 << 13
-"""Places that are drawn in the domain, and as many around listed cells."""
+"""Number of places drawn in the domain, and of those drawn around listed cells."""
 
 
 def find_depths(tree: TreeVariance, sums: NodeSums, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return over how many levels from the cells up a place stands alone: int64[n].
+    """Count the levels, from the cells up, on which a place is isolated: int64[n].
 
-    On such a level fewer people than ``FEW`` standard deviations of what was measured of a child
-    were released in all siblings of the place's node.
+    On such a level, fewer people than ``FEW`` standard deviations of a child's measurement were
+    released in all siblings of the place's node.
 
     Parameters
     ----------
     tree : TreeVariance
     sums : NodeSums
-        Of the release.
+        Sums of the release.
     key : uint64[n]
-        Of cells, in any order.
+        Keys of cells, in any order.
     """
     depth, alone = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
     node, stride = key, 1
     here = sums.of(node, stride)
-    for fanout, own in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
+    for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
         node, stride = node // np.uint64(fanout), stride * fanout
         held = sums.of(node, stride)
-        alone &= held - here < FEW * np.sqrt(own)
+        alone &= held - here < FEW * np.sqrt(variance)
         if not alone.any():
             break
         depth += alone
@@ -55,15 +55,15 @@ def find_depths(tree: TreeVariance, sums: NodeSums, key: NDArray[np.uint64]) -> 
 def draw_empty(
     table: ReleasedTable, tree: TreeVariance, random: np.random.Generator
 ) -> NDArray[np.uint64]:
-    """Return cells of the domain that were released as 0, near others and far: uint64[n].
+    """Draw cells of the domain that were released as 0, near others and far: uint64[n].
 
     Parameters
     ----------
     table : ReleasedTable
     tree : TreeVariance
-        Within whose nodes places around listed cells are drawn, on all levels alike.
+        Tree in whose nodes places around listed cells are drawn, on all levels equally often.
     random : Generator
-        Under a seed that everybody may know.
+        Generator with a public seed.
     """
     grid = table.grid
     key = grid.domain.keys_of_ranks(random.integers(grid.domain.cells, size=DRAWN))
@@ -72,18 +72,20 @@ def draw_empty(
         stride = random.choice(strides, DRAWN)
         first = random.choice(table.key, DRAWN) // stride * stride
         around = first + (random.random(DRAWN) * stride).astype(np.uint64)
+        # Uniform places are mostly far from people; those around listed cells lie where a
+        # settlement is more likely.
         key = np.concatenate([key, around[grid.contains_keys(around)]])
     key = np.unique(key)
     return np.asarray(key[table.counts_at(key) == 0], np.uint64)
 
 
 def list_nodes(tree: TreeVariance, table: ReleasedTable) -> list[NDArray[np.uint64]]:
-    """Return the nodes that hold somebody, of every level from the cells up: uint64[n] each."""
-    found = [table.key]
+    """Return the non-empty nodes of every level, from the cells up: uint64[n] each."""
+    nodes = [table.key]
     for fanout in tree.fanouts[::-1]:
-        node = found[-1] // np.uint64(fanout)
-        found.append(node[np.append(True, node[1:] != node[:-1])[: node.size]])
-    return found
+        node = nodes[-1] // np.uint64(fanout)
+        nodes.append(node[np.append(True, node[1:] != node[:-1])[: node.size]])
+    return nodes
 
 
 def tilt(
@@ -93,28 +95,30 @@ def tilt(
     key: NDArray[np.uint64],
     losses: list[tuple[float, float]],
 ) -> float:
-    """Return how many people the clamp may have moved out of a region, or, below 0, into it.
+    """Return the number of people that the clamp may have moved out of a region.
 
-    Empty children of a node take what it loses to a clamp. Of the nodes that a region cuts, more
-    such children may lie on one side, as at a coast that the region follows: then the people whom
-    they take are missing on the other side.
+    Negative if into it.
+
+    Empty children of a node receive what others lose to a clamp. In the nodes that a region cuts,
+    more of them may lie on one side, as at a coast that the region follows: the people whom they
+    receive are then missing on the other side.
 
     Parameters
     ----------
     tree : TreeVariance
     grid : Grid
     held : list of uint64[n]
-        Of :func:`list_nodes`.
+        Nodes from :func:`list_nodes`.
     key : uint64[n]
-        Of the region's cells, strictly increasing.
+        Keys of the region's cells, strictly increasing.
     losses : list of (mean, standard deviation)
-        Of what the clamp takes in one node of each level, the root's first.
+        Loss to the clamp in one node of each level, the root's first.
     """
-    found, stride = 0.0, 1
+    moved, stride = 0.0, 1
     if not key.size:
-        return found
+        return moved
     node, part = key, np.ones(key.size)
-    whole = grid.size == prod(tree.fanouts)
+    full_domain = grid.size == prod(tree.fanouts)
     for fanout, listed, (mean, _) in zip(tree.fanouts[::-1], held[:-1], losses[::-1], strict=True):
         above = node // np.uint64(fanout)
         first = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
@@ -124,26 +128,29 @@ def tilt(
         some = np.searchsorted(listed, (above + np.uint64(1)) * np.uint64(fanout))
         some = some - np.searchsorted(listed, above * np.uint64(fanout))
         possible = np.full(above.size, float(fanout))
-        if not whole:
+        if not full_domain:
             possible = possible_children(grid, above, fanout, stride)
         cut = (total < possible) & (some > 0)
         share, empty = people / np.maximum(some, 1), total - people
-        out = share * (possible - some) - empty  # what it gives, less what it takes
-        found += mean / max(fanout - 1, 1) * float((out * cut).sum())
+        # People lost from the region's occupied children, less those its empty children receive.
+        out = share * (possible - some) - empty
+        moved += mean / max(fanout - 1, 1) * float((out * cut).sum())
         node, part, stride = above, total / possible, stride * fanout
-    return found
+    return moved
 
 
-def settle(table: ReleasedTable, first: NDArray[np.uint64], side: int) -> NDArray[np.uint64]:
+def settlement_cells(
+    table: ReleasedTable, first: NDArray[np.uint64], side: int
+) -> NDArray[np.uint64]:
     """Return the cells of a settlement that were released as 0: uint64[n].
 
     Parameters
     ----------
     table : ReleasedTable
     first : uint64[1]
-        The cell at its lower corner.
+        The cell at the lower corner.
     side : int
-        Cells each way on the map; on a grid of one axis along it.
+        Number of cells along each side; on a grid of one axis, along it.
     """
     grid = table.grid
     axes = min(2, len(grid.shape))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.lone import draw_empty, find_depths, list_nodes, settle, tilt
+from geodp.accuracy.isolation import draw_empty, find_depths, list_nodes, settlement_cells, tilt
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement
@@ -50,10 +50,10 @@ def test_drawn_cells_are_empty_ones_of_the_domain_near_and_far():
 def test_a_settlement_keeps_to_empty_cells_of_the_domain():
     table = released(np.sort(GRID.encode(np.array([[3], [4]]))), [5])
     first = GRID.encode(np.array([[3], [3]]))
-    cells = GRID.decode(settle(table, first, 2)).T.tolist()
+    cells = GRID.decode(settlement_cells(table, first, 2)).T.tolist()
     assert sorted(cells) == [[3, 3], [4, 3], [4, 4]]
     corner = GRID.encode(np.array([[15], [15]]))
-    assert settle(table, corner, 3).tolist() == corner.tolist()
+    assert settlement_cells(table, corner, 3).tolist() == corner.tolist()
 
 
 def tilt_of(table, key):
