@@ -29,7 +29,7 @@ from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
-from geodp.mechanisms.trees.walk import Front, PassRecords, Walk
+from geodp.mechanisms.trees.traversal import OpenNodes, PassRecords, Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import Draws
@@ -138,21 +138,21 @@ class PyramidPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Return the first pass down to the cut."""
-        walk = Walk.of(totals, self.descent, key)
-        front, _ = walk.roots(np.zeros(1, np.uint64))
-        cut, _ = walk.open(front, self.level)
+        traversal = Traversal.of(totals, self.descent, key)
+        front, _ = traversal.roots(np.zeros(1, np.uint64))
+        cut, _ = traversal.open(front, self.level)
         return Roots(cut.prefix, cut.count, cut.z, cut.variance)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the first pass below the cut, and estimates from below up to the roots."""
-        walk, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
+        traversal, none = Traversal.of(cells, self.descent, key), PassRecords([], 0)
         # Copies, as a task may run again.
         z, variance = roots.z.copy(), roots.variance.copy()
-        front = Front(self.level, roots.prefix, roots.count, z, variance)
+        front = OpenNodes(self.level, roots.prefix, roots.count, z, variance)
         if not self.two_passes:
-            found, _ = walk.cells(front, self.descent.last)
+            found, _ = traversal.cells(front, self.descent.last)
             return Subtrees(roots, found, none)
-        records, _ = walk.measure(front, self.descent.last)
+        records, _ = traversal.measure(front, self.descent.last)
         better = replace(roots, z=front.z, variance=front.variance)
         return Subtrees(better, (np.empty(0, np.uint64), np.empty(0, np.int64)), records)
 
@@ -164,10 +164,10 @@ class PyramidPartition(TreePartition):
         variance: FloatArray,
     ) -> KeyedCounts:
         """Run the first pass once more, with better estimates of the roots, and the second."""
-        walk = Walk.of(totals, self.descent, key)
-        front, uniform = walk.roots(np.zeros(1, np.uint64))
-        cut, _ = walk.open(front, self.level)
-        count = walk.settle(front, uniform, replace(cut, z=z, variance=variance))
+        traversal = Traversal.of(totals, self.descent, key)
+        front, uniform = traversal.roots(np.zeros(1, np.uint64))
+        cut, _ = traversal.open(front, self.level)
+        count = traversal.final_counts(front, uniform, replace(cut, z=z, variance=variance))
         return cut.prefix[count > 0], count[count > 0]
 
     def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:
@@ -175,11 +175,11 @@ class PyramidPartition(TreePartition):
         if not self.two_passes:
             return found.cells
         roots, empty = found.roots, Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64))
-        front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
-        walk = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
+        front = OpenNodes(self.level, roots.prefix, roots.count, roots.z, roots.variance)
+        traversal = Traversal.of(empty, self.descent, NoiseKey(bytes(32)))
         assert isinstance(found.records, PassRecords)
         records = PassRecords([*found.records.pieces], found.records.opened)  # it may run again
-        return walk.share(front, self.descent.last, count, records)
+        return traversal.share(front, self.descent.last, count, records)
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class InformedPartition(PyramidPartition):
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the roots alone, to which :meth:`open` adds level by level."""
-        stage = Stage(self.level, (Layer.found(roots.prefix, roots.z),), roots.count, ())
+        stage = Stage(self.level, (Layer.of_open(roots.prefix, roots.z),), roots.count, ())
         return self._subtrees(self._passes(cells, key), roots, stage)
 
     def look(self, cells: Cells, found: Subtrees, key: NoiseKey) -> Seen:
@@ -253,7 +253,7 @@ class InformedPartition(PyramidPartition):
         stage, _ = passes.descend(self.level)
         stage.layers[-1].z = z
         below = variance if self.level < self.descent.last else None
-        count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
+        count = passes.share(stage, passes.improve(stage, below), passes.final_counts(stage))
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
     def finish(self, found: Subtrees, count: IntArray) -> KeyedCounts:

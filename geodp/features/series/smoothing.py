@@ -30,7 +30,7 @@ from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import informed, parallel
-from geodp.mechanisms.trees.layer import Known
+from geodp.mechanisms.trees.layer import Reliabilities
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
@@ -178,7 +178,7 @@ class Smoother:
         return parallel.map_items(last, times, 0 if steps.is_short(steps.strides[0]) else 1)
 
     def sweep(
-        self, times: Sequence[int], known: Known | None = None
+        self, times: Sequence[int], known: Reliabilities | None = None
     ) -> tuple[list[ReleasedTable], list[CellShares | None], tuple[Residuals, ...]]:
         """Go through the snapshots in one direction.
 
@@ -214,14 +214,14 @@ class Smoother:
                 chains[place] = _follow(chains.get(place), own)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
 
-    def learn(self, seen: tuple[Residuals, ...]) -> Known | None:
+    def learn(self, seen: tuple[Residuals, ...]) -> Reliabilities | None:
         """Return how far predictions of every level can be trusted; None: nothing was seen."""
         steps = self.method.descent(self.tables[0].grid, self.event)
         found = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
         return found or None
 
     def draw(
-        self, t: int, prior: CellShares | None, known: Known | None, gather: bool = True
+        self, t: int, prior: CellShares | None, known: Reliabilities | None, gather: bool = True
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
         """Return a snapshot with a prior, and the residuals of its predictions, if asked for."""
         progress.begin(f"Releasing snapshot {t + 1}")
@@ -230,7 +230,7 @@ class Smoother:
             return self.method.release(table, self.event, key), ()
         steps = self.method.descent(table.grid, self.event)
         weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
-        found = informed.refine(table, steps, key, weighed, known=known, gather=gather)
+        found = informed.refine(table, steps, key, weighed, reliabilities=known, gather=gather)
         cells, counts, learned = found
         released = ReleasedTable(table.grid, cells, counts, self.event)
         return released, tuple(one.residuals for one in learned)

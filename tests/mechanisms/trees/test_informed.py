@@ -290,8 +290,8 @@ def test_residuals_that_nobody_asks_for_change_nothing():
     assert trusted[0] is None
     assert trusted[-1] is not None
     for known in (trusted, (None,) * len(trusted)):
-        usual, seen = release(table, prior, method, use, known=known)
-        found, none = release(table, prior, method, use, known=known, gather=False)
+        usual, seen = release(table, prior, method, use, reliabilities=known)
+        found, none = release(table, prior, method, use, reliabilities=known, gather=False)
         assert found.key.tobytes() == usual.key.tobytes()
         assert found.count.tobytes() == usual.count.tobytes()
         assert [one.reliability for one in none] == list(known)
