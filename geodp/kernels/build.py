@@ -47,6 +47,7 @@ def build(every: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="geodp-kernels-") as place:
         running = [compile_apart(target, place) for target in missing]
         ends = [one.wait() for one in running]
+    # Without a set geodp still runs, but a build that promised one must not pass silently.
     if any(ends):
         raise SystemExit("The inner loops could not be compiled.")
     print(f"Compiled in {time.perf_counter() - started:.0f} s.")

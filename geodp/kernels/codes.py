@@ -196,6 +196,8 @@ def read_codes(
         while at < width and good:
             good = text[n, at] == 0
             at += 1
+        # Spellings are tried one after the other, and the first that fits wins: what was read
+        # already is not tried again.
         if good and _take_numbers(tokens, values, negative):
             index[0, n], index[1, n], done[n] = values[0] + offsets[0], values[1] + offsets[1], True
 
@@ -243,6 +245,8 @@ def write_codes(
                 text[n, at] = np.uint32(tokens[m, 2] if value >= 0 else tokens[m, 3])
                 at += 1
                 continue
+            # A hemisphere letter stands for the sign, so the digits are those of the absolute
+            # value.
             if value < 0:
                 if tokens[m, 6] == UNSIGNED:
                     good = False

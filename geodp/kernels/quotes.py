@@ -56,6 +56,7 @@ def find_broken(
             record, state, here = at + 1, _START, False
         elif byte == delimiter:
             state, here = _START, False
+        # A quote in the middle of an unquoted field is an ordinary character, as in pyarrow.
         elif byte == _QUOTE and state != _PLAIN:  # the first one, or one of a pair
             state = _QUOTED
         else:

@@ -34,6 +34,7 @@ def find_empty(
     cols = counts.shape[1]
     for row in range(counts.shape[0]):
         for col in range(cols):
+            # NaN, outside the domain, equals nothing: such cells are never chosen.
             if counts[row, col] == 0:
                 place[down[row], right[col]] = row * cols + col
 

@@ -52,6 +52,8 @@ def _named(name: str) -> Any:
 
 
 def _write(of: Any) -> Any:
+    # Exact types only: a subclass such as an unaligned or otherwise special array is compiled on
+    # demand instead of being confused with a plain one.
     if type(of) is types.Array and of.aligned:
         return f"{of.dtype} {of.ndim} {of.layout}" + " readonly" * (not of.mutable)
     if isinstance(of, types.BaseNamedTuple):

@@ -144,6 +144,8 @@ class Method(ABC, Generic[E]):
 
         None if they depend on the data.
         """
+        # Digits that are no bits have no blocks of 2**i keys, so every size of block that the order
+        # has is computed exactly.
         if not grid.order.is_binary and not self.skips_outside:
             return errors_of_every_block(partial(self.variances_of, grid, event), grid)
         tree = self.tree_variance(grid, event) if self.skips_outside else None
@@ -391,9 +393,10 @@ class Mechanism(Method[Measurement]):
 
         Raises UsageError for Gaussian noise if the method does not support it.
         """
+        # A method that measures sums other than counts has no proof for Gaussian noise here.
         if terms.gaussian and not self.gaussian:
             raise UsageError(
-                f"{self.name} supports Laplace noise only: give epsilon, without rho or delta.",
+                f"{self.name} has Laplace noise only: give epsilon alone.",
                 code="method-has-no-gaussian",
             )
         return Measurement.of(self.spec, terms, self.sensitivity(grid), key_origin)

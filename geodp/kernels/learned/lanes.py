@@ -289,6 +289,8 @@ def reweight_lanes(rows: int, family: tuple[int, bool], workspace: LaneWorkspace
         z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
         for i in range(LANES):
             clamped[i] |= np.int64((variance[i] > 0) & (z[i] <= sure[i] * variance[i]))
+    # Closing small children needs a projection of its own for a family, which lanes cannot share,
+    # so those few families are handled one by one at the end.
     hard = 0
     for i in range(LANES):
         can = (goal[i] != 0) & (some[i] > 1) & (clamped[i] > 0)

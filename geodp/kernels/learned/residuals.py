@@ -50,6 +50,7 @@ def size_class(size: float) -> int:
 
     ``size``: a prediction in standard deviations of the noise.
     """
+    # From the bits of the float, as log2 may differ in the last digit between libraries.
     bits = np.float64(size).view(np.int64)
     half = int(2 * ((bits >> _FRACTION) - _ONE) + (bits & ((1 << _FRACTION) - 1) >= _ROOT))
     return min(max(half + 15, 1), CLASSES - 1) if size > 0 else 0
@@ -169,6 +170,8 @@ def bring_nearer(
         at, inside = _locate(min(abs(residual), below))
         kind[i] = size_class(predicted[i] * unit)
         where[i] = SIDE + at if residual >= 0 else SIDE - at
+        # Positions first and table entries in a second loop, so that the first one, which reads no
+        # table, can be vectorised.
         left[i] = inside
     one, keep, factor = np.uint64(1), np.uint64(0), np.uint64(1)
     for n in range(measured.size):

@@ -105,6 +105,7 @@ def _locate(edges: Edges, level: int, prefix: int, at: NDArray[np.int64]) -> Non
 def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int:
     """Return how much of a child lies in the box and the lists; ``at``: indices of its parent."""
     extent, step = ALL, edges.level[level, CHILD] + child
+    # The box first, which is cheap and decides most children; then the lists of single indices.
     for a in range(at.size):
         first = at[a] + edges.delta[step, a]
         after = first + edges.level[level, 2 + a]
@@ -138,6 +139,7 @@ def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.i
             return False
     if not edges.ranges.shape[0]:
         return True
+    # A node counts as inside only if one range contains all of it.
     first = np.uint64(prefix) * np.uint64(stride)
     r = range_after(edges.ranges, first)
     if r == edges.ranges.shape[0] or edges.ranges[r, 0] > first:
@@ -155,6 +157,7 @@ def count_children(
     """
     many, count = edges.ranges.shape[0], 0
     _locate(edges, level - 1, prefix, at)
+    # Keys are unsigned: the last key of a domain of 64 bits does not fit int64.
     first = np.uint64(prefix) * np.uint64(fanout) * np.uint64(stride)
     r = range_after(edges.ranges, first)
     for j in range(fanout):

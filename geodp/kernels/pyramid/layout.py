@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from geodp.kernels.pyramid.edges import Edges
 
+# Rows of 32 bits hold twice as many children in a vector register; the few blocks with larger
+# counts take a slower path in 64 bits.
 WIDE = 1 << 30
 """Counts below this fit rows of 32 bits together with noise that a table gives."""
 
@@ -24,6 +26,8 @@ LAST_CHILD = 1 << 15
 LINE = 64
 """Bytes of a cache line, and of the widest vectors."""
 
+# One integer table for all levels: a kernel compiled for a tuple of arrays per level would be
+# compiled again for every number of levels.
 FANOUT, STRIDE, WIDTH, START, SPREADS, LAW, GUIDE, STREAM, LONG = range(9)
 """Rows of ``Levels.table``: children of a node of the level above (1 for the roots); keys of a
 node; most families of a block whose children are on the level, at most ``LANES``; where a level's
@@ -117,6 +121,8 @@ class PassWorkspace(NamedTuple):
         Measurements of the children of one family.
     """
 
+    # Allocated once for each thread and reused for all blocks: a kernel without reference counting
+    # cannot make arrays, and pages that were touched once stay mapped.
     nodes: NDArray[np.int64]
     estimates: NDArray[np.float64]
     child: NDArray[np.uint16]

@@ -20,6 +20,7 @@ WORDS = 4
 @bare_inline
 def bit_of(power: np.uint64) -> np.uint64:
     """Return the position of the only 1 bit of a power of 2 below ``2**64``."""
+    # A table of 67 bytes, which stays in the cache.
     return np.uint64(_PLACES[power % np.uint64(67)])
 
 
@@ -52,6 +53,7 @@ def list_children(
             more = np.uint64(mask[here + np.uint64(p) * step])
             word |= more << np.uint64(ROWS * p)
         while word:
+            # A number and its negative have exactly the lowest 1 bit in common.
             power = word & (~word + np.uint64(1))
             bit = bit_of(power)
             child[count] = np.uint64(j) + bit

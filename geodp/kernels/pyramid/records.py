@@ -101,6 +101,8 @@ def write_record(
     for k in range(several):
         real[np.uint64(at) + k] = number[k]
     at += int(np.int64(several))
+    # The trailer packs the numbers of entries into one word, read first when going backwards: open
+    # children in the upper 24 bits, then 24 bits, 14 bits, and 2 bits for the kind.
     record[at] = np.uint64(opened << 40 | estimates << 16 | np.int64(several) << 2 | kind)
     record[at + 1] = np.uint64(first)
     return int(at + 2)
@@ -140,6 +142,7 @@ def read_record(
     halves, spreads = words + words, words + np.uint64(estimates)
     number = np.uint64(end - 2 - several)
     to, some, last = np.uint64(table[START, level]), np.uint64(0), np.uint64(LAST_CHILD)
+    # Small children are closed above the cells only, see `close_small`.
     firm = level < table.shape[1] - 2  # above the cells
     for f in range(families):
         node = np.uint64(first + f)

@@ -187,6 +187,7 @@ class Barak(Mechanism):
         if not self.nonnegative:
             return release_vector(linear_estimate(noisy, index, grid.bits), grid, event)
         keys = np.arange(1 << grid.bits)
+        # Only cells of the domain are variables of the program: the others are 0 for every table.
         cells = keys[grid.contains_keys(keys.astype(np.uint64))]
         fitted = np.zeros(1 << grid.bits)
         fitted[cells], _ = fit(noisy, index, cells, float(event.scale))
@@ -218,6 +219,7 @@ def transform(values: NDArray[Any]) -> NDArray[Any]:
     """
     out = values.copy()
     half = 1
+    # The fast transform: sums and differences of pairs at distance 1, 2, 4 ..., exact on integers.
     while half < out.size:
         pairs = out.reshape(-1, 2, half)
         out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
@@ -297,6 +299,7 @@ def fit(
     below = hstack([csc_array((c, n)), slack, -2.0 * one], format="csc")
     cost = np.zeros(n + c + 1)
     cost[-1] = 1
+    # In units of the noise, so that the solver's absolute tolerances are small against it.
     unit = max(scale, float(np.abs(noisy).max()) / LARGEST_NUMBER)
     for method in ("highs-ds", "highs-ipm"):
         solution = linprog(

@@ -145,6 +145,7 @@ class Hay(Mechanism):
         """Release every cell of the domain, as a real number."""
         tree = self.tree(table.grid, DiscreteLaplace.of_scale(event.scale).variance)
         n = 1 << table.grid.bits
+        # Padding is empty for every table: no person changes a padded leaf.
         leaves = np.zeros(prod(tree.fanouts), np.int64)
         leaves[:n] = table.to_vector()
         scales = [event.scale] * (1 + len(tree.fanouts))

@@ -159,6 +159,8 @@ class Mwem(Mechanism):
             # would decide, and releases would differ between machines.
             guess = np.rint(sums(estimate.density()) - 2.0**-20).astype(np.int64)
             score = add_noise(np.abs(truth - guess), key, 1 + 2 * number, select)
+            # argmax takes the first of equal scores, which is the lower node: a fixed order of
+            # ties.
             node = int(np.where(query, score, np.iinfo(np.int64).min).argmax())
             query[node] = False
             noisy = add_noise(truth[node : node + 1], key, 2 + 2 * number, measure)
@@ -230,6 +232,7 @@ class BlockDensity:
         self.last.append(start + width)
         self.target.append(measured)
         edge = np.union1d(self.edge, [start, start + width])
+        # New edges divide pieces, which keep their density.
         self.height = self.height[np.searchsorted(self.edge, edge[:-1], side="right") - 1]
         self.edge = edge
         multiplicative_weights.fit(

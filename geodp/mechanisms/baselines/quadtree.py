@@ -28,6 +28,7 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
+# Integers and not float powers: shares are exact fractions and the same on every machine.
 CUBE_ROOTS = (1_000_000, 1_259_921, 1_587_401)
 """``2**(j / 3)`` for j = 0, 1, 2, in millionths."""
 
@@ -111,6 +112,8 @@ class Quadtree(Mechanism):
         if self.budget == "geometric":
             weights = [CUBE_ROOTS[i % 3] << (i // 3) for i in range(levels)]
         parts = [weight * SHARE // sum(weights) for weight in weights]
+        # Rounding down leaves a remainder, which goes to the leaves: the exact sum is what the
+        # privacy proof needs.
         parts[-1] += SHARE - sum(parts)
         return tuple(Fraction(part, SHARE) for part in parts)
 
@@ -155,6 +158,8 @@ class Quadtree(Mechanism):
         size = (1 << grid.bits) // prod(tree.fanouts)
         leaves = sums_of_runs(table.to_vector(), size)
         values = tree.estimate(tree.noisy(leaves, scales, key))[-1]
+        # Above the cells nothing distinguishes the cells of a leaf, so they share its estimate
+        # equally.
         if size > 1:
             values = spread(values, inside(grid), size)
         return release_vector(values, grid, event)

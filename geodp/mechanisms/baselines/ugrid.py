@@ -98,6 +98,7 @@ class UGrid(Mechanism):
 
     def blocks_per_axis(self, total: int, event: Measurement) -> int:
         """Compute g from a noisy total; it may exceed the cells of an axis."""
+        # In exact fractions, so that the number of blocks never depends on a float's last digit.
         return max(MIN_BLOCKS, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
@@ -105,6 +106,7 @@ class UGrid(Mechanism):
         grid = table.grid
         rows, cols = grid.shape
         g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
+        # An axis with fewer cells than blocks gets one block per cell.
         tall, wide = min(g, rows), min(g, cols)
         block = split_evenly(rows, tall)[:, None] * wide + split_evenly(cols, wide)
         people = count_blocks(table, block, tall * wide)

@@ -55,6 +55,8 @@ class Uniform(Mechanism):
         """Release one value for all cells of the domain."""
         grid = table.grid
         total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
+        # Values outside the domain are dropped by release_vector, so the sum of the release is the
+        # total.
         values = np.full(1 << grid.bits, max(total, 0) / grid.size)
         return release_vector(values, grid, event)
 

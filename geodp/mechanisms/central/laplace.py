@@ -61,6 +61,7 @@ class Additive(Mechanism):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
         """Return a tree of one level: all keys are children of the root."""
+        # Setting negatives to 0 makes the error depend on how many cells are empty.
         if self.nonnegative:
             return None
         cell = self._of_cell(event)

@@ -104,6 +104,7 @@ class Parts(Mechanism):
             raise UsageError("parts:share is above 0 and below 1.", code="parts-share")
         if not 1 <= self.last <= MAX_LAST:
             raise UsageError(f"parts:last is 1 to {MAX_LAST}.", code="parts-last")
+        # One spelling for equal marginals: settings are part of a release's identity.
         object.__setattr__(self, "marginals", normalise(self.marginals))
 
     @property
@@ -132,6 +133,8 @@ class Parts(Mechanism):
                 f"parts shares out at most {MAX_PARTS:,} combinations of labels; this grid has "
                 f"{joint.parts:,}: choose fewer labels or attributes.",
             )
+        # The map is released by pyramid, so its limits are limits here, under the name of this
+        # method.
         if (refusal := Pyramid().unsupported(joint.map)) is not None:
             code = getattr(refusal, "code", "")
             return Rule(code, refusal.replace("pyramid", "parts"))
@@ -171,6 +174,8 @@ class Parts(Mechanism):
         for one in _marginals(grid, self.marginals):
             vectors.append((one.step.stream, ("labels of nodes of keys", one.name)))
         for stream, description in vectors:
+            # The number of measured levels depends on the released map, so every possible number is
+            # declared, with its own shares and noise.
             for levels in range(1, len(schedule.strides) + 1):
                 for i, law in enumerate(schedule.laws(event, levels)):
                     what = (*description, schedule.strides[i], levels)
@@ -181,6 +186,8 @@ class Parts(Mechanism):
         """Declare the draws of the parts and their rounding, and, for a derived key, the map's."""
         base, levels = self.base(grid, event), len(self.schedule(grid).strides)
         draws = [Draw(one.stream, one.noise) for one in self._queries_of_parts(grid, event)]
+        # Rounding draws uniform numbers, which are not measurements but must be declared too: the
+        # key refuses undeclared draws.
         for step in steps_of(_joint(grid)):
             draws += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
         return Draws.of(draws, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
@@ -194,6 +201,7 @@ class Parts(Mechanism):
 
     def share_of_map(self, joint: Joint) -> Fraction:
         """Return the map's share of the budget: all of it where there are no parts."""
+        # A single part is the map itself, and nothing else is measured.
         return self.share if joint.parts > 1 else Fraction(1)
 
     def event_of_map(self, joint: Joint, event: Measurement) -> Measurement:
@@ -213,6 +221,8 @@ class Parts(Mechanism):
         """Return the levels at which parts can be measured, and the share of each vector."""
         joint = _joint(grid)
         levels = Pyramid(setting="official" if joint.map.areas.nested else "R").levels(joint.map)
+        # What the map leaves of the budget is divided equally among the vectors, which are measured
+        # on the same people.
         share = (1 - self.share) / max(self.count_vectors(grid), 1)
         return Schedule.of(levels, share, self.last)
 
@@ -229,6 +239,8 @@ class Parts(Mechanism):
         vectors += [(one.name, one.labels) for one in _marginals(grid, self.marginals)]
         for name, apart in vectors:
             for i, stride in enumerate(schedule.strides):
+                # A level's stride may exceed the padded map: an area has no more cells than the
+                # map.
                 area = min(stride, cells)
                 noise = event.width(schedule.shares(i + 1)[-1])
                 expected = None if people is None else people * area / cells / apart
@@ -260,6 +272,7 @@ class Parts(Mechanism):
         """Release both, the map with a key that is derived from that of the parts."""
         base = self.base(table.grid, event)
         map_key = key.derive(digest(OF_THE_MAP))
+        # The derived key is erased even if the map's release fails.
         try:
             drawn = base.method.release(self.first(table), base.event, map_key)
         finally:
@@ -295,6 +308,8 @@ class Parts(Mechanism):
         map_release = ReleasedTable(
             joint.map, *_add_up(cell, count), self.event_of_map(joint, event)
         )
+        # The noise of every group of parts depends on its own released counts, which decide how
+        # many of its levels were measured.
         tree, steps = MapTree.of(map_release, schedule.strides), []
         for step in steps_of(joint):
             noise = []

@@ -321,6 +321,7 @@ def _cached(function: Callable[..., Result], method: Pyramid) -> Callable[..., R
 @lru_cache(maxsize=8)
 def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
+    # With areas the default follows them, as published areas are what people ask for there.
     official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
@@ -351,6 +352,7 @@ def _tree_variance(method: Pyramid, grid: Grid, event: Measurement) -> TreeVaria
     steps = method.descent(grid, event)
     fanouts, measured = steps.fanouts, steps.variances
     best = from_below(fanouts, measured) if method.passes == 2 else measured
+    # Gaussian noise has practically no fourth cumulant, so quantiles of sums need no correction.
     fourths = fourths_from_below(fanouts, measured, best) if event.rho is None else ()
     drops: tuple[Drop, ...] = ()
     if method.prune:

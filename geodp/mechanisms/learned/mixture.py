@@ -90,6 +90,8 @@ class Reliability:
         row, bins = residuals.group()
         middle, likelihoods = _middles(residuals, row), _likelihood(laplace)
         more = np.zeros(WIDTHS.size + cells)
+        # Without pseudo-counts a width that no residual needed would get weight 0, and a large
+        # change would be shrunk away.
         more[WIDTHS.size - WIDEST : WIDTHS.size] = BROAD / WIDEST
         weight = np.empty((middle.size, more.size))
         for g, count in enumerate(bins):
@@ -147,6 +149,7 @@ class Reliability:
         """
         chance = (np.arange(QUANTILES) + 0.5) / QUANTILES
         if self.laplace:
+            # Quantiles of the Laplace law by inversion.
             noise = -SCALE * np.sign(chance - 0.5) * np.log1p(-2 * np.abs(chance - 0.5))
         else:
             noise = np.array([NormalDist().inv_cdf(one) for one in chance.tolist()])
@@ -180,6 +183,8 @@ class Reliability:
             mixtures.expect(
                 likelihoods.likelihood, mean, remaining, weight, (empty, middle), share, out
             )
+            # For cells, the median and not the mean: the law has a large mass at "unchanged" and at
+            # "became empty".
             if self.cells:
                 mixtures.medians(likelihoods.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)

@@ -97,6 +97,7 @@ class Residuals:
         row, count = np.zeros(kernels.CLASSES, np.int64), self.bins.sum(axis=1)
         groups, held = 0, 0
         for k in range(kernels.CLASSES - 1, -1, -1):
+            # A group is closed only if the remaining classes can fill another one.
             if held >= FEWEST and int(count[: k + 1].sum()) >= FEWEST:
                 groups, held = groups + 1, 0
             row[k] = groups

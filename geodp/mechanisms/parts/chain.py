@@ -240,6 +240,7 @@ class Group:
             laplace=self.chain.event.rho is None,
             cells=self.schedule.strides[i] == 1,
         )
+        # Predictions that explain nothing are ignored, and measurements are only clamped.
         if learned is None:
             return np.maximum(z, 0.0)
         min_variance = float(level.variance.min())
@@ -273,6 +274,7 @@ class Group:
         def work(run: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
             rows = slice(ends[run.start] - members[run.start], ends[run.stop - 1])
             out = np.empty((rows.stop - rows.start, self.parts), np.int64)
+            # Without measurements the kernel uses the node's shares.
             goal = np.empty((0, self.parts)) if wanted is None else wanted[rows]
             kernels.share_parts(goal, nodes.count[rows], members[run], above[run], seed[run], out)
             return nodes.prefix[rows], out

@@ -38,11 +38,13 @@ class TrueParts:
         if step.groups == step.inside == 1:
             return self
         part = self.part // step.inside
+        # Parts are numbered group by group, so an integer division gives the group.
         some = part // step.parts == group
         return TrueParts(self.cell[some], part[some] - group * step.parts, self.count[some])
 
     def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
         """Sum counts by node, in key order, and by part: int64[n, parts]."""
+        # Integers: noise is added to exact sums, see docs/decisions/0002.
         sums = np.zeros((node.size, parts), np.int64)
         kernels.tally(node, np.uint64(stride), self.cell, self.part, self.count, sums)
         return sums

@@ -100,6 +100,8 @@ class Marginal:
 
     def improve(self, measured: Sequence[Measured], parts: Sequence[Measured]) -> None:
         """Improve its estimates by sums of the parts' estimates, on levels that have both."""
+        # A marginal's label sums `each` parts, so the variance of that sum is `each` times a
+        # part's.
         for mine, theirs in zip(measured, parts, strict=False):
             spread = self.each * theirs.variance
             weight = spread / (spread + mine.variance)
@@ -137,6 +139,8 @@ def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
                 code="marginal-not-nested",
             )
         labels = int(np.prod(sizes))
+        # A marginal with a single label is the total, and one with all labels is the parts: both
+        # are measured anyway.
         if 1 < labels < first.size:
             name = "*".join(names[axis] for axis in axes)
             marginals.append(Marginal(name, len(marginals), labels, first))
@@ -180,6 +184,7 @@ def scale(wanted: FloatArray, people: IntArray, goals: Goals) -> FloatArray:
     """
     for marginal, goal in goals * ROUNDS:
         targets, held = fit_rows(goal, people), marginal.add_up(wanted)
+        # Where a label's parts are all 0 there is nothing to scale; the row's total corrects it.
         some = (held > 0) & (targets.sum(axis=1, keepdims=True) > 0)
         by = np.divide(targets, held, out=np.ones_like(goal), where=some)
         wanted = wanted * by[:, marginal.label]

@@ -53,6 +53,7 @@ class Roots:
 
     def between(self, first: int, stop: int) -> Roots:
         """Select the roots with ``first <= prefix < stop``."""
+        # Prefixes are sorted, so a range is a slice and its arrays are views.
         here = slice(*np.searchsorted(self.prefix, np.array([first, stop], np.uint64)))
         return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
 

@@ -121,6 +121,7 @@ class Informed:
             np.zeros(1, np.uint64), np.zeros(1, np.int64), (1, self.descent.strides[0])
         )
         z = self._measure(0, layer, slice(0, 1))[0].astype(np.float64)
+        # The root is clamped to 0 as every node is; a closed root ends the release.
         count = np.maximum(z, 0).astype(np.int64)
         layer.members, layer.prefix = count.clip(max=1), np.zeros(int(count[0] > 0), np.uint64)
         layer.z = z[count > 0]
@@ -138,6 +139,8 @@ class Informed:
             above, np.uint64(layer.stride), fanout, self.table.key, self.cumulative, noisy
         )
         inside = np.empty(0, np.bool_)
+        # Children outside the domain are drawn as well, and then ignored: a block of noise serves
+        # all children of a node.
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
         return noisy, inside
@@ -254,6 +257,7 @@ class Informed:
 
     def final_counts(self, stage: Stage) -> IntArray:
         """Return the root's final count: int64[1], or int64[0] if it is closed."""
+        # Rounded with the root's own uniform number, like every other count.
         root = stage.layers[0]
         return np.maximum(np.floor(root.z + root.uniform[: root.z.size]), 0).astype(np.int64)
 
@@ -265,6 +269,8 @@ class Informed:
         best = from_below(self.descent.fanouts, self.descent.variances)
         for j in range(1, len(stage.layers)):
             i, reliability, tables = stage.first + j, stage.learned[j - 1], None
+            # Estimates from below have smaller and nearly normal errors, for which other tables
+            # hold; those of cells are the measurements themselves.
             if reliability is not None:
                 last = i == self.descent.last
                 tables = reliability.tables if last else _tabulate(reliability, best[i])

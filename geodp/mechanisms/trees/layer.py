@@ -111,6 +111,7 @@ class Layer:
         if children > FEW:
             return
         noisy, inside = measured
+        # Half of the memory in the usual case: counts with noise of 2**31 and more are rare.
         small = noisy.astype(np.int32)
         held = small if bool((small == noisy).all()) else noisy
         self.stored[nodes.start] = held, inside, prior if children <= FEWER else None
@@ -134,6 +135,8 @@ class Layer:
         """Divide the nodes into chunks that are processed in parallel."""
         n = self.above.size
         each = -(-n // (RUNS * parallel.processors(threads)))
+        # Chunks are neither so small that starting them dominates, nor so large that threads wait
+        # for the last one.
         each = min(max(each, CHILDREN // self.fanout), MAX_NODES // self.fanout)
         return _cut(0, n, max(each, 1))
 
@@ -144,6 +147,8 @@ class Layer:
 
     def blocks(self, run: slice) -> list[slice]:
         """Divide a chunk's nodes into blocks that stay in the cache."""
+        # Blocks are aligned to the start of a chunk, and measurements are stored by a block's first
+        # node, so that both passes over a chunk find them.
         return _cut(run.start, run.stop, self.together)
 
     def opened(self, runs: list[slice]) -> list[slice]:
@@ -196,6 +201,7 @@ class Stage:
 
     def copy(self) -> Stage:
         """Copy the stage, so that its estimates can be improved in place."""
+        # Estimates are improved in place, and a task of a cluster may run twice on the same stage.
         return replace(self, layers=tuple(replace(one, z=one.z.copy()) for one in self.layers))
 
 

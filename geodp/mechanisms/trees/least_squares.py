@@ -169,6 +169,8 @@ def block_variances(
         return tree.blocks()[-bits - 1 :]
     count, below = domain.astype(np.float64), np.zeros(domain.size)
     largest = []
+    # From cells upwards: a block's cells are counted once, and each level either lies inside blocks
+    # or contains them.
     for shift in range(bits + 1):  # `below` is the part of the levels whose nodes lie in a block
         size = 1 << shift
         if shift:
@@ -297,6 +299,7 @@ def box_variances(
         sides = [lengths[level] for lengths in widths]
         parts = [lengths[0] // side for lengths, side in zip(widths, sides, strict=True)]
         node = np.ravel_multi_index([i // s for i, s in zip(index, sides, strict=True)], parts)
+        # How many cells of each block lie in each node, counted as pairs.
         pair, held = np.unique(which * prod(parts) + node, return_counts=True)
         squares = (held / prod(sides)) ** 2
         variances += factor * np.bincount(pair // prod(parts), squares, block.size)

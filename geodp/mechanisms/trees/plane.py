@@ -43,6 +43,7 @@ def count_blocks(table: CountTable, block: NDArray[np.int64], n: int) -> NDArray
 def noisy_total(table: CountTable, event: Measurement, key: NoiseKey, share: Fraction) -> int:
     """Measure the number of people in stage 0 with a share of the budget; at least 0."""
     noisy = add_noise(table.count.sum(keepdims=True), key, 0, event.scale / share)
+    # The methods take a root of it, so it must not be negative.
     return max(int(noisy[0]), 0)
 
 

@@ -63,6 +63,7 @@ def _errors(descent: Descent) -> NDArray[np.float64]:
     """Simulate released minus true counts of the cell, for every tree: float64[n]."""
     capacity = (1 << KEY_BITS) // prod(descent.fanouts)
     errors: list[NDArray[np.float64]] = []
+    # Each batch of trees has its own public key, so batches are independent.
     trees, visited, more = 0, 0, min(FIRST_TREES, capacity)
     while more:
         error, nodes = _errors_of(descent, more, NoiseKey(len(errors).to_bytes(32, "little")))
@@ -78,10 +79,12 @@ def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[
     keys = prod(descent.fanouts)
     digits = (trees, *descent.fanouts) if trees > 1 else descent.fanouts
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
+    # A third of the way along the keys: not at a corner of its nodes on every level.
     occupied = np.arange(trees, dtype=np.uint64) * np.uint64(keys) + np.uint64(keys // 3)
     table = CountTable.from_keys(grid, occupied, np.full(trees, PEOPLE))
     roots = np.arange(trees, dtype=np.uint64)
     key, count, nodes = descend(table, descent, public, roots, threads=1)
+    # A cell that is not released lost all of its people.
     error = np.full(trees, -float(PEOPLE))
     at = np.searchsorted(key, occupied)
     error[: at.size] = count[at] - PEOPLE
@@ -126,6 +129,7 @@ def _losses(run: Trial, order: Order, shape: tuple[int, ...]) -> NDArray[np.floa
         key = np.sort(places.reshape(-1))
         table = CountTable.from_keys(grid, key, np.full(key.size, PEOPLE))
         cells, counts = run(table, trees, NoiseKey(n.to_bytes(32, "little")))
+        # Only the settlement's own cells count; what neighbours gained is not its sum.
         error = np.full(trees, -places.shape[1] * PEOPLE)
         inside = np.isin(cells, key)
         np.add.at(error, (cells[inside] // np.uint64(keys)).astype(np.int64), counts[inside])
@@ -141,6 +145,7 @@ def _place_settlements(
     cell = np.indices(sides).reshape(len(shape), -1)
     random_words = blocks(NoiseKey(bytes(32)), Stream.CONTINUOUS, number.astype(np.uint64))
     corners = [size - side + 1 for size, side in zip(shape, sides, strict=True)]
+    # Uniform enough: the range is tiny compared with 2**64, and the figures are simulations.
     corner = np.array(
         [random_words[i % len(random_words)] % np.uint64(n) for i, n in enumerate(corners)],
         np.int64,
@@ -178,6 +183,7 @@ def split(
     drawn = noise.sequence(trials * (fanout + 1)).astype(np.float64)
     spread = variance_of(law)
     node_error = np.rint(above / sqrt(spread) * drawn[:trials]).astype(np.int64)
+    # Evenly spaced instead of random rounding numbers: less simulation noise with the same mean.
     uniform = (np.arange(trials) + 0.5) / trials
     z = shrunk * drawn[trials:].reshape(trials, fanout)
     members = np.full(trials, fanout)

@@ -182,7 +182,7 @@ def test_neither_blocks_nor_threads_show(monkeypatch):
     assert learned[-1].reliability is not None
     for children, threads in ((64, 1), (1 << 8, 3), (1, 2)):
         monkeypatch.setattr(layer, "CHILDREN", children)
-        monkeypatch.setattr(layer, "MOST", 8 * children)
+        monkeypatch.setattr(layer, "MAX_NODES", 8 * children)
         monkeypatch.setattr(layer, "FEW", 512 if threads > 1 else 1 << 21)  # measured twice
         monkeypatch.setattr(layer, "FEWER", 256 if threads > 1 else 1 << 21)
         found, again = release(table, prior, method, use, threads=threads)
