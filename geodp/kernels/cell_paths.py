@@ -895,8 +895,7 @@ def climb(
             sole = then.sole[chain[kind]]
             is_weak[kind] = (is_weak[kind] or weak) and not sole
             lost |= np.uint64(not sole and fanout > 1) << np.uint64(level)
-        # Sums of large nodes from the upper layer: the lower one would have to be searched over
-        # long runs.
+        # Large nodes are summed from the upper layer, in which their runs are short.
         layer = far if far.stride and steps.stride[level] >= far.stride else near
         above = far if far.stride and steps.stride[level + 1] >= far.stride else near
         visited += size

@@ -256,12 +256,8 @@ class Pyramid(Mechanism):
 
         def levels(top: int, last: int) -> traversal.SyntheticLevels:
             noisy = slice(top, last + 1)
-            fanouts, laws, thresholds = (
-                steps.fanouts[top:last],
-                steps.laws[noisy],
-                steps.min_counts[noisy],
-            )
-            return traversal.SyntheticLevels(fanouts, laws, thresholds, steps.passes)
+            fanouts, laws = steps.fanouts[top:last], steps.laws[noisy]
+            return traversal.SyntheticLevels(fanouts, laws, steps.min_counts[noisy], steps.passes)
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 

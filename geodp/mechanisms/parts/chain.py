@@ -69,11 +69,12 @@ class PartsPass:
         if len(groups) == 1:
             return Shared(*groups[0].run(shared.cell, shared.count))
         results = []
-        for group, allotted in enumerate(groups):
-            some = shared.part == group
-            cell, part, count = allotted.run(shared.cell[some], shared.count[some])
-            results.append((cell, part + group * self.step.parts, count))
+        for number, group in enumerate(groups):
+            some = shared.part == number
+            cell, part, count = group.run(shared.cell[some], shared.count[some])
+            results.append((cell, part + number * self.step.parts, count))
         cell, part, count = (np.concatenate(arrays) for arrays in zip(*results, strict=True))
+        # Back to key order: the groups follow each other.
         order = np.lexsort((part, cell))
         return Shared(cell[order], part[order], count[order])
 

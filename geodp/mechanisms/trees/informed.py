@@ -192,12 +192,10 @@ class Informed:
         def predict(nodes: slice, stored: passes.Prior | None) -> passes.Prior:
             if tables is None:
                 return layer.share, layer.totals
-            nodes_here = stored or self.prior.share_children(
-                layer.above[nodes], layer.stride, fanout
-            )
-            share, layer.totals[nodes] = cast(
-                passes.Prior, nodes_here
-            )  # not None: residuals were learned
+            above, stride = layer.above[nodes], layer.stride
+            predicted = stored or self.prior.share_children(above, stride, fanout)
+            # Not None: a level without predictions has no tables.
+            share, layer.totals[nodes] = cast(passes.Prior, predicted)
             return share, layer.totals[nodes]
 
         def work(run: slice) -> list[Opened]:

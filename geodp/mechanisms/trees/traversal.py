@@ -259,10 +259,8 @@ def descend(
     measured = parallel.map_items(
         lambda run: traversal.measure(middle.piece(run), last), runs, threads
     )
-    count, visited = (
-        traversal.final_counts(front, uniform, middle),
-        visited + sum(seen for _, seen in measured),
-    )
+    count = traversal.final_counts(front, uniform, middle)
+    visited += sum(seen for _, seen in measured)
 
     def finish(number: int) -> KeyedCounts:
         run = runs[number]
