@@ -439,9 +439,9 @@ def _start_level(memo: Memo) -> None:
 
 
 @bare_inline
-def _max_dropped(drop: tuple[float, float], children: float, kept: float) -> float:
+def _max_dropped(drop: tuple[float, float], children: float, retained: float) -> float:
     """Bound the people in a dropped child: see :class:`geodp.accuracy.dropped.Drop`."""
-    chance = (kept + FEW + MORE * np.sqrt(kept)) / max(children, 1.0)
+    chance = (retained + FEW + MORE * np.sqrt(retained)) / max(children, 1.0)
     lifted = drop[1] * np.log(0.5 / min(chance, 0.5))
     return float(max(drop[0] - lifted, 0.0))
 
