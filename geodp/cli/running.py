@@ -67,9 +67,9 @@ def tell_steps(*, lines: bool = True) -> Iterator[None]:
 
 def say_compiling() -> None:
     """Say why this run takes longer than the next."""
-    from geodp.kernels.jit import count_kept
+    from geodp.kernels.jit import count_cached
 
-    click.echo(translate(COMPILING_MORE if count_kept() else COMPILING), err=True)
+    click.echo(translate(COMPILING_MORE if count_cached() else COMPILING), err=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Compile the sets of kernels that travel with geodp: ``python -m geodp.kernels.build``.
+"""Compile the sets of kernels that are shipped with geodp: ``python -m geodp.kernels.build``.
 
-Each is compiled in a process of its own, as Numba compiles for one kind of processor. Nothing is
-called, so that the processor need not be of that kind.
+Each set is compiled in a separate process, as Numba compiles for one kind of processor in each.
+No kernel is called, so the machine need not have that processor.
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ from geodp.kernels.signatures import listed
 
 
 def targets(every: bool) -> list[Target]:
-    """Return the best that runs here; or all of this machine, v4 only where it can be tried."""
-    found = [one for one in TARGETS if one.machine == platform.machine()]
-    here = [one for one in found if one.runs_here()]
-    if sys.platform != "linux":  # it was tried nowhere else
+    """Return the best target that runs here; or all of this machine, v4 only if it runs here."""
+    candidates = [one for one in TARGETS if one.machine == platform.machine()]
+    here = [one for one in candidates if one.runs_here()]
+    # Sets for other systems were never tested, so they are not made: kernels compile on demand.
+    if sys.platform != "linux":
         return []
-    return [one for one in found if one in here or one.name != "x86-64-v4"] if every else here[:1]
+    return (
+        [one for one in candidates if one in here or one.name != "x86-64-v4"] if every else here[:1]
+    )
 
 
 def build(every: bool) -> None:
-    """Compile the sets that are not there, or belong to something else; say so."""
+    """Compile the sets that are missing or out of date, and report progress."""
     for target in TARGETS:
         if target.path.exists() and not is_there(target):
             target.path.unlink()
     missing = [target for target in targets(every) if not target.path.exists()]
     if not missing:
-        print("Nothing of geodp's inner loops is left to compile here.")
+        print("All inner loops of geodp are compiled.")
         return
     names = ", ".join(target.name for target in missing)
     print(f"Compiling the inner loops of geodp, once, for {names}: about a minute ...", flush=True)
@@ -44,26 +47,33 @@ def build(every: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="geodp-kernels-") as place:
         running = [compile_apart(target, place) for target in missing]
         ends = [one.wait() for one in running]
+    # Without a set geodp still runs, but a build that promised one must not pass silently.
     if any(ends):
-        raise SystemExit("They could not be compiled.")
+        raise SystemExit("The inner loops could not be compiled.")
     print(f"Compiled in {time.perf_counter() - started:.0f} s.")
 
 
 def is_there(target: Target) -> bool:
-    """Whether the set in a target's file is that of these sources and of this list."""
-    found = Shipped.opened(target, digest_of(find_sources()))
-    return {*found.codes} == {f"{full_name(kernel)} {text}" for kernel, _, text in listed()}
+    """Whether the set in a target's file matches these sources and this list."""
+    current = Shipped.read(target, digest_of(find_sources()))
+    return {*current.codes} == {f"{full_name(kernel)} {text}" for kernel, _, text in listed()}
 
 
 def compile_apart(target: Target, place: str) -> subprocess.Popen[bytes]:
-    """Compile for a target in a process whose environment says so to Numba; keep nothing else."""
+    """Start a process that compiles for a target, as its environment tells Numba.
+
+    Its ordinary cache is the temporary folder ``place``.
+    """
     command = [sys.executable, "-m", "geodp.kernels.build", "--only", target.name]
     environment = {**os.environ, **target.environment, "NUMBA_CACHE_DIR": place}
     return subprocess.Popen(command, env=environment)
 
 
 def compile_here(name: str) -> None:
-    """Compile for the target of this name, which the environment says to Numba, and write it."""
+    """Compile for the target of this name, and write its set.
+
+    The environment must be that of :func:`compile_apart`.
+    """
     (target,) = (one for one in TARGETS if one.name == name)
     results = {}
     for kernel, types, text in listed():
@@ -73,15 +83,15 @@ def compile_here(name: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compile what the arguments ask for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m geodp.kernels.build", description=__doc__)
     parser.add_argument("--all", action="store_true", help="for every processor of this machine")
     parser.add_argument("--only", metavar="TARGET", help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.only:
-        compile_here(asked.only)
+    options = parser.parse_args(arguments)
+    if options.only:
+        compile_here(options.only)
     else:
-        build(asked.all)
+        build(options.all)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""What was released around cells: their paths up to the root, walked together, node by node.
+"""Paths from cells up to the root, for the intervals of cells: all paths together, node by node.
 
-Most of what a path adds up is alike for many cells: shares and variances follow from the pattern of
-nodes on the way, not from the people in them. Such a *state* is worked out once for all cells that
-have it, and a cell carries its number. A cell that is alone in its nodes is looked at again where
-it first has company.
+Most of what a path accumulates is the same for many cells: shares and variances depend on the
+pattern of nodes on the way, not on the people in them. Such a *state* is computed once for all
+cells that share it, and a cell stores its number. A cell that is alone in its nodes is visited
+again where it first has company.
+
+Everything here reads released counts, so it is post-processing. :mod:`geodp.accuracy.cell_interval`
+calls it and explains the intervals.
 """
 
 from __future__ import annotations
@@ -19,39 +22,39 @@ from geodp.kernels.pyramid.edges import Edges, count_children, has_all
 from geodp.kernels.searching import find_before, find_from
 
 PLAIN, OUTER, INNER = range(3)
-"""Rows of what is known of a cell, of its outer and of its inner approximation."""
+"""Rows: a cell itself, its outer approximation and its inner approximation."""
 
 SHARE, VARIANCE, FOURTH = range(3)
-"""What a state holds of each of these."""
+"""Columns of a state's values: share, variance and fourth cumulant."""
 
 LOSING, GAINING = range(2)
-"""Rows of levels at which a clamp may have been, as bits: the lowest is the cells' parents'."""
+"""Rows of levels at which a clamp may have acted, as bits: the lowest bit is the cells' parents."""
 
 FEW, MORE = 3.69, 1.9
-"""So many of a rare kind are expected at most, with 97.5 %, where none is there; and so many times
-the root of their number more than there are of them."""
+"""Upper 97.5 % bounds of a Poisson mean: 3.69 if nothing was counted; otherwise the count plus 1.9
+times its square root (plus the same 3.69)."""
 
 SPREAD, MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-"""Odd, of 64 bits, so that products of numbers in a row lie apart."""
+"""Odd multipliers of 64 bits for hashing, so that products of consecutive numbers lie far apart."""
 
 
 class Steps(NamedTuple):
-    """The levels of a tree, from the cells up: h of them.
+    """The h levels of a tree, from the cells up.
 
     Attributes
     ----------
     fanout : int64[h]
-        Children of a node above the level.
+        Children of a node of the level above.
     stride : int64[h + 1]
-        Keys of a node of the level; at last of the root.
+        Keys of a node of the level; the last entry is the root's.
     shift : int64[h + 1] or int64[0]
-        Their bits, where all of them are powers of 2.
-    own, tail : float64[h + 1]
-        Variance and fourth cumulant of what is estimated of a node; at last of the root.
-    least : float64[h]
-        A node with fewer people may hold nobody.
+        Base-2 logarithms of ``stride``, if all are powers of 2.
+    node_variance, node_fourth : float64[h + 1]
+        Variance and fourth cumulant of a node's estimate; the last entry is the root's.
+    min_people : float64[h]
+        A node with fewer released people may be empty.
     drop : float64[h, 2]
-        Children with fewer people are dropped, and the scale of their noise.
+        The count below which children are dropped, and the scale of their noise.
     drops : bool
         Whether anything is dropped.
     """
@@ -59,15 +62,15 @@ class Steps(NamedTuple):
     fanout: NDArray[np.int64]
     stride: NDArray[np.int64]
     shift: NDArray[np.int64]
-    own: NDArray[np.float64]
-    tail: NDArray[np.float64]
-    least: NDArray[np.float64]
+    node_variance: NDArray[np.float64]
+    node_fourth: NDArray[np.float64]
+    min_people: NDArray[np.float64]
     drop: NDArray[np.float64]
     drops: bool
 
 
 class Layer(NamedTuple):
-    """Nodes that hold somebody, of some level.
+    """The occupied nodes of a level.
 
     Attributes
     ----------
@@ -76,7 +79,7 @@ class Layer(NamedTuple):
     sums : int64[m + 1] or float64[m + 1]
         Prefix sums of their counts.
     stride : int
-        Keys of a node.
+        Number of keys of a node.
     """
 
     key: NDArray[np.uint64]
@@ -85,26 +88,26 @@ class Layer(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The node whose cells tell a cell's class.
+    """The node around a cell whose cells determine the cell's class.
 
     Attributes
     ----------
     level, span : int
-        Its number, the cells' being 0, and its keys.
-    least : float
-        A cell with as many people has somebody beyond doubt.
+        Its level, where that of the cells is 0, and its number of keys.
+    min_people : float
+        A cell with at least this many people is certainly occupied.
     edges : Edges
-        Of a tree of two levels: such nodes, and cells.
+        The domain, for a tree of two levels: such nodes, and cells.
     """
 
     level: int
     span: int
-    least: float
+    min_people: float
     edges: Edges
 
 
 class Paths(NamedTuple):
-    """What is found of n cells.
+    """Results for n cells.
 
     Attributes
     ----------
@@ -113,12 +116,12 @@ class Paths(NamedTuple):
     people : float64[3, n]
         Released sums of each cell, of its outer and its inner approximation.
     clamped : uint64[2, n]
-        Levels at which a clamp may have been, ``LOSING`` and ``GAINING``.
+        Levels at which a clamp may have acted, ``LOSING`` and ``GAINING``.
     moved : float64[2, n]
-        People whom a threshold can have moved out of the cell, and into it; n = 0: none.
+        People whom a threshold may have moved out of the cell, and into it; n = 0: none.
     around : int64[4, n]
-        Cells and children in the domain of its nodes, cells listed there, and such with people
-        beyond doubt.
+        Number of cells, and of children in the domain, of its surrounding nodes; of cells listed
+        there; and of those that are certainly occupied.
     """
 
     state: NDArray[np.int64]
@@ -133,35 +136,35 @@ CELLS, CHILDREN, LISTED, SURE = range(4)
 
 
 class States(NamedTuple):
-    """States of cells, at one level.
+    """States of cells at one level.
 
     Attributes
     ----------
     value : float64[m, 3, 3]
         ``SHARE, VARIANCE, FOURTH`` of ``PLAIN, OUTER, INNER``.
-    whole : bool[m]
-        Whether the cell is all that its node holds of the domain.
+    sole : bool[m]
+        Whether the cell is the only cell of the domain in its node.
     """
 
     value: NDArray[np.float64]
-    whole: NDArray[np.bool_]
+    sole: NDArray[np.bool_]
 
 
 class Memo(NamedTuple):
-    """States of a level by what they follow from: a table of hashes.
+    """A hash table of a level's states, by the state and the pattern they follow from.
 
     Attributes
     ----------
     place : int64[c]
-        Number of a state, and 1; 0: empty. c is a power of 2, of which a smaller one is in use.
+        Number of a state plus 1; 0: empty. c is a power of 2, of which a smaller one is in use.
     state, pattern : int64[m]
-        Of each state: the one before, and what its node was like.
+        For each state: the state on the level below, and the pattern of its node.
     row : int64[r]
         Patterns that have a row in ``then``.
     then : int32[t]
-        By row and state before, the state that follows, and 1; 0: not known.
+        By row and previous state, the state that follows plus 1; 0: not computed yet.
     size : int64[4]
-        States that there are, places in use, rows, and states before.
+        Numbers of states, of places in use, of rows, and of states on the level below.
     """
 
     place: NDArray[np.int64]
@@ -175,14 +178,14 @@ class Memo(NamedTuple):
 MADE, PLACES, ROWS, BEFORE = range(4)
 """Entries of ``size``."""
 
-MOST_ROWS, THEN = 64, 1 << 16
-"""Patterns that are looked up, and entries of their rows."""
+MAX_ROWS, THEN = 64, 1 << 16
+"""Most patterns with a lookup row, and most entries of all rows."""
 
 LOSSES = 1 << 12
-"""Sums of what a clamp takes that are kept: a power of 2."""
+"""Entries of the cache of clamp losses: a power of 2."""
 
 FIRST_PLACES = 1 << 8
-"""Of a table of hashes."""
+"""Initial size of a hash table, a power of 2."""
 
 
 @bare_inline
@@ -195,19 +198,19 @@ def _above(prefix: np.uint64, level: int, steps: Steps) -> np.uint64:
 
 @bare_inline
 def _listed_as(key: np.uint64, layer: Layer) -> np.uint64:
-    """Return the layer's node that begins with a key."""
+    """Return the prefix of the layer's node that contains a key."""
     return key if layer.stride == 1 else key // np.uint64(layer.stride)
 
 
 @bare_inline
 def _sum(layer: Layer, start: int, stop: int) -> float:
-    """Return the people of some nodes of a layer."""
+    """Sum the people of some nodes of a layer."""
     return float(layer.sums[stop] - layer.sums[start])
 
 
 @part
 def _find_meeting(one: np.uint64, other: np.uint64, steps: Steps) -> int:
-    """Return the lowest level with a node that holds both of two keys."""
+    """Find the lowest level on which one node contains both keys, by bisection."""
     low, high, apart = -1, steps.fanout.size, one ^ other
     while high - low > 1:
         middle = (low + high) // 2
@@ -231,7 +234,7 @@ def find_full(
     at: NDArray[np.int64],
     full: NDArray[np.int64],
 ) -> None:
-    """Write the highest level at which a cell's node holds cells of the domain only.
+    """Find the highest level on which a cell's node lies in the domain completely.
 
     Parameters
     ----------
@@ -245,6 +248,8 @@ def find_full(
     top = steps.fanout.size
     for i in range(key.size):
         level = top
+        # Cells come in key order: below the level where a cell meets the one before, its nodes
+        # are new; from there on they are the same, and so is the answer.
         if i:
             meeting, before = _find_meeting(key[i - 1], key[i], steps), full[i - 1]
             if meeting <= before:
@@ -269,7 +274,7 @@ def find_company(
     start: NDArray[np.int64],
     alone: NDArray[np.int64],
 ) -> None:
-    """Write up to which level a listed cell's nodes hold no other cell that is listed or asked for.
+    """Find the level up to which a listed cell's nodes contain no other listed or requested cell.
 
     Parameters
     ----------
@@ -278,9 +283,9 @@ def find_company(
     steps, near, far, full
         As for :func:`climb`.
     start : int64[n], written
-        How many listed keys are smaller.
+        Number of listed keys that are smaller.
     alone : int64[n], written
-        Not above a node that the domain cuts, nor above the nodes of ``near``.
+        At most ``full``, and below the level of the nodes of ``far``.
     """
     top = steps.fanout.size
     while far.stride and top and steps.stride[top] >= far.stride:
@@ -304,23 +309,24 @@ def find_company(
 
 
 @part
-def _settle(
+def _derive_state(
     now: States,
     state: int,
     then: States,
     made: int,
     level: int,
-    around: tuple[int, int, bool],
+    siblings: tuple[int, int, bool],
     steps: Steps,
 ) -> None:
-    """Write what follows from a state at a node: see :func:`geodp.accuracy.reach.reach`.
+    """Compute the state that follows from another at a node.
 
-    ``around``: children of the parent in the domain; others that may hold nobody; whether the node
-    may.
+    See :func:`geodp.accuracy.reach.reach` for the formulas.
+    ``siblings``: children of the parent in the domain; siblings that may be empty; whether the node
+    itself may be empty.
     """
-    possible, weak, is_weak = float(around[0]), float(around[1]), around[2]
-    own, tail = steps.own[level], steps.tail[level]
-    is_cut = around[0] > 1 or not now.whole[state]
+    possible, weak, is_weak = float(siblings[0]), float(siblings[1]), siblings[2]
+    node_variance, node_fourth = steps.node_variance[level], steps.node_fourth[level]
+    is_cut = siblings[0] > 1 or not now.sole[state]
     for row in range(3):
         part, added = now.value[state, row, SHARE], 0.0
         if row == OUTER:
@@ -330,6 +336,9 @@ def _settle(
         elif row == INNER and is_weak:
             part = 0.0
         variance, fourth = now.value[state, row, VARIANCE], now.value[state, row, FOURTH]
+        # A node's total is shared among `possible` children: sharing subtracts their mean error, so
+        # that a level adds its variance times the spread of the shares, and the node's own error
+        # enters with the mean share.
         if is_cut:
             mean = (part + added) / possible
             squares = part * part + added - mean * mean * possible
@@ -340,22 +349,22 @@ def _settle(
             )
             powers = apart * apart + added * (rest * rest)
             powers += (possible - 1 - added) * (square * square)
-            variance += own * squares
-            fourth += tail * powers
+            variance += node_variance * squares
+            fourth += node_fourth * powers
             part = mean
         else:
             part = 1.0
         then.value[made, row, SHARE] = part
         then.value[made, row, VARIANCE], then.value[made, row, FOURTH] = variance, fourth
-    then.whole[made] = not is_cut
+    then.sole[made] = not is_cut
 
 
 @bare_inline
 def _find_place(memo: Memo, state: int, pattern: int) -> int:
-    """Return the place of a state that follows from another, or an empty one."""
-    mark = np.uint64(state) * SPREAD ^ np.uint64(pattern) * MIX
+    """Return the hash table's place of a following state, or the empty place where it belongs."""
+    hashed = np.uint64(state) * SPREAD ^ np.uint64(pattern) * MIX
     last = memo.size[PLACES] - 1
-    place = np.int64((mark ^ (mark >> np.uint64(32))) & np.uint64(last))
+    place = np.int64((hashed ^ (hashed >> np.uint64(32))) & np.uint64(last))
     while memo.place[place]:
         made = memo.place[place] - 1
         if memo.state[made] == state and memo.pattern[made] == pattern:
@@ -366,7 +375,7 @@ def _find_place(memo: Memo, state: int, pattern: int) -> int:
 
 @part
 def _widen(memo: Memo) -> None:
-    """Double the places in use."""
+    """Double the number of places in use, and insert all states again."""
     memo.size[PLACES] *= 2
     memo.place[: memo.size[PLACES]] = 0
     for made in range(memo.size[MADE]):
@@ -381,18 +390,18 @@ def _follow(
     state: int,
     level: int,
     pattern: int,
-    around: tuple[int, int, bool],
+    siblings: tuple[int, int, bool],
     steps: Steps,
 ) -> int:
-    """Return the number of the state that follows from one at a node; make it where it is new.
+    """Return the number of the state that follows from one at a node; compute it if it is new.
 
-    ``around``: as for :func:`_settle`, and all of it as a number in ``pattern``.
+    ``siblings``: as for :func:`_derive_state`; ``pattern`` encodes all of it as a number.
     """
     place = _find_place(memo, state, pattern)
     if memo.place[place]:
         return int(memo.place[place] - 1)
     made = memo.size[MADE]
-    _settle(now, state, then, made, level, around, steps)
+    _derive_state(now, state, then, made, level, siblings, steps)
     memo.state[made], memo.pattern[made], memo.place[place] = state, pattern, made + 1
     memo.size[MADE] += 1
     if 2 * memo.size[MADE] > memo.size[PLACES]:
@@ -401,19 +410,19 @@ def _follow(
 
 
 @bare_inline
-def _pattern_of(around: tuple[int, int, bool], fanout: int) -> int:
-    """Return what a state's follower depends on as a number."""
-    return 2 * (around[0] * (fanout + 1) + around[1]) + around[2]
+def _pattern_of(siblings: tuple[int, int, bool], fanout: int) -> int:
+    """Encode in one number everything that the following state depends on besides the state."""
+    return 2 * (siblings[0] * (fanout + 1) + siblings[1]) + siblings[2]
 
 
 @part
 def _find_row(memo: Memo, pattern: int) -> int:
-    """Return where the row of a pattern begins, made where there is none; -1: there is no room."""
+    """Return where the row of a pattern begins, adding one if needed; -1: there is no space."""
     rows, before = memo.size[ROWS], memo.size[BEFORE]
     for row in range(rows):
         if memo.row[row] == pattern:
             return int(row * before)
-    if rows == MOST_ROWS or (rows + 1) * before > THEN:
+    if rows == MAX_ROWS or (rows + 1) * before > THEN:
         return -1
     memo.row[rows] = pattern
     memo.size[ROWS] += 1
@@ -423,54 +432,54 @@ def _find_row(memo: Memo, pattern: int) -> int:
 
 @part
 def _start_level(memo: Memo) -> None:
-    """Forget the states of a level."""
+    """Clear the states, for the next level."""
     memo.size[BEFORE], memo.size[ROWS] = max(memo.size[MADE], 1), 0
     memo.size[MADE], memo.size[PLACES] = 0, FIRST_PLACES
     memo.place[:FIRST_PLACES] = 0
 
 
 @bare_inline
-def _most(drop: tuple[float, float], children: float, kept: float) -> float:
-    """Return how many people dropped children hold: see :class:`geodp.accuracy.dropped.Drop`."""
-    chance = (kept + FEW + MORE * np.sqrt(kept)) / max(children, 1.0)
+def _max_dropped(drop: tuple[float, float], children: float, retained: float) -> float:
+    """Bound the people in a dropped child: see :class:`geodp.accuracy.dropped.Drop`."""
+    chance = (retained + FEW + MORE * np.sqrt(retained)) / max(children, 1.0)
     lifted = drop[1] * np.log(0.5 / min(chance, 0.5))
     return float(max(drop[0] - lifted, 0.0))
 
 
 @part
 def _move(
-    whole: bool,
+    sole: bool,
     here: float,
     held: float,
     possible: float,
     zeros: float,
     drop: tuple[float, float],
 ) -> tuple[float, float]:
-    """Return people moved out of and into a node: :func:`geodp.accuracy.dropped.find_moved`."""
+    """Bound the people moved out of and into a node: :func:`geodp.accuracy.dropped.find_moved`."""
     zero = 1.0 if here == 0 else 0.0
-    kept = 1.0 - zero
+    retained = 1.0 - zero
     rest = possible - 1 - zeros
-    within_zero, within_kept = (zero, kept) if whole else (0.0, 0.0)
-    part_zero, part_kept = (0.0, 0.0) if whole else (zero, kept)
-    every = max(within_kept + part_kept + rest, 1.0)
-    dropped, ours = within_zero + part_zero, within_kept + part_kept
-    moved = dropped * (rest + part_kept) / every
-    out = min(moved * _most(drop, dropped + ours, ours), held - (here if whole else 0.0))
-    dropped, ours = zeros + part_zero, rest + part_kept
-    moved = dropped * (within_kept + part_kept) / every
-    return out, min(moved * _most(drop, dropped + ours, ours), here)
+    within_zero, within_retained = (zero, retained) if sole else (0.0, 0.0)
+    part_zero, part_retained = (0.0, 0.0) if sole else (zero, retained)
+    every = max(within_retained + part_retained + rest, 1.0)
+    dropped, ours = within_zero + part_zero, within_retained + part_retained
+    moved = dropped * (rest + part_retained) / every
+    out = min(moved * _max_dropped(drop, dropped + ours, ours), held - (here if sole else 0.0))
+    dropped, ours = zeros + part_zero, rest + part_retained
+    moved = dropped * (within_retained + part_retained) / every
+    return out, min(moved * _max_dropped(drop, dropped + ours, ours), here)
 
 
 class Nodes(NamedTuple):
-    """Nodes of a level in key order, of cells that have company: n at most.
+    """Nodes of a level in key order, of cells that have company; at most n.
 
     Attributes
     ----------
     prefix : uint64[n]
     first, last : int64[n]
-        Their cells: the first, and one past the last.
+        The first of each node's cells, and one past the last.
     start, stop : int64[n]
-        Their listed nodes, in the level's layer.
+        The same of its listed nodes, in the level's layer.
     """
 
     prefix: NDArray[np.uint64]
@@ -481,7 +490,7 @@ class Nodes(NamedTuple):
 
 
 @kernel
-def _room(n: int) -> Nodes:
+def _make_nodes(n: int) -> Nodes:
     return Nodes(
         np.empty(n, np.uint64),
         np.empty(n, np.int64),
@@ -502,7 +511,7 @@ def _wake(
     stride: int,
     to: Nodes,
 ) -> int:
-    """Merge nodes with those of cells that have company from here on; return how many there are.
+    """Merge nodes with those of cells that have company from here on, and count them.
 
     ``waking``: numbers of these cells, increasing.
     """
@@ -528,19 +537,26 @@ def _wake(
 
 
 @part
-def _look(
-    nodes: Nodes, i: int, j: int, start: int, stop: int, layer: Layer, stride: int, least: float
+def _scan_children(
+    nodes: Nodes,
+    i: int,
+    j: int,
+    start: int,
+    stop: int,
+    layer: Layer,
+    stride: int,
+    min_people: float,
 ) -> tuple[int, int, float]:
-    """Return how many children of a node are listed, how many of them are weak, and their people.
+    """Count a node's listed children and the weak ones among them, and sum the people of these.
 
     Parameters
     ----------
     nodes, i, j
-        Children that are known: from i on, before j.
+        The children that are nodes already: numbers i to j - 1.
     start, stop : int
-        Listed nodes below it.
-    layer, stride, least
-        Of the children.
+        Listed nodes below the node.
+    layer, stride, min_people
+        Layer, keys and threshold of the children.
     """
     listed, weak, people = 0, 0, 0.0
     while start < stop:
@@ -554,7 +570,7 @@ def _look(
             after = find_from(layer.key, limit, start)
         held = _sum(layer, start, after)
         listed += 1
-        if held < least:
+        if held < min_people:
             weak += 1
             people += held
         start = after
@@ -565,17 +581,17 @@ def _look(
 def _move_people(
     cells: tuple[int, int],
     here: float,
-    around: tuple[float, float, int, int, int],
+    siblings: tuple[float, float, int, int, int],
     drop: tuple[float, float],
     now: States,
     paths: Paths,
 ) -> None:
-    """Add what a threshold can have moved out of cells of a node, and into them."""
-    held, possible, zeros = around[0], around[2], float(around[4])
+    """Add the people whom a threshold may have moved out of a node's cells, and into them."""
+    held, possible, zeros = siblings[0], siblings[2], float(siblings[4])
     for c in range(cells[0], cells[1]):
-        whole = now.whole[paths.state[c]]
-        if possible > 1 or not whole:
-            out, into = _move(whole, here, held, float(possible), zeros, drop)
+        sole = now.sole[paths.state[c]]
+        if possible > 1 or not sole:
+            out, into = _move(sole, here, held, float(possible), zeros, drop)
             paths.moved[0, c] += out
             paths.moved[1, c] += into
 
@@ -584,14 +600,15 @@ def _move_people(
 def _pass_states(
     cells: tuple[int, int],
     level: int,
-    around: tuple[int, int, bool],
+    siblings: tuple[int, int, bool],
     steps: Steps,
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> None:
-    """Give cells of a node the states that follow; ``around``: as for :func:`_settle`."""
+    """Advance the states of a node's cells; ``siblings``: as for :func:`_derive_state`."""
     now, then, memo = states
-    pattern, row = _pattern_of(around, steps.fanout[level]), -1
+    # One cell alone is looked up in the hash table: a row would be filled for nothing.
+    pattern, row = _pattern_of(siblings, steps.fanout[level]), -1
     if cells[1] > cells[0] + 1:
         row = _find_row(memo, pattern)
     for c in range(cells[0], cells[1]):
@@ -599,7 +616,7 @@ def _pass_states(
         if row >= 0:
             after = memo.then[row + state] - 1
         if after < 0:
-            after = _follow(now, then, memo, state, level, pattern, around, steps)
+            after = _follow(now, then, memo, state, level, pattern, siblings, steps)
             if row >= 0:
                 memo.then[row + state] = after + 1
         paths.state[c] = after
@@ -609,32 +626,35 @@ def _pass_states(
 def _pass_node(
     cells: tuple[int, int],
     here: float,
-    around: tuple[float, float, int, int, int],
+    siblings: tuple[float, float, int, int, int],
     level: int,
     steps: Steps,
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> None:
-    """Take the cells of a node to its parent.
+    """Advance the cells of a node to its parent.
 
-    ``around``: people in the parent; in its other weak children; children of the parent in the
-    domain; how many others may hold nobody; how many others were released as 0.
+    ``siblings``: people in the parent; in its other weak children; children of the parent in the
+    domain; number of siblings that may be empty; number of siblings that were released as 0.
     """
-    held, beside, possible, weak, zeros = around
-    is_weak, first, end = here < steps.least[level], cells[0], cells[1]
+    held, weak_people, possible, weak, zeros = siblings
+    is_weak, first, end = here < steps.min_people[level], cells[0], cells[1]
     if steps.drops and held > 0:
         drop = (steps.drop[level, 0], steps.drop[level, 1])
-        _move_people(cells, here, around, drop, states[0], paths)
+        _move_people(cells, here, siblings, drop, states[0], paths)
     if is_weak:
         for c in range(first, end):
             paths.people[OUTER, c], paths.people[INNER, c] = here, 0.0
-    if beside != 0:
+    if weak_people != 0:
         for c in range(first, end):
-            paths.people[OUTER, c] += beside
+            paths.people[OUTER, c] += weak_people
     _pass_states(cells, level, (possible, weak, is_weak), steps, states, paths)
-    if possible == 1 and states[1].whole[paths.state[first]]:  # one cell is all that a node holds
+    # Nothing is shared out at such a node: the cell has the node's whole count.
+    if possible == 1 and states[1].sole[paths.state[first]]:  # one cell is all that a node holds
         paths.people[OUTER, first] = paths.people[INNER, first] = held
         return
+    # Where the parent is occupied, a sibling released as 0 may have been raised to 0 at the expense
+    # of this node (losing), and a node released as 0 may have been raised itself (gaining).
     losing = np.uint64(held > 0 and zeros > 0) << np.uint64(level)
     gaining = np.uint64(held > 0 and here == 0) << np.uint64(level)
     if losing:
@@ -659,9 +679,9 @@ def _climb_level(
     states: tuple[States, States, Memo],
     paths: Paths,
 ) -> int:
-    """Make nodes their parents, and take their cells there; return how many parents there are.
+    """Replace nodes by their parents and advance their cells; return the number of parents.
 
-    ``layers``: of the nodes, of the parents, and of the cells. ``index``: overwritten.
+    ``layers``: those of the nodes, of the parents, and of the cells. ``index``: overwritten.
     """
     layer, above, listed_cells = layers
     fanout, stride = steps.fanout[level], steps.stride[level]
@@ -674,7 +694,9 @@ def _climb_level(
         first, after_last = prefix * span, (prefix + np.uint64(1)) * span
         start = find_before(layer.key, _listed_as(first, layer), nodes.start[i])
         stop = find_from(layer.key, _listed_as(after_last, layer), nodes.stop[j - 1])
-        listed, weak, people = _look(nodes, i, j, start, stop, layer, stride, steps.least[level])
+        listed, weak, people = _scan_children(
+            nodes, i, j, start, stop, layer, stride, steps.min_people[level]
+        )
         begin, end = start, stop
         if above.stride != layer.stride:
             at = begin = find_from(above.key, _listed_as(first, above), at)
@@ -686,18 +708,18 @@ def _climb_level(
             possible = count_children(edges, top - level, node, fanout, stride, index)
         for k in range(i, j):
             here = _sum(layer, nodes.start[k], nodes.stop[k])
-            is_weak, own = here < steps.least[level], (nodes.first[k], nodes.last[k])
-            beside = people - here if is_weak else people
-            others = possible - listed - (here == 0)
-            known = (held, beside, possible, possible - listed + weak - is_weak, others)
-            _pass_node(own, here, known, level, steps, states, paths)
+            is_weak, members = here < steps.min_people[level], (nodes.first[k], nodes.last[k])
+            weak_people = people - here if is_weak else people
+            zeros = possible - listed - (here == 0)
+            siblings = (held, weak_people, possible, possible - listed + weak - is_weak, zeros)
+            _pass_node(members, here, siblings, level, steps, states, paths)
         if level == 0:
             for c in range(cell, after):
                 paths.around[CHILDREN, c] = possible
         if level + 1 == around.level:
-            known_here = (start, stop) if layer.stride == listed_cells.stride else (-1, -1)
-            own = (cell, after)
-            _look_around(own, prefix, known_here, listed_cells, full, around, index, paths)
+            listed_here = (start, stop) if layer.stride == listed_cells.stride else (-1, -1)
+            members = (cell, after)
+            _look_around(members, prefix, listed_here, listed_cells, full, around, index, paths)
         nodes.prefix[written], nodes.first[written] = prefix, cell
         nodes.last[written], nodes.start[written], nodes.stop[written] = after, begin, end
         written += 1
@@ -716,9 +738,9 @@ def _look_around(
     index: NDArray[np.int64],
     paths: Paths,
 ) -> None:
-    """Count what tells the class of some cells, all those of a node.
+    """Count what determines the class of a node's cells.
 
-    ``listed``: where its cells are listed in ``layer``; -1: not known.
+    ``listed``: where its cells are listed in ``layer``; -1: to be searched for.
     """
     first, last = cells
     start, stop = listed
@@ -728,7 +750,7 @@ def _look_around(
         stop = find_from(layer.key, (prefix + np.uint64(1)) * span, start)
     sure = 0
     for i in range(start, stop):
-        sure += _sum(layer, i, i + 1) >= around.least
+        sure += _sum(layer, i, i + 1) >= around.min_people
     possible = around.span
     if full.size and full[first] < around.level:
         node: Any = np.int64(prefix)
@@ -744,16 +766,17 @@ def _states(n: int) -> States:
 
 
 @kernel
-def _make_memo(most: int) -> Memo:
-    """Return a table for so many states."""
+def _make_memo(capacity: int) -> Memo:
+    """Make a hash table for so many states."""
+    # It doubles when half full, so it grows to less than four places for each state.
     places = FIRST_PLACES
-    while places < 4 * most:
+    while places < 4 * capacity:
         places *= 2
     return Memo(
         np.empty(places, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(MOST_ROWS, np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(capacity, np.int64),
+        np.empty(MAX_ROWS, np.int64),
         np.empty(THEN, np.int32),
         np.zeros(4, np.int64),
     )
@@ -768,7 +791,7 @@ def _prepare(
     paths: Paths,
     around: Around,
 ) -> None:
-    """Write what is known of cells before the first level."""
+    """Initialise the results of cells before the first level."""
     for i in range(key.size):
         at = start[i]
         is_listed = at < near.key.size and near.key[at] == key[i]
@@ -778,12 +801,12 @@ def _prepare(
         paths.state[i] = 0
         paths.around[CELLS, i] = around.span
         paths.around[CHILDREN, i] = steps.fanout[0] if steps.fanout.size else 1
-        paths.around[LISTED, i], paths.around[SURE, i] = is_listed, count >= around.least
+        paths.around[LISTED, i], paths.around[SURE, i] = is_listed, count >= around.min_people
 
 
 @kernel
 def _sort_by(level: NDArray[np.int64], top: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return cells by the level at which they have company, and where each level's begin."""
+    """Sort cells by the level at which they have company; also where each level's cells begin."""
     first = np.zeros(top + 2, np.int64)
     for one in level:
         first[one + 1] += 1
@@ -807,44 +830,45 @@ def climb(
     full: NDArray[np.int64],
     paths: Paths,
 ) -> tuple[States, int]:
-    """Walk the paths of cells up to the root.
+    """Follow the paths of cells up to the root.
 
     Parameters
     ----------
     key : uint64[n]
-        Of cells of the domain, strictly increasing.
+        Keys of cells of the domain, strictly increasing.
     steps : Steps
     near, far : Layer
-        The listed cells, and nodes of some level that hold somebody, which tell of those above;
-        of stride 0: there are none.
+        The listed cells, and the occupied nodes of a higher level, from which sums of the levels
+        above are taken; stride 0: there is no such layer.
     edges : Edges
-        Of the domain, of the same levels; only read where ``full`` has entries.
+        The domain on the same levels; only read if ``full`` has entries.
     around : Around
     full : int64[n] or int64[0]
-        Of :func:`find_full`; n = 0: all keys are cells.
+        Result of :func:`find_full`; n = 0: all keys are cells.
     paths : Paths, written
 
     Returns
     -------
     states : States
-        At the root, by the numbers in ``paths.state``.
+        States at the root, by the numbers in ``paths.state``.
     visited : int
-        Nodes that were looked at, each as often as its level has it.
+        Number of nodes visited, counted on every level.
     """
     n, top = key.size, steps.fanout.size
     start, alone = np.empty(n, np.int64), np.empty(n, np.int64)
     find_company(key, steps, near, far, full, start, alone)
     _prepare(key, steps, near, start, paths, around)
     cell, first = _sort_by(alone, top)
-    most = n + 2 * (top + 2)
-    now, then = _states(most), _states(most)
-    memo = _make_memo(most)
+    capacity = n + 2 * (top + 2)
+    now, then = _states(capacity), _states(capacity)
+    memo = _make_memo(capacity)
     now.value[0, :, SHARE], now.value[0, :, VARIANCE], now.value[0, :, FOURTH] = 1.0, 0.0, 0.0
-    now.whole[0] = True
-    # Cells that are alone differ in the levels at which they may be nobody.
-    limit = np.sort(steps.least)
+    now.sole[0] = True
+    # Cells that are alone differ only in the levels at which they may be empty: one chain of states
+    # for every interval between thresholds serves all of them, until they have company.
+    limit = np.sort(steps.min_people)
     chain, is_weak = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.bool_)
-    nodes, other, index = _room(n), _room(n), np.empty(edges.limit.shape[1], np.int64)
+    nodes, other, index = _make_nodes(n), _make_nodes(n), np.empty(edges.limit.shape[1], np.int64)
     size, visited, lost = 0, 0, np.uint64(0)
     for level in range(top + 1):
         waking = cell[first[level] : first[level + 1]]
@@ -864,13 +888,14 @@ def climb(
         _start_level(memo)
         fanout = steps.fanout[level]
         for kind in range(top + 1):
-            weak = kind < top and steps.least[level] >= limit[kind]
-            known = (fanout, fanout - 1, weak)
-            pattern = _pattern_of(known, fanout)
-            chain[kind] = _follow(now, then, memo, chain[kind], level, pattern, known, steps)
-            whole = then.whole[chain[kind]]
-            is_weak[kind] = (is_weak[kind] or weak) and not whole
-            lost |= np.uint64(not whole and fanout > 1) << np.uint64(level)
+            weak = kind < top and steps.min_people[level] >= limit[kind]
+            siblings = (fanout, fanout - 1, weak)
+            pattern = _pattern_of(siblings, fanout)
+            chain[kind] = _follow(now, then, memo, chain[kind], level, pattern, siblings, steps)
+            sole = then.sole[chain[kind]]
+            is_weak[kind] = (is_weak[kind] or weak) and not sole
+            lost |= np.uint64(not sole and fanout > 1) << np.uint64(level)
+        # Large nodes are summed from the upper layer, in which their runs are short.
         layer = far if far.stride and steps.stride[level] >= far.stride else near
         above = far if far.stride and steps.stride[level + 1] >= far.stride else near
         visited += size
@@ -892,26 +917,26 @@ def climb(
 
 
 class Rule(NamedTuple):
-    """How ends follow from what is released around a cell: see :mod:`geodp.accuracy.interval`.
+    """Parameters of the intervals of cells: see :mod:`geodp.accuracy.interval`.
 
     Attributes
     ----------
     z : float64[3]
-        Half a 95 % interval in standard errors: of Gaussian noise, of Laplace noise, and to the
-        side to which an isolated cell's is skewed.
+        Half a 95 % interval in standard errors: for Gaussian noise, for Laplace noise, and on the
+        side to which an isolated cell's error is skewed.
     isolated : float64[2]
-        Bias of an isolated cell and its standard deviation; size 0: not known.
+        Bias and standard deviation of an isolated cell; size 0: unavailable.
     losses : float64[h, 2]
-        Mean and standard deviation of what the clamp takes, by level from the root; h = 0: not
-        known.
+        Mean and standard deviation of the clamp's loss, by level from the root; h = 0:
+        unavailable.
     down, up : float64[classes + 1]
-        Margins by class in standard errors; the last one infinite.
+        Margins by class in standard errors; the last one is infinite.
     shares : float64[s]
-        Bounds of the groups of shares of cells around that were released as 0.
+        Bounds of the groups by the share of surrounding cells that were released as 0.
     children : int64[g]
-        Bounds of the groups of children.
+        Bounds of the groups by the number of children.
     is_empty : bool
-        Whether nobody at all was released.
+        Whether the release is empty.
     """
 
     z: NDArray[np.float64]
@@ -928,19 +953,20 @@ class Rule(NamedTuple):
 def _loss_of(
     level: np.uint64,
     losses: NDArray[np.float64],
-    known: NDArray[np.uint64],
+    cached: NDArray[np.uint64],
     loss: NDArray[np.float64],
 ) -> int:
-    """Return where mean and standard deviation stand of what a clamp takes at some levels."""
-    mark = level * SPREAD
-    place = np.int64((mark >> np.uint64(32)) & np.uint64(LOSSES - 1))
-    if known[place] != level:
+    """Return the cache entry with mean and standard deviation of a clamp's loss at some levels."""
+    hashed = level * SPREAD
+    place = np.int64((hashed >> np.uint64(32)) & np.uint64(LOSSES - 1))
+    # Many cells have the same set of levels: a direct-mapped cache replaces a sum for each of them.
+    if cached[place] != level:
         mean, variance, h = 0.0, 0.0, losses.shape[0]
         for i in range(h):  # from the root
             if level >> np.uint64(h - 1 - i) & np.uint64(1):
                 mean += losses[i, 0]
                 variance += losses[i, 1] * losses[i, 1]
-        known[place], loss[place, 0], loss[place, 1] = level, mean, np.sqrt(variance)
+        cached[place], loss[place, 0], loss[place, 1] = level, mean, np.sqrt(variance)
     return int(place)
 
 
@@ -949,15 +975,15 @@ def _margins(
     states: States,
     state: int,
     root: tuple[float, float],
-    nobody: bool,
+    is_empty: bool,
     z: tuple[float, float],
     margin: NDArray[np.float64],
 ) -> float:
-    """Write half the intervals of a state, where nothing is clamped; return its standard error."""
+    """Compute half the intervals of a state where nothing is clamped; return its standard error."""
     error = 0.0
     for row in range(3):
         part = states.value[state, row, SHARE]
-        if row == OUTER and nobody:
+        if row == OUTER and is_empty:
             part = 1.0
         square = part * part
         variance = states.value[state, row, VARIANCE] + root[0] * square
@@ -965,21 +991,23 @@ def _margins(
         if row == PLAIN:
             error = np.sqrt(max(variance, 0.0))
         variance = max(variance, 1e-12)
+        # A third of the excess kurtosis: 1 for one Laplace variable, 0 for a normal one. Between
+        # them the quantile is interpolated.
         excess = min(max(fourth / (variance * variance) / 3, 0.0), 1.0)
         margin[state, row] = (z[0] + (z[1] - z[0]) * excess) * np.sqrt(variance)
     return error
 
 
 @bare_inline
-def _class_of(paths: Paths, i: int, least: float, rule: Rule) -> int:
+def _class_of(paths: Paths, i: int, min_people: float, rule: Rule) -> int:
     """Return the class of a cell: see :func:`geodp.accuracy.margins.find_classes`."""
-    own = paths.people[PLAIN, i]
+    people_here = paths.people[PLAIN, i]
     cells, listed = paths.around[CELLS, i], paths.around[LISTED, i]
-    others, zeros = float(cells - 1), float(cells - listed - (own == 0))
-    if paths.around[SURE, i] <= (own >= least) or zeros >= others:
+    others, zeros = float(cells - 1), float(cells - listed - (people_here == 0))
+    if paths.around[SURE, i] <= (people_here >= min_people) or zeros >= others:
         return -1
-    share, group, most = 0, 0, zeros / max(others, 1.0)
-    while share < rule.shares.size and rule.shares[share] < most:
+    share, group, empty_share = 0, 0, zeros / max(others, 1.0)
+    while share < rule.shares.size and rule.shares[share] < empty_share:
         share += 1
     while group < rule.children.size and rule.children[group] < paths.around[CHILDREN, i]:
         group += 1
@@ -987,10 +1015,10 @@ def _class_of(paths: Paths, i: int, least: float, rule: Rule) -> int:
 
 
 @kernel
-def find_classes(paths: Paths, around: Around, rule: Rule, found: NDArray[np.int64]) -> None:
-    """Write the classes of cells; -1: alone."""
-    for i in range(found.size):
-        found[i] = _class_of(paths, i, around.least, rule)
+def find_classes(paths: Paths, around: Around, rule: Rule, classes: NDArray[np.int64]) -> None:
+    """Find the classes of cells; -1: alone."""
+    for i in range(classes.size):
+        classes[i] = _class_of(paths, i, around.min_people, rule)
 
 
 @kernel
@@ -1003,51 +1031,55 @@ def find_ends(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
 ) -> None:
-    """Write the ends of intervals of cells whose paths were walked.
+    """Compute the ends of the intervals of cells.
 
     Parameters
     ----------
     paths, states
-        Of :func:`climb`.
+        Results of :func:`climb`.
     root : float, float
-        Variance and fourth cumulant of the estimate of the root.
+        Variance and fourth cumulant of the root's estimate.
     around, rule
     low, high : float64[n], written
     """
-    m, h = states.whole.size, rule.losses.shape[0]
+    m, h = states.sole.size, rule.losses.shape[0]
     margin, error, seen = np.empty((m, 3)), np.empty(m), np.zeros(m, np.bool_)
-    known, loss = np.zeros(LOSSES, np.uint64), np.zeros((LOSSES, 2))
+    cached, loss = np.zeros(LOSSES, np.uint64), np.zeros((LOSSES, 2))
     gauss, laplace, skewed = rule.z
     for i in range(low.size):
         state = paths.state[i]
         if not seen[state]:
             seen[state] = True
-            nobody = rule.is_empty and not states.whole[state]
-            error[state] = _margins(states, state, root, nobody, (gauss, laplace), margin)
-        nobody = rule.is_empty and not states.whole[state]
+            is_empty = rule.is_empty and not states.sole[state]
+            error[state] = _margins(states, state, root, is_empty, (gauss, laplace), margin)
+        is_empty = rule.is_empty and not states.sole[state]
         count, outer, inner = paths.people[PLAIN, i], paths.people[OUTER, i], paths.people[INNER, i]
-        own = np.spacing(count)
-        plain = margin[state, PLAIN] + own
+        # One unit in the last place, so that rounding never makes an interval exclude its count.
+        rounding = np.spacing(count)
+        plain = margin[state, PLAIN] + rounding
         bottom, top = count - plain, count + plain
         gaining, losing = paths.clamped[GAINING, i], paths.clamped[LOSING, i]
         if gaining:
             down = np.inf
-            if h and not nobody:
-                place = _loss_of(gaining, rule.losses, known, loss)
+            if h and not is_empty:
+                place = _loss_of(gaining, rule.losses, cached, loss)
                 down = loss[place, 0] + math.hypot(plain, loss[place, 1] * skewed)
             bottom = max(inner - (margin[state, INNER] + np.spacing(inner)), count - down)
-        if losing or nobody:
+        # In an empty release everything may have been lost to a clamp.
+        if losing or is_empty:
             up = np.inf
             if rule.isolated.size:
                 up = max(plain, skewed * rule.isolated[1]) - rule.isolated[0]
-            if h and not nobody:
-                place = _loss_of(losing, rule.losses, known, loss)
+            if h and not is_empty:
+                place = _loss_of(losing, rule.losses, cached, loss)
                 up = min(up, loss[place, 0] + math.hypot(plain, loss[place, 1] * skewed))
             top = min(outer + (margin[state, OUTER] + np.spacing(outer)), count + up)
         if paths.moved.size:
             bottom -= paths.moved[1, i]
             top += paths.moved[0, i]
         bottom = max(bottom, 0.0)
-        kind = _class_of(paths, i, around.least, rule)
-        low[i] = max(bottom, count - (rule.down[kind] * error[state] + own))
-        high[i] = min(top, count + (rule.up[kind] * error[state] + own))
+        # The measured margins of the cell's class hold on average over many cells; the tighter end
+        # wins.
+        kind = _class_of(paths, i, around.min_people, rule)
+        low[i] = max(bottom, count - (rule.down[kind] * error[state] + rounding))
+        high[i] = min(top, count + (rule.up[kind] * error[state] + rounding))

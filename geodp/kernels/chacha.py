@@ -1,4 +1,7 @@
-"""ChaCha20 blocks (RFC 8439) for many addresses at once."""
+"""ChaCha20 blocks (RFC 8439) for many addresses at once.
+
+All randomness of a release comes from here: :mod:`geodp.kernels.noise` turns words into draws.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ LANES = 128
 
 @bare_inline
 def _add(a: np.uint32, b: np.uint32) -> np.uint32:
-    """Sum modulo 2**32, written so that it overflows nowhere, interpreted code included."""
+    """Add modulo 2**32."""
+    # In 64 bits, so that nothing overflows: interpreted code, which tests run, would warn.
     return np.uint32((np.uint64(a) + np.uint64(b)) & np.uint64(0xFFFFFFFF))
 
 
@@ -21,7 +25,7 @@ def _add(a: np.uint32, b: np.uint32) -> np.uint32:
 def _quarter(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
-    """One quarter round (RFC 8439, section 2.1)."""
+    """Compute one quarter round (RFC 8439, section 2.1)."""
     a = _add(a, b)
     d = np.uint32(d ^ a)
     d = np.uint32((d << np.uint32(16)) | (d >> np.uint32(16)))
@@ -39,7 +43,8 @@ def _quarter(
 
 @bare_inline
 def _double_round(s):  # type: ignore[no-untyped-def]
-    """Four column rounds and four diagonal rounds (section 2.3) on a tuple of 16 words."""
+    """Compute a column round and a diagonal round (section 2.3) of a tuple of 16 words."""
+    # A tuple and no array: the compiler keeps its 16 values in registers.
     x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15 = s
     x0, x4, x8, x12 = _quarter(x0, x4, x8, x12)
     x1, x5, x9, x13 = _quarter(x1, x5, x9, x13)
@@ -60,22 +65,19 @@ def lanes(
     address: NDArray[np.uint64],
     state: NDArray[np.uint32],
 ) -> None:
-    """Write the key-stream blocks of some addresses (section 2.3), a word of all side by side.
-
-    Whoever reads the lanes where they lie spares putting every block's words together, which
-    with wide registers takes longer than the cipher. Every load and store of the second loop has
-    32 bits, so that it is vectorised at the full width of the machine (a 64-bit store would halve
-    it), and the rounds are written out, because a loop over them would keep it from that.
+    """Compute the key-stream blocks of some addresses (section 2.3), word j of all side by side.
 
     Parameters
     ----------
     key, stream, counter
-        As :func:`blocks` takes them.
+        As for :func:`blocks`.
     address : uint64[n]
-        At most ``LANES`` of them.
+        At most ``LANES`` addresses.
     state : uint32[16 * LANES], written
-        Word ``j`` of block ``i`` at ``j * LANES + i``.
+        Word ``j`` of block ``i`` is at ``j * LANES + i``.
     """
+    # Callers that read the lanes in place need not gather every block's words, which with wide
+    # registers takes longer than the cipher itself.
     for n in range(address.size):
         i = np.uint64(n)  # unsigned: no test for negative indices
         state[i + np.uint64(14 * LANES)] = np.uint32(address[i] & np.uint64(0xFFFFFFFF))
@@ -84,6 +86,9 @@ def lanes(
     k4, k5, k6, k7 = key[4], key[5], key[6], key[7]
     c0, c1 = np.uint32(0x61707865), np.uint32(0x3320646E)
     c2, c3 = np.uint32(0x79622D32), np.uint32(0x6B206574)
+    # Every load and store of this loop has 32 bits, so that it is vectorised at the full width of
+    # the machine (a 64-bit store would halve it); the rounds are written out, as an inner loop
+    # would prevent vectorisation.
     for n in range(address.size):
         i = np.uint64(n)
         low, high = state[i + np.uint64(14 * LANES)], state[i + np.uint64(15 * LANES)]
@@ -116,9 +121,10 @@ def blocks(
     address: NDArray[np.uint64],
     out: NDArray[np.uint64],
 ) -> None:
-    """Write the key-stream block of every address.
+    """Compute the key-stream block of every address.
 
-    The 96-bit nonce is (stream, low word of the address, high word of the address).
+    The 96-bit nonce is (stream, low word of the address, high word of the address), so that no two
+    draws of a key share a block unless stream and address are equal.
 
     Parameters
     ----------
@@ -126,8 +132,8 @@ def blocks(
     stream, counter : uint32
     address : uint64[n]
     out : uint64[8 * n], written
-        Word ``j`` of block ``i`` at ``8 * i + j``, a line of the cache for each block: its bytes
-        read little-endian.
+        Word ``j`` of block ``i`` is at ``8 * i + j``, its bytes read as little-endian; a block
+        fills a cache line.
     """
     state = np.empty(16 * LANES, np.uint32)
     for start in range(0, address.size, LANES):

@@ -1,4 +1,4 @@
-"""Sorted coordinate lists: keys strictly increasing, one count a key."""
+"""Coordinate lists in key order: keys are strictly increasing, with one count each."""
 
 from __future__ import annotations
 
@@ -56,28 +56,30 @@ def coalesce_with_records(
     out_record: NDArray[np.int64],
     again: NDArray[np.int64],
 ) -> int:
-    """Sum the counts of equal keys, keep their first records, and note the first repetition.
+    """Sum the counts of equal keys, keep their first records, and find the first repetition.
 
     Parameters
     ----------
     key : uint64[n]
         Sorted.
     order : int64[n]
-        Where each key's count and record are.
+        Position of each key's count and record.
     count : int64[n]
         Not negative; their sum fits int64.
     record : int64[n]
         Numbers of records; equal keys have different ones.
     out_key : uint64[n], out_count, out_record : int64[n], written
     again : int64[2], changed
-        Of all records that repeat a key, here or before, the first; and before it in ``again``
-        the first record of that key.
+        ``again[1]`` is the first record that repeats a key, in this call or an earlier one;
+        ``again[0]`` is the first record with that key.
 
     Returns
     -------
     int
-        Number of keys written, those that count 0 among them.
+        Number of keys written, including those with a count of 0.
     """
+    # Chunks are sorted by key, not by record. The smallest repeating record of all chunks is the
+    # one that a user sees first in the file, however the input was cut.
     written = 0
     i = 0
     while i < key.size:

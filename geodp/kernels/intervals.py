@@ -1,4 +1,7 @@
-"""Intervals of a list of counts: how even they are, and the cheapest way to cut the list."""
+"""Intervals of a list of counts: their deviations, and the cheapest partition of the list.
+
+DAWA (:mod:`geodp.mechanisms.baselines.dawa`) chooses its buckets with them.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,9 @@ def deviations(
     rank: NDArray[np.int64],
     level: NDArray[np.int64],
     width: int,
-    found: NDArray[np.int64],
+    deviation: NDArray[np.int64],
 ) -> None:
-    """``sum |x - median|`` of all intervals of one width, in whole numbers.
-
-    The sum of the upper half less that of the lower half. The counts of the interval are kept as
-    sums over ranks (Fenwick 1994), in which half of them is found from above.
+    """Compute ``sum |x - median|`` of all intervals of one width, in integers.
 
     Parameters
     ----------
@@ -28,21 +28,24 @@ def deviations(
     rank : int64[n]
         ``x[i] = level[rank[i]]``.
     level : int64[k]
-        The different counts, increasing.
+        The distinct counts, increasing.
     width : int
-        A power of two of at least 2, and at most n.
-    found : int64[n - width + 1], written
-        Of the intervals that start at 0, 1, 2 ...
+        A power of two, 2 to n.
+    deviation : int64[n - width + 1], written
+        Deviations of the intervals that start at 0, 1, 2 ...
     """
+    # The width is even, so the deviation is the sum of the upper half less that of the lower half:
+    # an integer, whichever median is taken. The counts of the interval are stored as sums over
+    # ranks (Fenwick 1994), in which a search from above finds the lower half in log k steps.
     k = level.size
     number = np.zeros(k + 1, np.int64)
     total = np.zeros(k + 1, np.int64)
     largest = 1
     while 2 * largest <= k:
         largest *= 2
-    whole = 0
+    window_sum = 0
     for end in range(x.size):
-        whole += x[end]
+        window_sum += x[end]
         _add(number, total, rank[end] + 1, 1, x[end])
         start = end - width + 1
         if start < 0:
@@ -56,8 +59,8 @@ def deviations(
             step //= 2
         if left:
             lower += left * level[at]
-        found[start] = whole - 2 * lower
-        whole -= x[start]
+        deviation[start] = window_sum - 2 * lower
+        window_sum -= x[start]
         _add(number, total, rank[start] + 1, -1, -x[start])
 
 
@@ -65,7 +68,7 @@ def deviations(
 def _add(
     number: NDArray[np.int64], total: NDArray[np.int64], at: int, one: int, count: int
 ) -> None:
-    """Add to the sums over ranks that hold a rank."""
+    """Add to all sums of a Fenwick tree that contain a rank."""
     while at < number.size:
         number[at] += one
         total[at] += count
@@ -74,18 +77,18 @@ def _add(
 
 @kernel
 def cheapest(cost: NDArray[np.int64], start: NDArray[np.bool_]) -> None:
-    """Cut a list into intervals of the least cost together.
-
-    Among equals that one whose last interval is the longest, then the last but one, and so on.
+    """Partition a list into intervals of minimal total cost.
 
     Parameters
     ----------
     cost : int64[levels, n]
-        Of the intervals of ``2**level`` entries from every start on; what does not fit is not
-        read.
+        Cost of the interval of ``2**level`` entries from every start; intervals that do not fit
+        are not read.
     start : bool[n], written
         Where an interval starts.
     """
+    # Dynamic programming over prefixes. Of equal partitions the one with the longest last interval
+    # is chosen, then the longest last but one, and so on: ties must not depend on the machine.
     n = start.size
     best = np.zeros(n + 1, np.int64)
     last = np.zeros(n + 1, np.int64)
@@ -94,9 +97,9 @@ def cheapest(cost: NDArray[np.int64], start: NDArray[np.bool_]) -> None:
         for level in range(cost.shape[0]):
             if width > end:
                 break
-            found = best[end - width] + cost[level, end - width]
-            if level == 0 or found <= best[end]:
-                best[end] = found
+            candidate = best[end - width] + cost[level, end - width]
+            if level == 0 or candidate <= best[end]:
+                best[end] = candidate
                 last[end] = width
             width *= 2
     start[:] = False

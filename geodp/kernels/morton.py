@@ -1,4 +1,7 @@
-"""Cell indices <-> keys, for any order of bits and for mixed radices."""
+"""Conversion between cell indices and keys, for any order of bits and for mixed radices.
+
+On a square grid with alternating axes this is the Morton order of Terada et al. (2015).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import inline, kernel
 
 TOGETHER = 1 << 10
-"""Keys that are encoded or decoded side by side."""
+"""Number of keys that are encoded or decoded together."""
 
 
 @inline
 def _find_places(axis: NDArray[np.int64], axes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many bits axes have, int64[axes], and the place in its axis of every bit of the
-    key, the least significant first: int64[bits]."""
+    """Return the number of bits of each axis, int64[axes], and the position within its axis of
+    every bit of the key, least significant first, int64[bits]."""
     taken = np.zeros(axes, np.int64)
     low = np.empty(axis.size, np.int64)
     for position in range(axis.size):
@@ -31,27 +34,28 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
     Parameters
     ----------
     index : int64[d, n]
-        Axis ``a`` has as many bits as ``axis`` names it.
+        Axis ``a`` has as many bits as ``axis`` has entries ``a``.
     axis : int64[bits]
         The axis of every bit of the key, most significant first. The bits of one axis
-        come in falling significance.
+        are in order of falling significance.
     key : uint64[n], written
 
     Returns
     -------
     int
-        Position of the first index that is negative or has more bits; n where all have keys.
+        Position of the first index that is negative or has too many bits; n if all have keys.
     """
     taken, low = _find_places(axis, index.shape[0])
-    # Bit after bit of a few keys that stay in the cache, so that the loop over them is vectorised.
+    # The outer loop is over bits, the inner one over a block of keys that stays in the cache: so
+    # the inner loop is vectorised.
     for start in range(0, key.size, TOGETHER):
         packed = key[start : start + TOGETHER]
         packed[:] = 0
         for position in range(axis.size):
-            given = index[axis[axis.size - 1 - position], start : start + TOGETHER]
+            indices = index[axis[axis.size - 1 - position], start : start + TOGETHER]
             down, up = low[position], np.uint64(position)
             for i in range(packed.size):
-                packed[i] |= np.uint64((given[i] >> down) & 1) << up
+                packed[i] |= np.uint64((indices[i] >> down) & 1) << up
     good = key.size
     for a in range(index.shape[0]):
         for i in range(good):
@@ -63,7 +67,7 @@ def encode_bits(index: NDArray[np.int64], axis: NDArray[np.int64], key: NDArray[
 
 @kernel
 def decode_bits(key: NDArray[np.uint64], axis: NDArray[np.int64], index: NDArray[np.int64]) -> None:
-    """Inverse of :func:`encode_bits`; ``index`` (int64[d, n]) is written."""
+    """Invert :func:`encode_bits`; ``index`` (int64[d, n]) is written."""
     _, low = _find_places(axis, index.shape[0])
     index[:] = 0
     for start in range(0, key.size, TOGETHER):
@@ -84,8 +88,8 @@ def encode_digits(
 ) -> int:
     """Interleave the digits of cell indices in a mixed radix.
 
-    As :func:`encode_bits`, with ``radix`` (int64[digits]) beside ``axis``: the key is the
-    number whose digits, most significant first, have these radices.
+    Like :func:`encode_bits`, with ``radix`` (int64[digits]) in addition to ``axis``: the key is
+    the number whose digits, most significant first, have these radices.
     """
     good = key.size
     rest = np.empty(index.shape[0], np.int64)
@@ -100,6 +104,7 @@ def encode_digits(
             rest[a] //= radix[position]
             weight *= np.uint64(radix[position])
         key[i] = packed
+        # Anything left over after all digits means that an index was too large, or negative.
         left = np.int64(0)
         for a in range(index.shape[0]):
             left |= rest[a]
@@ -115,7 +120,7 @@ def decode_digits(
     radix: NDArray[np.int64],
     index: NDArray[np.int64],
 ) -> None:
-    """Inverse of :func:`encode_digits`; ``index`` (int64[d, n]) is written."""
+    """Invert :func:`encode_digits`; ``index`` (int64[d, n]) is written."""
     weight = np.empty(index.shape[0], np.int64)
     for i in range(key.size):
         rest = key[i]

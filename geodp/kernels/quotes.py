@@ -1,4 +1,7 @@
-"""Records of delimited text whose quoted fields hold line breaks."""
+"""Search for records of delimited text with line breaks inside quoted fields.
+
+The reader of :mod:`geodp.io.read.rows.quotes` handles these records separately.
+"""
 
 from __future__ import annotations
 
@@ -13,50 +16,51 @@ _START, _PLAIN, _QUOTED, _CLOSED = 0, 1, 2, 3
 
 @kernel
 def find_broken(
-    text: NDArray[np.uint8], first: int, delimiter: int, found: NDArray[np.int64]
+    text: NDArray[np.uint8], first: int, delimiter: int, span: NDArray[np.int64]
 ) -> int:
     """Find the next record that has a line break in a quoted field.
 
-    A quote opens a field where it is the first mark of it, as pyarrow reads (RFC 4180).
+    A quote opens a field only as its first character, as in pyarrow (RFC 4180).
 
     Parameters
     ----------
     text : uint8[n]
-        Of an encoding that keeps ASCII.
+        In an encoding that contains ASCII.
     first : int
         Where a record begins.
     delimiter : int
         A byte.
-    found : int64[3], written
-        Where the record begins; where it ends, after its line end; and 1 where more text follows
-        the closing quote of a field with a line break. Of the last record, which the text may hold
-        in part: where it begins, n, and 1 where a quote is open at the end.
+    span : int64[3], written
+        Where the record begins; where it ends, after its line break; and 1 if more text follows
+        the closing quote of a field with a line break. If there is no such record: where the last
+        record begins, which may be incomplete; n; and 1 if a quote is open at the end.
 
     Returns
     -------
     int
-        1, or 0 where no whole record has one.
+        1, or 0 if no complete record has a line break in a quoted field.
     """
     state, broken, ragged, here = _START, False, False, False
     record = first
     for at in range(first, text.size):
-        mark = text[at]
+        byte = text[at]
         if state == _QUOTED:
-            if mark == _QUOTE:
+            if byte == _QUOTE:
                 state = _CLOSED
-            elif mark in (_LF, _CR):
+            elif byte in (_LF, _CR):
                 broken = here = True
-        elif mark in (_LF, _CR):
+        elif byte in (_LF, _CR):
             if broken:
-                found[0], found[1], found[2] = record, at + 1, np.int64(ragged)
+                span[0], span[1], span[2] = record, at + 1, np.int64(ragged)
                 return 1
             record, state, here = at + 1, _START, False
-        elif mark == delimiter:
+        elif byte == delimiter:
             state, here = _START, False
-        elif mark == _QUOTE and state != _PLAIN:  # the first one, or one of a pair
+        # A quote in the middle of an unquoted field is an ordinary character, as in pyarrow.
+        elif byte == _QUOTE and state != _PLAIN:  # the first one, or one of a pair
             state = _QUOTED
         else:
             ragged |= here and state == _CLOSED
             state = _PLAIN
-    found[0], found[1], found[2] = record, text.size, np.int64(state == _QUOTED)
+    span[0], span[1], span[2] = record, text.size, np.int64(state == _QUOTED)
     return 0

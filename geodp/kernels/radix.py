@@ -1,4 +1,4 @@
-"""Stable sorting of keys with one value each, by the bits that tell the keys apart.
+"""Stable radix sort of keys with one value each, by the bits in which the keys differ.
 
 Large parts are split by their leading bits, most significant first, until a part fits into the
 second-level cache; there its remaining bits are sorted digit by digit, least significant first.
@@ -12,18 +12,18 @@ from geodp.kernels.jit import inline, kernel
 from geodp.typing import IntArray, KeyArray
 
 DIGIT = 10
-"""Most bits of a digit: that many write positions stay in the caches and page tables."""
+"""Most bits of a digit: 1024 write positions stay in the caches and in the page table cache."""
 
 CACHED = 1 << 15
-"""Most pairs of a part that is sorted in the cache."""
+"""Size of the largest part that is sorted inside the cache."""
 
 FEW = 16
-"""Most pairs that are inserted one by one."""
+"""Size of the largest part that is sorted by insertion."""
 
 
 @kernel
 def insert(key: KeyArray, value: IntArray, out_key: KeyArray, out_value: IntArray) -> None:
-    """Sort a few pairs (``key`` uint64[n], ``value`` int64[n]) into ``out``, which may be they."""
+    """Sort a few pairs (``key`` uint64[n], ``value`` int64[n]) into ``out``, maybe in place."""
     for i in range(key.size):
         k, v = key[i], value[i]
         at = i
@@ -35,7 +35,7 @@ def insert(key: KeyArray, value: IntArray, out_key: KeyArray, out_value: IntArra
 
 @kernel
 def differing_bits(key: KeyArray) -> np.uint64:
-    """Return the bits that are not the same in all keys (uint64[n])."""
+    """Return the bits in which some of the keys (uint64[n]) differ."""
     some, every = np.uint64(0), ~np.uint64(0)
     for i in range(key.size):
         some |= key[i]
@@ -45,7 +45,7 @@ def differing_bits(key: KeyArray) -> np.uint64:
 
 @kernel
 def places(key: KeyArray, low: np.uint64, width: np.uint64, place: IntArray) -> None:
-    """Where the first key of each digit goes.
+    """Compute where the first key of each digit goes.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def scatter(
     out_key: KeyArray,
     out_value: IntArray,
 ) -> None:
-    """Move every key and its value to the place of one of its digits.
+    """Move every key and its value to the place given by one of its digits.
 
     Parameters
     ----------
@@ -91,6 +91,7 @@ def scatter(
     out_key : uint64[n], out_value : int64[n], written
     """
     mask = np.uint64(place.size - 1)
+    # In order of position, so the sort is stable.
     for i in range(key.size):
         k = key[i]
         digit = (k >> shift) & mask
@@ -113,13 +114,13 @@ def bits_between(differ: np.uint64) -> tuple[int, int]:
 
 
 @kernel
-def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value: IntArray) -> int:
+def sort_pairs(key: KeyArray, value: IntArray, buffer_key: KeyArray, buffer_value: IntArray) -> int:
     """Sort keys with their values in place; equal keys stay as they were.
 
     Parameters
     ----------
     key : uint64[n], value : int64[n], changed
-    spare_key : uint64[n], spare_value : int64[n], written
+    buffer_key : uint64[n], spare_value : int64[n], written
 
     Returns
     -------
@@ -128,8 +129,9 @@ def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value:
     """
     moved = 0
     count = np.empty((10, 1 << DIGIT), np.int64)
-    # A part's start, end, and whether it lies in the spare arrays. A part leaves the stack
-    # before its parts come on it, so that each of at most 7 digits has one part's there.
+    # A part's start, end, and whether it lies in the buffers. A part leaves the stack before its
+    # own parts are pushed, and there are at most 7 digits, so the stack holds the parts of at most
+    # 7 of them.
     stack = np.empty((8 << DIGIT, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, key.size, 0
     top = 1
@@ -138,7 +140,7 @@ def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value:
         start, end, aside = stack[top, 0], stack[top, 1], stack[top, 2]
         n = end - start
         from_key, from_value = key[start:end], value[start:end]
-        to_key, to_value = spare_key[start:end], spare_value[start:end]
+        to_key, to_value = buffer_key[start:end], buffer_value[start:end]
         if aside:
             from_key, to_key = to_key, from_key
             from_value, to_value = to_value, from_value
@@ -161,9 +163,9 @@ def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value:
                     top += 1
                 begin = after
             continue
-        # As many passes as end in the caller's arrays; at first from one to the other.
-        most = DIGIT if n > 1 << DIGIT else 8
-        passes = (bits + most - 1) // most
+        # The number of passes is made even or odd so that the last one ends in the caller's arrays.
+        max_width = DIGIT if n > 1 << DIGIT else 8
+        passes = (bits + max_width - 1) // max_width
         passes += (passes + aside) & 1
         if bits == 0:
             if aside:
@@ -187,7 +189,7 @@ def sort_pairs(key: KeyArray, value: IntArray, spare_key: KeyArray, spare_value:
 def sort_pairs_into(
     key: KeyArray, value: IntArray
 ) -> tuple[KeyArray, IntArray, KeyArray, IntArray]:
-    """Keys in order, with their values; then two arrays of the same size, free for use.
+    """Return sorted copies of keys and values, and two buffers of the same size for further use.
 
     Parameters
     ----------
@@ -201,6 +203,6 @@ def sort_pairs_into(
     ([2, 7, 7], [2, 1, 3])
     """
     key, value = key.copy(), value.copy()
-    spare_key, spare_value = np.empty_like(key), np.empty_like(value)
-    sort_pairs(key, value, spare_key, spare_value)
-    return key, value, spare_key, spare_value
+    buffer_key, buffer_value = np.empty_like(key), np.empty_like(value)
+    sort_pairs(key, value, buffer_key, buffer_value)
+    return key, value, buffer_key, buffer_value

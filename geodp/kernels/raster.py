@@ -1,4 +1,8 @@
-"""Ends of intervals of a raster's cells: empty cells have those of a block that they share."""
+"""Ends of the intervals of a raster's cells, where empty cells share those of their block.
+
+Most cells of a raster are empty, and their intervals are the same throughout a block of cells: one
+of them is computed for all.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ def find_empty(
     right: NDArray[np.int64],
     place: NDArray[np.int64],
 ) -> None:
-    """Write the place of the last empty cell in each block.
+    """Find the last empty cell in each block.
 
     Parameters
     ----------
@@ -25,11 +29,12 @@ def find_empty(
     right : int64[cols]
         The rows' and the columns' blocks.
     place : int64[down, right]
-        -1, which stays where no cell is empty; otherwise set to ``row * cols + col``.
+        -1 at first, which stays if no cell is empty; otherwise set to ``row * cols + col``.
     """
     cols = counts.shape[1]
     for row in range(counts.shape[0]):
         for col in range(cols):
+            # NaN, outside the domain, equals nothing: such cells are never chosen.
             if counts[row, col] == 0:
                 place[down[row], right[col]] = row * cols + col
 
@@ -43,16 +48,16 @@ def spread(
     listed: NDArray[np.float64],
     values: NDArray[np.float64],
 ) -> None:
-    """Write the values of all cells: of empty ones their block's, of others their own.
+    """Write the values of all cells: empty ones get their block's value, others their own.
 
     Parameters
     ----------
     counts, down, right
         As for :func:`find_empty`.
     shared : float64[down, right]
-        Of empty cells.
+        Values of empty cells.
     listed : float64[m]
-        Of the others in the domain, row by row.
+        Values of the other cells in the domain, row by row.
     values : float64[rows, cols], written
         NaN outside the domain.
     """

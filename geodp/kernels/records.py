@@ -1,4 +1,4 @@
-"""Columns of records: texts of digits as numbers, and rows of the same number as one."""
+"""Columns of records: parsing of digits, and grouping of rows by a number."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import kernel
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""The golden ratio as a fraction of ``2**64`` (Knuth 1973, section 6.4)."""
+"""The golden ratio as a fraction of ``2**64``, for Fibonacci hashing (Knuth 1973, section 6.4)."""
 
-MOST_DIGITS = 18
-"""Digits that always fit int64."""
+MAX_DIGITS = 18
+"""Number of digits that always fits int64."""
 
 
 NONE, DIGITS, CANONICAL = 0, 1, 2
-"""Of texts: some are no digits; all are; all are, and numbers tell them apart."""
+"""Kinds of a column of texts: some are not digits; all are digits; all are digits without leading
+zeros, so that different texts are different numbers."""
 
 
 @kernel
 def parse_digits(
     start: NDArray[np.int32], text: NDArray[np.uint8], value: NDArray[np.int64]
 ) -> int:
-    """Read texts of one to 18 ASCII digits.
+    """Parse texts of 1 to 18 ASCII digits.
 
     Parameters
     ----------
     start : int32[n + 1]
-        Where each begins in the text, and where the last ends; not falling.
+        Where each text begins, and where the last one ends; non-decreasing.
     text : uint8[m]
-        All of them, one after the other.
+        The concatenated texts.
     value : int64[n], written
-        Their numbers; of no meaning where one is no such text.
+        Their numbers; undefined if the result is ``NONE``.
 
     Returns
     -------
     int
-        ``NONE``, ``DIGITS``, or ``CANONICAL``: none is written with zeros before its number.
+        ``NONE``, ``DIGITS``, or ``CANONICAL``: none has leading zeros.
     """
-    found = CANONICAL
+    form = CANONICAL
     for row in range(value.size):
         first, end = start[row], start[row + 1]
-        if end <= first or end - first > MOST_DIGITS:
+        if end <= first or end - first > MAX_DIGITS:
             return NONE
         number, wrong = np.int64(0), False
         for at in range(first, end):
@@ -51,9 +52,9 @@ def parse_digits(
         if wrong:
             return NONE
         if text[first] == 48 and end - first > 1:
-            found = DIGITS
+            form = DIGITS
         value[row] = number
-    return found
+    return form
 
 
 @kernel
@@ -66,7 +67,7 @@ def group(
     total: NDArray[np.int64],
     rows: NDArray[np.int64],
 ) -> int:
-    """Sum the counts of equal numbers, in the order in which these come first: a GROUP BY.
+    """Sum the counts of equal numbers, in order of first occurrence: a GROUP BY.
 
     Parameters
     ----------
@@ -75,32 +76,35 @@ def group(
     slot : int32[2**k], changed
         Zeros, more than n of them and at least two; n is below ``2**31``.
     first, held, total, rows : int64[n], written
-        Of each number: the first row that has it, itself, the sum of its counts, and its rows, with
-        those whose count is not 0 times ``2**32`` on top.
+        For each number: the first row that has it, the number itself, the sum of its counts, and
+        its number of rows plus ``2**32`` times its number of rows with a count other than 0.
 
     Returns
     -------
     int
-        How many numbers there are.
+        Number of distinct numbers.
     """
     bits = 0
     while (1 << bits) < slot.size:
         bits += 1
     shift, last = np.uint64(64 - bits), np.int64(slot.size - 1)
-    found = 0
+    groups = 0
     for row in range(number.size):
-        own = number[row]
-        at = np.int64((np.uint64(own) * _SPREAD) >> shift)
-        while slot[at] != 0 and held[slot[at] - 1] != own:
+        key = number[row]
+        # Linear probing: the table has more slots than there are rows, so an empty one is always
+        # met.
+        at = np.int64((np.uint64(key) * _SPREAD) >> shift)
+        while slot[at] != 0 and held[slot[at] - 1] != key:
             at = (at + 1) & last
         if slot[at] == 0:
-            first[found] = row
-            held[found] = own
-            total[found] = 0
-            rows[found] = 0
-            found += 1
-            slot[at] = found
+            first[groups] = row
+            held[groups] = key
+            total[groups] = 0
+            rows[groups] = 0
+            groups += 1
+            slot[at] = groups
         group = slot[at] - 1
         total[group] += count[row]
-        rows[group] += 1 + (np.int64(count[row] != 0) << 32)  # in one place of memory
-    return found
+        # Two counters in one entry: a second array would cost another cache miss for each row.
+        rows[group] += 1 + (np.int64(count[row] != 0) << 32)
+    return groups

@@ -1,4 +1,4 @@
-"""Sums of sparse cells over many rectangles."""
+"""Sums of sparse cells over many rectangles, for evaluation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def sums(
     Parameters
     ----------
     index : int64[d, n]
-        Of cells, the first row in rising order.
+        Indices of cells, sorted by the first axis.
     value : int64[n] or float64[n]
     low, high : int64[d, r]
-        Corners, both inside.
+        Lowest and highest index of each rectangle, both inclusive.
     out : value's type [r], written
     """
     for r in range(low.shape[1]):

@@ -1,4 +1,7 @@
-"""Places in a sorted list, of wanted values most of which lie near the one before."""
+"""Searches in a sorted list, fast if each value lies near the previous one.
+
+Nodes and cells are looked up in key order, so that a bisection of the whole list would be wasteful.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +12,35 @@ from geodp.kernels.jit import bare, bare_inline
 
 
 def find(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how many values are smaller than each wanted one, as ``np.searchsorted`` does.
+    """Count the values that are smaller than each wanted one, like ``np.searchsorted``.
 
     Parameters
     ----------
     values : uint64[n]
         Increasing.
     wanted : uint64[m]
-        In any order; quick where each is near the one before.
+        In any order; fast if each lies near the previous one.
     """
-    found = np.empty(wanted.size, np.int64)
-    gallop(values, wanted, found)
-    return found
+    places = np.empty(wanted.size, np.int64)
+    gallop(values, wanted, places)
+    return places
 
 
 @bare
 def gallop(
-    values: NDArray[np.uint64], wanted: NDArray[np.uint64], found: NDArray[np.int64]
+    values: NDArray[np.uint64], wanted: NDArray[np.uint64], places: NDArray[np.int64]
 ) -> None:
-    """Look on both sides of the last place, twice as far each time (Bentley, Yao 1976)."""
+    """Search around the previous place with doubling steps (Bentley, Yao 1976)."""
     at = 0
     for i in range(wanted.size):
-        # Of the two looks one ends at once.
+        # One of the two searches, forwards and backwards, ends at once.
         at = find_before(values, wanted[i], find_from(values, wanted[i], at))
-        found[i] = at
+        places[i] = at
 
 
 @bare_inline
 def find_from(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
-    """Return how many values are smaller than one, if ``at`` are; otherwise ``at`` itself."""
+    """Count the values smaller than a wanted one, if at least ``at`` are; else return ``at``."""
     n, step = values.size, 1
     if at >= n or values[at] >= wanted:
         return at
@@ -50,7 +53,7 @@ def find_from(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
 
 @bare_inline
 def find_before(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
-    """Return how many values are smaller than one, if those from ``at`` on are not."""
+    """Count the values smaller than a wanted one, if those from ``at`` on are not."""
     if at == 0 or values[at - 1] < wanted:
         return at
     high, step = at - 1, 1
@@ -62,7 +65,7 @@ def find_before(values: NDArray[np.uint64], wanted: np.uint64, at: int) -> int:
 
 @bare_inline
 def _halve(values: NDArray[np.uint64], wanted: np.uint64, low: int, high: int) -> int:
-    """Return how many values are smaller: more than ``low``, of which it is, up to ``high``."""
+    """Count the smaller values by bisection: the one at ``low`` is, that at ``high`` is not."""
     while high - low > 1:
         middle = (low + high) // 2
         if values[middle] < wanted:

@@ -1,8 +1,9 @@
-"""Kernels that were compiled when geodp was built, and travel with it.
+"""Kernels that were compiled when geodp was built, and are part of its wheel.
 
-A set is a file: a line of JSON, which says what it belongs to and where each code lies, and behind
-it the codes, as Numba's own cache has them. It is used on a processor that has all that it was
-compiled for, with these sources and with the Numba that compiled it, and else not at all.
+A set is a file: a line of JSON that states the sources and versions it was compiled from and where
+each function's code lies, followed by the codes in the format of Numba's own cache. A set is used
+only on a processor that has all features it was compiled for, with the same sources and the same
+Numba; see docs/decisions/0020. :mod:`geodp.kernels.build` makes the sets.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ class Target:
     Attributes
     ----------
     machine : str
-        As ``platform.machine()`` says it.
+        The result of ``platform.machine()``.
     name : str
-        Of the set.
+        Name of the set.
     processor : str
-        What LLVM calls it.
+        LLVM's name of the processor.
     features : tuple[str]
-        What a processor needs beyond the least of its machine.
+        Features that a processor needs beyond the baseline of its machine.
     avoided : tuple[str]
-        What LLVM would do for all such processors, and does not.
+        Features that LLVM would use for all such processors, and that are switched off.
     """
 
     machine: str
@@ -56,22 +57,25 @@ class Target:
 
     @property
     def path(self) -> Path:
-        """Where its set lies, of this Python."""
+        """Path of its set for this Python."""
         return FOLDER.joinpath(f"{_python()}-{self.name}.kernels")
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes Numba compile for it, in a process of its own."""
-        marked = [f"+{name}" for name in self.features] + [f"-{name}" for name in self.avoided]
+        """Environment variables that make Numba compile for this target, in a separate process."""
+        flags = [f"+{name}" for name in self.features] + [f"-{name}" for name in self.avoided]
         return {
             "NUMBA_CPU_NAME": self.processor,
-            # Or the code would have the features of this processor.
-            "NUMBA_CPU_FEATURES": ",".join(marked),
-            "NUMBA_DISABLE_INTEL_SVML": "1",  # a library that is not everywhere
+            # The processor's name alone would leave the features of the building machine in the
+            # code, and it would crash on older ones.
+            "NUMBA_CPU_FEATURES": ",".join(flags),
+            # Intel's vector library is not installed everywhere, and its results may differ in
+            # the last digit.
+            "NUMBA_DISABLE_INTEL_SVML": "1",
         }
 
     def runs_here(self) -> bool:
-        """Whether this processor has all that it needs."""
+        """Whether this processor has all features that the target needs."""
         return platform.machine() == self.machine and _features() >= {*self.features}
 
 
@@ -80,20 +84,21 @@ V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave
 V4 = (*V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 
 HALF = ("prefer-256-bit",)
-"""LLVM fills half of the registers of v4, as the first processors that had them slow down with all
-of them. ``topdown`` and ``pyramid`` take a fifth longer so."""
+"""LLVM's tuning for v4, switched off: it uses 256 of 512 bits, as the first processors with wider
+registers slowed down with them. With it ``topdown`` and ``pyramid`` take a fifth longer."""
 
 TARGETS = (
     Target("x86_64", "x86-64-v4", "x86-64-v4", V4, HALF),
     Target("x86_64", "x86-64-v3", "x86-64-v3", V3),
     Target("x86_64", "x86-64-v2", "x86-64-v2", V2),
-    Target("aarch64", "armv8-a", "generic", ()),  # all have what that needs
+    Target("aarch64", "armv8-a", "generic", ()),
 )
-"""The best of a machine first; the levels of x86-64 are those of its psABI."""
+"""The best of a machine first; the levels of x86-64 are those of its psABI. Every 64-bit ARM
+processor runs ``armv8-a``."""
 
 
 def _features() -> set[str]:
-    """Return what this processor has, by LLVM's names; nothing where that cannot be told."""
+    """Return this processor's features by LLVM's names; an empty set if LLVM does not know them."""
     try:
         return {name for name, there in binding.get_host_cpu_features().items() if there}
     except RuntimeError:
@@ -101,35 +106,39 @@ def _features() -> set[str]:
 
 
 def _python() -> str:
-    """Name the Python whose objects a code holds: ``cpython-313t``."""
+    """Return the tag of this Python, to which a set's pickled objects belong: ``cpython-313t``."""
     return f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"
 
 
 def stamp(sources: str) -> dict[str, str]:
-    """Say what a set belongs to beside its processor: its sources, and what compiled them."""
+    """List what a set must match besides the processor: its sources and the compiler's versions.
+
+    A set is machine code that calls into Numba and NumPy, so it runs only with what compiled it.
+    """
     return {
         "sources": sources,
         "Python": _python(),
         "LLVM's triple": binding.get_process_triple(),
         "Numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
-        "NumPy": ".".join(np.__version__.split(".")[:2]),  # Numba tells these apart
+        # The precision at which Numba's own cache distinguishes versions of NumPy.
+        "NumPy": ".".join(np.__version__.split(".")[:2]),
     }
 
 
 @dataclass(frozen=True)
 class Shipped:
-    """The set that is used here.
+    """The set of compiled kernels in use.
 
     Attributes
     ----------
     target : str
-        Its name; empty: none is used, and kernels are compiled when they are called.
+        Its name; empty: no set is used, and kernels are compiled when they are called.
     wrong : str
-        Why none is, as a sentence; otherwise empty.
+        Why no set is used, as a sentence; otherwise empty.
     path : Path, optional
     codes : Mapping[str, tuple[int, int]]
-        By a kernel and the types of a call: where its code begins in the file, and how long it is.
+        Offset and length of each code in the file, by kernel and types of a call.
     """
 
     target: str = ""
@@ -138,54 +147,55 @@ class Shipped:
     codes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def found(cls, sources: str) -> Shipped:
-        """Return the best set for this processor that belongs to these sources."""
+    def choose(cls, sources: str) -> Shipped:
+        """Choose the best set for this processor that matches these sources."""
         config = numba.config
         if config.CPU_NAME is not None or config.CPU_FEATURES is not None or not config.ENABLE_AVX:
-            return cls(wrong="The environment asks Numba for code of another kind.")
+            return cls(wrong="Environment variables configure Numba for another processor.")
         wrong = "No functions for this system and processor came with geodp."
         for target in TARGETS:
             if target.path.exists() and target.runs_here():
-                one = cls.opened(target, sources)
+                one = cls.read(target, sources)
                 if not one.wrong:
                     return one
                 wrong = one.wrong
         return cls(wrong=wrong)
 
     @classmethod
-    def opened(cls, target: Target, sources: str) -> Shipped:
-        """Return the set of a target, or what is wrong with it."""
+    def read(cls, target: Target, sources: str) -> Shipped:
+        """Read the header of a target's set; ``wrong`` says why it cannot be used."""
         with target.path.open("rb") as file:
             head = file.readline()
         try:
-            said = json.loads(head)
+            header = json.loads(head)
         except ValueError:
-            return cls(wrong=f"{target.path} is no set of functions.")
+            return cls(wrong=f"{target.path} is not a set of compiled functions.")
         for name, here in stamp(sources).items():
-            made = said["stamp"].get(name)
+            made = header["stamp"].get(name)
             if name == "sources" and made != here:
                 return cls(wrong="The functions that came with geodp belong to other sources.")
             if made != here:
                 what = f"The functions that came with geodp were compiled with {name} {made}"
                 return cls(wrong=f"{what}; here it is {here}.")
-        codes = {key: (len(head) + at, size) for key, (at, size) in said["codes"].items()}
+        codes = {key: (len(head) + at, size) for key, (at, size) in header["codes"].items()}
         return cls(target.name, "", target.path, codes)
 
     def load(self, name: str, signature: Any, context: Any) -> Any:
-        """Return Numba's result of compiling a kernel for these types; None where it has none."""
+        """Load Numba's result of compiling a kernel for these types; None if the set has none."""
         at, size = self.codes.get(f"{name} {text_of(signature)}", (0, 0))
         if self.path is None or not size:
             return None
         with self.path.open("rb") as file:
             file.seek(at)
             code = file.read(size)
-        # All that a code needs of Numba. Its own cache loads what a compiler needs too: .3 s.
+        # This starts the part of Numba that compiled code needs. Numba's own cache loads the whole
+        # compiler, which takes 0.3 s.
         rtsys.initialize(context)
         return CompileResultCacheImpl.rebuild(None, context, pickle.loads(code))
 
 
 def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
-    """Write a set, whole or not at all; ``results`` has Numba's own, by kernel and types."""
+    """Write a set atomically; ``results`` are Numba's compile results by kernel and types."""
     codes = {
         key: dumps(CompileResultCacheImpl.reduce(None, result)) for key, result in results.items()
     }
@@ -195,39 +205,40 @@ def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
         at += len(code)
     head = json.dumps({"stamp": stamp(sources), "codes": places})
     FOLDER.mkdir(exist_ok=True)
+    # Written under another name and renamed: an interrupted build leaves no truncated set.
     made = target.path.with_suffix(f".{os.getpid()}")
     made.write_bytes(b"".join([head.encode(), b"\n", *codes.values()]))
     made.replace(target.path)
 
 
 class Layered(NullCache):  # type: ignore[misc]
-    """What is asked for the code of a kernel: the shipped set, then what Numba keeps."""
+    """A cache that looks into the shipped set first, then into Numba's own cache."""
 
-    def __init__(self, shipped: Shipped, name: str, kept: Any) -> None:
-        self._shipped, self._name, self._kept = shipped, name, kept
+    def __init__(self, shipped: Shipped, name: str, fallback: Any) -> None:
+        self._shipped, self._name, self._fallback = shipped, name, fallback
 
     @property
     def cache_path(self) -> Any:
-        """Where new code is kept; None: nowhere."""
-        return self._kept.cache_path
+        """Folder for new code; None: it is not stored."""
+        return self._fallback.cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for these types, if anything was."""
-        found = self._shipped.load(self._name, sig, target_context)
-        return self._kept.load_overload(sig, target_context) if found is None else found
+        """Load the code compiled for these types, if there is any."""
+        code = self._shipped.load(self._name, sig, target_context)
+        return self._fallback.load_overload(sig, target_context) if code is None else code
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what had to be compiled."""
-        self._kept.save_overload(sig, data)
+        """Store newly compiled code."""
+        self._fallback.save_overload(sig, data)
 
     def enable(self) -> None:
-        """Keep again."""
-        self._kept.enable()
+        """Switch the cache on."""
+        self._fallback.enable()
 
     def disable(self) -> None:
-        """Keep no more."""
-        self._kept.disable()
+        """Switch the cache off."""
+        self._fallback.disable()
 
     def flush(self) -> None:
-        """Forget what is kept."""
-        self._kept.flush()
+        """Clear the cache."""
+        self._fallback.flush()

@@ -19,13 +19,14 @@ from numba import types
 LIST = Path(__file__).with_name("signatures.json")
 """By the name of a kernel, the signatures that it is called with from Python.
 
-``python -m tests.signatures`` writes it. What a kernel calls itself is part of its code.
+``python -m tests.signatures`` writes it. Kernels that only other kernels call are compiled into
+these and not listed.
 """
 NUMBERS = (types.Integer, types.Float, types.Boolean)
 
 
 def text_of(signature: Sequence[Any]) -> str | None:
-    """Return the types of a call as text; None where one is of no kind that is known here."""
+    """Write the types of a call as text; None if a type is not supported."""
     try:
         return json.dumps([_write(one) for one in signature], separators=(",", ":"))
     except TypeError:
@@ -33,12 +34,12 @@ def text_of(signature: Sequence[Any]) -> str | None:
 
 
 def types_of(text: str) -> tuple[Any, ...]:
-    """Return the types that a text is of."""
+    """Read the types of a call from text."""
     return tuple(_read(one) for one in json.loads(text))
 
 
 def listed() -> Iterator[tuple[Any, tuple[Any, ...], str]]:
-    """Every kernel of the list that can be compiled, with the types of each call and their text."""
+    """Iterate over the listed kernels, with the types of each call and their text."""
     for name, signatures in json.loads(LIST.read_text(encoding="utf-8")).items():
         for one in signatures:
             text = json.dumps(one, separators=(",", ":"))
@@ -51,6 +52,8 @@ def _named(name: str) -> Any:
 
 
 def _write(of: Any) -> Any:
+    # Exact types only: a subclass such as an unaligned or otherwise special array is compiled on
+    # demand instead of being confused with a plain one.
     if type(of) is types.Array and of.aligned:
         return f"{of.dtype} {of.ndim} {of.layout}" + " readonly" * (not of.mutable)
     if isinstance(of, types.BaseNamedTuple):

@@ -1,4 +1,10 @@
-"""T2 of Terada et al. (2015): the refinement on integers, sparse, in blocks."""
+"""T2 of Terada et al. (2015): the refinement on integers, sparse, in blocks.
+
+From the root down, at every node with a sum S* > 0 the detail D = S(left) - S(right) gets noise, is
+clamped to [-S*, S*], and the halves get (S* + D*) / 2 and (S* - D*) / 2: section 4 of the paper,
+with the corrections of docs/proofs/errata.md to (38) and (39). A node with S* = 0 is not visited.
+:mod:`geodp.mechanisms.trees.refinement` calls it; docs/proofs/privacy.md, section 3, is the proof.
+"""
 
 from __future__ import annotations
 
@@ -10,32 +16,33 @@ from numpy.typing import NDArray
 from geodp.kernels import chacha
 from geodp.kernels.chacha import LANES
 from geodp.kernels.jit import inline, kernel
-from geodp.kernels.noise import LEVELS, NoiseTable, look_up, settle
+from geodp.kernels.noise import LEVELS, NoiseTable, look_up, resolve
 from geodp.kernels.tree import BOTH, LEFT, branches, split
 
 NODES, DATA, NODE, DATUM = range(4)
-"""Columns of a stack's fill: nodes, nodes with data, and the first of both not yet refined."""
+"""Columns of a stack's fill: number of nodes and of nodes with data, and the first of either that
+is not refined yet."""
 
 BLOCK = 8 * LANES
-"""Nodes that are refined together."""
+"""Number of nodes that are refined together: they and their noise fit the cache."""
 
-MOST = BLOCK << LEVELS
-"""Nodes that a block can leave below it."""
+MAX_OPEN = BLOCK << LEVELS
+"""Most nodes that a block can leave open below it."""
 
 
 class Stack(NamedTuple):
-    """Nodes yet to be refined: a row for every level that blocks of noise start at.
+    """Nodes that remain to be refined: a row for every level on which blocks of noise start.
 
     Attributes
     ----------
     level : int64[g + 1]
-        Of every row; at last that of the nodes that are put out.
+        Level of every row; the last entry is the level of the results.
     nodes : int64[g, 2, c]
         In key order: prefix, and refined sum, above 0.
     data : int64[g, 3, c]
-        Of nodes that hold data: index among the nodes; first and one past the last of their data.
+        For nodes that hold data: index among the nodes; first and one past the last of their data.
     fill : int64[g, 4]
-        What of it is in use: ``NODES, DATA, NODE, DATUM``.
+        The entries in use: ``NODES, DATA, NODE, DATUM``.
     """
 
     level: NDArray[np.int64]
@@ -45,23 +52,23 @@ class Stack(NamedTuple):
 
 
 class RefinementWorkspace(NamedTuple):
-    """Where a block of at most ``BLOCK`` nodes goes down its levels.
+    """Arrays for refining a block of at most ``BLOCK`` nodes, level by level.
 
     Attributes
     ----------
     top : int64[BLOCK]
         Prefixes of the block's nodes.
     state : uint32[16 * BLOCK]
-        Their noise, in lanes: see :func:`geodp.kernels.chacha.lanes`; 128 nodes after the other.
+        Their noise, in lanes of 128 nodes: see :func:`geodp.kernels.chacha.lanes`.
     total, place, data : int64[2, c], uint32[2, c], int64[2, 3, c]
-        Of two levels: refined sums; the place of each node's word in ``state``, which tells the
-        node; a stack's data.
+        For two levels in turn: refined sums; the position of each node's word in ``state``, which
+        identifies the node; the data, as in a stack.
     word, noisy, todo : uint32[c], int64[c], int32[c]
-        Of one level, as :func:`geodp.kernels.noise.look_up` takes them; noise becomes details, and
-        these the left children's shares.
+        For one level, the arguments of :func:`geodp.kernels.noise.look_up`; noise becomes noisy
+        details, and these the left children's shares.
     first, middle, branch : int64[c]
-        Index of each node's first child; of nodes with data, the first key of their right half;
-        which children can be.
+        Index of each node's first child; for nodes with data, the first datum of their right half;
+        which children overlap the domain.
     """
 
     top: NDArray[np.int64]
@@ -78,18 +85,18 @@ class RefinementWorkspace(NamedTuple):
 
 
 class RefinementTables(NamedTuple):
-    """What the refinement looks up.
+    """Read-only inputs of the refinement.
 
     Attributes
     ----------
     key, cumulative : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
     masks, limits, domain : uint64[bits], uint64[bits], uint64[r, 2]
-        As :func:`geodp.kernels.tree.branches` takes them, for all levels.
-    table : Table
-        Of the noise.
-    known : int64[2, e]
-        Node ids whose draws the table cannot decide, and their noise.
+        Arguments of :func:`geodp.kernels.tree.branches` for all levels.
+    table : NoiseTable
+        Law of the noise.
+    resolved : int64[2, e]
+        Ids of nodes whose draws the table cannot decide, and their noise, decided exactly.
     """
 
     key: NDArray[np.uint64]
@@ -98,11 +105,11 @@ class RefinementTables(NamedTuple):
     limits: NDArray[np.uint64]
     domain: NDArray[np.uint64]
     table: NoiseTable
-    known: NDArray[np.int64]
+    resolved: NDArray[np.int64]
 
 
 class NoiseStreams(NamedTuple):
-    """Where the noise comes from: a key, uint32[8], and the streams of words and of more digits."""
+    """Source of the noise: the key, uint32[8], and the stream of the details."""
 
     key: NDArray[np.uint32]
     stream: np.uint32
@@ -110,29 +117,31 @@ class NoiseStreams(NamedTuple):
 
 @inline
 def _prefix(top: NDArray[np.int64], place: np.uint64, depth: int) -> np.uint64:
-    """Return the prefix of a node so many levels below the block's, from its word's place."""
+    """Return the prefix of a node ``depth`` levels below the block's from its word's position."""
+    # The position in `state` encodes group, slot and lane: no prefixes are moved while a block is
+    # refined down its levels.
     slot = (place // np.uint64(LANES)) & np.uint64(15)
-    own = (place // np.uint64(16 * LANES)) * np.uint64(LANES) + (place & np.uint64(LANES - 1))
+    lane = (place // np.uint64(16 * LANES)) * np.uint64(LANES) + (place & np.uint64(LANES - 1))
     under = slot - ((np.uint64(1) << np.uint64(depth)) - np.uint64(1))
-    return (np.uint64(top[own]) << np.uint64(depth)) | under
+    return (np.uint64(top[lane]) << np.uint64(depth)) | under
 
 
 @kernel
-def _take(stack: Stack, row: int, most: int, room: RefinementWorkspace) -> tuple[int, int]:
-    """Copy the next block of a row: how many nodes, and how many of them hold data.
-
-    A row that is more than one block is cut evenly, for a short rest would cost as much.
-    """
+def _take(
+    stack: Stack, row: int, block_size: int, workspace: RefinementWorkspace
+) -> tuple[int, int]:
+    """Copy the next block of a row; return its number of nodes, and of nodes with data."""
+    # A longer row is cut evenly: a short last block would take as long as a full one.
     at, datum = stack.fill[row, NODE], stack.fill[row, DATUM]
     rest = stack.fill[row, NODES] - at
-    size = -(-rest // -(-rest // most))
-    top, total, place = room.top, room.total[0], room.place[0]
+    size = -(-rest // -(-rest // block_size))
+    top, total, place = workspace.top, workspace.total[0], workspace.place[0]
     from_prefix, from_total = stack.nodes[row, 0], stack.nodes[row, 1]
     for n in range(size):
         i, j = np.uint64(n), np.uint64(at + n)
         top[i], total[i] = from_prefix[j], from_total[j]
         place[i] = np.uint32(16 * LANES * (n // LANES) + n % LANES)
-    data, source = room.data[0], stack.data[row]
+    data, source = workspace.data[0], stack.data[row]
     filled = 0
     while datum + filled < stack.fill[row, DATA] and source[0, datum + filled] < at + size:
         data[0, filled] = source[0, datum + filled] - at
@@ -144,22 +153,24 @@ def _take(stack: Stack, row: int, most: int, room: RefinementWorkspace) -> tuple
 
 
 @kernel
-def _compute_noise(room: RefinementWorkspace, size: int, level: int, noise: NoiseStreams) -> None:
-    """Compute the words of a block."""
-    address, top = np.empty(LANES, np.uint64), room.top
+def _compute_noise(
+    workspace: RefinementWorkspace, size: int, level: int, noise: NoiseStreams
+) -> None:
+    """Compute the cipher blocks of a block's nodes."""
+    address, top = np.empty(LANES, np.uint64), workspace.top
     for start in range(0, size, LANES):
         lanes = min(LANES, size - start)
         for n in range(lanes):
             i = np.uint64(n)
             address[i] = np.uint64(top[np.uint64(start) + i]) | np.uint64(1) << np.uint64(level)
-        state = room.state[16 * start : 16 * (start + LANES)]
+        state = workspace.state[16 * start : 16 * (start + LANES)]
         chacha.lanes(noise.key, noise.stream, np.uint32(0), address[:lanes], state)
 
 
 @kernel
-def _gather(room: RefinementWorkspace, at: int, size: int) -> None:
+def _gather(workspace: RefinementWorkspace, at: int, size: int) -> None:
     """Collect the words of a level's nodes."""
-    state, place, word = room.state, room.place[at], room.word
+    state, place, word = workspace.state, workspace.place[at], workspace.word
     for n in range(size):
         i = np.uint64(n)  # unsigned: no test for negative indices
         word[i] = state[np.uint64(place[i])]
@@ -170,42 +181,50 @@ def _decide(
     level: int,
     depth: int,
     left: int,
-    room: RefinementWorkspace,
+    workspace: RefinementWorkspace,
     tree: RefinementTables,
     noise: NoiseStreams,
 ) -> int:
-    """Decide the draws that the table leaves open; 0, or the id of a node that should be known."""
-    node, place = np.empty(left, np.uint64), room.place[depth & 1]
+    """Decide the draws that the table leaves open; return 0, or the id of an undecided node."""
+    node, place = np.empty(left, np.uint64), workspace.place[depth & 1]
     for n in range(left):
-        prefix = _prefix(room.top, np.uint64(place[room.todo[n]]), depth)
+        prefix = _prefix(workspace.top, np.uint64(place[workspace.todo[n]]), depth)
         node[n] = prefix | np.uint64(1) << np.uint64(level + depth)
-    noisy, todo, known = room.noisy, room.todo, tree.known
-    left = settle(noise.key, noise.stream, node, room.word, tree.table, noisy, todo)
+    noisy, todo, resolved = workspace.noisy, workspace.todo, tree.resolved
+    left = resolve(noise.key, noise.stream, node, workspace.word, tree.table, noisy, todo)
     for n in range(left):
-        found = False
-        for e in range(known.shape[1]):
-            if np.uint64(known[0, e]) == node[n]:
-                noisy[todo[n]], found = known[1, e], True
-        if not found:
+        is_resolved = False
+        for e in range(resolved.shape[1]):
+            if np.uint64(resolved[0, e]) == node[n]:
+                noisy[todo[n]], is_resolved = resolved[1, e], True
+        if not is_resolved:
             return int(np.int64(node[n]))
     return 0
 
 
 @kernel
 def _add_details(
-    room: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
+    workspace: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
 ) -> None:
-    """Add true details to noise, and find the first key of each right half."""
+    """Add true details to noise, and find the first datum of each right half."""
     at = depth & 1
-    top, place, noisy, middle = room.top, room.place[at], room.noisy, room.middle
-    node_of, start, stop = room.data[at, 0], room.data[at, 1], room.data[at, 2]
+    top, place, noisy, middle = (
+        workspace.top,
+        workspace.place[at],
+        workspace.noisy,
+        workspace.middle,
+    )
+    node_of, start, stop = workspace.data[at, 0], workspace.data[at, 1], workspace.data[at, 2]
     key, cumulative, one = tree.key, tree.cumulative, np.uint64(1)
     height = np.uint64(tree.masks.size - level - depth)
-    half, most, trips = one << (height - one), np.int64(1), 0
+    # D = S(left) - S(right) as differences of prefix sums: integers throughout, so that the noise
+    # is added to the exact detail.
+    half, longest, trips = one << (height - one), np.int64(1), 0
     for n in range(size):
-        most = max(most, stop[n] - start[n])
-    while most > 1:  # as often for every node, and no branch on what is found
-        most -= most >> 1
+        longest = max(longest, stop[n] - start[n])
+    # Every node takes the same number of steps, so that no branch depends on the data.
+    while longest > 1:
+        longest -= longest >> 1
         trips += 1
     for n in range(size):
         j = np.uint64(n)
@@ -223,15 +242,15 @@ def _add_details(
 
 @kernel
 def _keep_inside(
-    room: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
+    workspace: RefinementWorkspace, size: int, level: int, depth: int, tree: RefinementTables
 ) -> None:
-    """Where only one child can be, make the detail as large as can be."""
+    """Give everything to the only child that overlaps the domain, where there is one."""
     mask, limit = tree.masks[level + depth], tree.limits[level + depth]
     at = depth & 1
-    place, total = room.place[at], room.total[at]
-    prefix, branch, noisy = room.first[:size], room.branch, room.noisy
+    place, total = workspace.place[at], workspace.total[at]
+    prefix, branch, noisy = workspace.first[:size], workspace.branch, workspace.noisy
     for n in range(size):
-        prefix[n] = np.int64(_prefix(room.top, np.uint64(place[n]), depth))
+        prefix[n] = np.int64(_prefix(workspace.top, np.uint64(place[n]), depth))
     branches(prefix, tree.masks.size - level - depth, mask, limit, tree.domain, branch)
     for n in range(size):
         i = np.uint64(n)
@@ -240,23 +259,22 @@ def _keep_inside(
 
 
 @kernel
-def _split_nodes(room: RefinementWorkspace, at: int, size: int) -> None:
-    """Make noisy details the shares of the left children."""
-    noisy, word, total = room.noisy, room.word, room.total[at]
+def _split_nodes(workspace: RefinementWorkspace, at: int, size: int) -> None:
+    """Turn noisy details into the shares of the left children, which the clamp bounds."""
+    noisy, word, total = workspace.noisy, workspace.word, workspace.total[at]
     for n in range(size):
         i = np.uint64(n)
         noisy[i] = split(total[i], noisy[i], word[i] & np.uint32(1))
 
 
 @kernel
-def _keep(room: RefinementWorkspace, at: int, size: int) -> int:
-    """Split nodes, and keep the children above 0 and where each node's first one is.
-
-    Both are written, and the next ones over those that are 0. Returns how many there are.
-    """
-    share_of, first = room.noisy, room.first
-    total, place = room.total[at], room.place[at]
-    held, source = room.total[1 - at], room.place[1 - at]
+def _keep(workspace: RefinementWorkspace, at: int, size: int) -> int:
+    """Split nodes, store the children above 0 and each node's first one; return their number."""
+    # Both children are always written, and the next ones overwrite those that are 0: no branch on a
+    # random number.
+    share_of, first = workspace.noisy, workspace.first
+    total, place = workspace.total[at], workspace.place[at]
+    held, source = workspace.total[1 - at], workspace.place[1 - at]
     end, lanes = np.uint64(0), np.uint32(LANES)
     for n in range(size):
         i = np.uint64(n)
@@ -272,13 +290,18 @@ def _keep(room: RefinementWorkspace, at: int, size: int) -> int:
 
 
 @kernel
-def _put(
-    room: RefinementWorkspace, depth: int, size: int, out: NDArray[np.int64], row: int, written: int
+def _emit(
+    workspace: RefinementWorkspace,
+    depth: int,
+    size: int,
+    out: NDArray[np.int64],
+    row: int,
+    written: int,
 ) -> int:
-    """Split nodes of a block's last level; prefixes and sums of the children; the new end."""
-    at, top = depth & 1, room.top
-    share_of, first = room.noisy, room.first
-    total, place = room.total[at], room.place[at]
+    """Split the nodes of a block's last level into prefixes and sums; return the new end."""
+    at, top = depth & 1, workspace.top
+    share_of, first = workspace.noisy, workspace.first
+    total, place = workspace.total[at], workspace.place[at]
     child, held, end = out[row, 0], out[row, 1], np.uint64(written)
     for n in range(size):
         i = np.uint64(n)
@@ -295,11 +318,16 @@ def _put(
 
 @kernel
 def _keep_data(
-    room: RefinementWorkspace, at: int, size: int, below: NDArray[np.int64], row: int
+    workspace: RefinementWorkspace, at: int, size: int, below: NDArray[np.int64], row: int
 ) -> int:
-    """Write the data of the children that are kept; return how many hold data."""
-    node_of, start, stop = room.data[at, 0], room.data[at, 1], room.data[at, 2]
-    share_of, first, middle, total = room.noisy, room.first, room.middle, room.total[at]
+    """Write the data of the children above 0; return how many hold data."""
+    node_of, start, stop = workspace.data[at, 0], workspace.data[at, 1], workspace.data[at, 2]
+    share_of, first, middle, total = (
+        workspace.noisy,
+        workspace.first,
+        workspace.middle,
+        workspace.total[at],
+    )
     child, begin, end = below[row, 0], below[row, 1], below[row, 2]
     written = np.uint64(0)
     for n in range(size):
@@ -317,36 +345,36 @@ def _keep_data(
 @kernel
 def descend(
     stack: Stack,
-    most: int,
-    room: RefinementWorkspace,
+    block_size: int,
+    workspace: RefinementWorkspace,
     tree: RefinementTables,
     noise: NoiseStreams,
     out: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
-    """T2 on the nodes of a stack, block by block, depth first, so that output is in key order.
+    """Run T2 on the nodes of a stack, block by block, depth first: output is in key order.
 
-    A block goes down the (up to four) levels that share their noise, in a few passes a level:
-    noise of all nodes; details of those that hold data; shares of all, and children above 0. Most
-    nodes hold no data, and have no part in the second.
+    A block is refined down the (up to four) levels that share their noise, in a few passes a level:
+    noise of all nodes; details of those that hold data; shares of all nodes, and children above 0.
+    Most nodes hold no data and take no part in the second pass.
 
     Parameters
     ----------
-    stack, room, tree, noise
-        See there. What the call leaves in the stack is done by the next one.
-    most : int
+    stack, workspace, tree, noise
+        See their classes. What a call leaves in the stack is done by the next one.
+    block_size : int
         Nodes of a block, 1 to ``BLOCK``.
     out : int64[1, 2, s], written
-        Prefix and refined sum of the nodes reached. ``s > MOST``.
+        Prefix and refined sum of the nodes reached. ``s > MAX_OPEN``.
 
     Returns
     -------
     written : int
-        Nodes put out.
+        Number of results.
     visited, blocks : int
         Nodes that were split, and blocks of noise that were computed for them.
     undecided : int
-        The id of a node that ``tree.known`` should have, or 0: then the stack is empty, or
-        ``out`` too full for another block.
+        The id of a node that ``tree.resolved`` must contain before the call is repeated; or 0: the
+        stack is empty, or ``out`` is too full for another block.
     """
     written, visited, blocks = 0, 0, 0
     last, narrow = stack.fill.shape[0] - 1, tree.domain.shape[0] > 0
@@ -354,34 +382,37 @@ def descend(
     while True:
         while row >= 0 and stack.fill[row, NODE] == stack.fill[row, NODES]:
             row -= 1
-        if row < 0 or written + MOST >= out.shape[2]:
+        if row < 0 or written + MAX_OPEN >= out.shape[2]:
             return written, visited, blocks, 0
         level, steps = stack.level[row], stack.level[row + 1] - stack.level[row]
         node, datum = stack.fill[row, NODE], stack.fill[row, DATUM]
-        size, filled = _take(stack, row, most, room)
-        _compute_noise(room, size, level, noise)
+        size, filled = _take(stack, row, block_size, workspace)
+        _compute_noise(workspace, size, level, noise)
         taken, passed = size, 0
         for depth in range(steps):
             at, passed = depth & 1, passed + size
-            _gather(room, at, size)
-            left = look_up(room.word[:size], tree.table, room.noisy, room.todo)
+            _gather(workspace, at, size)
+            left = look_up(workspace.word[:size], tree.table, workspace.noisy, workspace.todo)
             if left:
-                undecided = _decide(level, depth, left, room, tree, noise)
+                undecided = _decide(level, depth, left, workspace, tree, noise)
+                # The block is undone and repeated once the draw is known: noise is a function of
+                # the node, so the repetition finds the same.
                 if undecided:
                     stack.fill[row, NODE], stack.fill[row, DATUM] = node, datum
                     return written, visited, blocks, undecided
-            _add_details(room, filled, level, depth, tree)
+            _add_details(workspace, filled, level, depth, tree)
+            # Only levels at which the box or a range can cut a node are tested.
             if narrow or tree.masks[level + depth] != tree.limits[level + depth]:
-                _keep_inside(room, size, level, depth, tree)
-            _split_nodes(room, at, size)
+                _keep_inside(workspace, size, level, depth, tree)
+            _split_nodes(workspace, at, size)
             if depth + 1 < steps:
-                size = _keep(room, at, size)
-                filled = _keep_data(room, at, filled, room.data, 1 - at)
+                size = _keep(workspace, at, size)
+                filled = _keep_data(workspace, at, filled, workspace.data, 1 - at)
             elif row == last:
-                written = _put(room, depth, size, out, 0, written)
+                written = _emit(workspace, depth, size, out, 0, written)
             else:
-                size = _put(room, depth, size, stack.nodes, row + 1, 0)
-                filled = _keep_data(room, at, filled, stack.data, row + 1)
+                size = _emit(workspace, depth, size, stack.nodes, row + 1, 0)
+                filled = _keep_data(workspace, at, filled, stack.data, row + 1)
         visited, blocks = visited + passed, blocks + taken
         if row < last:
             row += 1

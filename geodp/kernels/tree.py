@@ -1,4 +1,4 @@
-"""The binary tree over the keys: shares of halves, and which nodes overlap the domain."""
+"""The binary tree over the keys: splitting a sum in two, and which nodes overlap the domain."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import inline, kernel
 
 LEFT, RIGHT, BOTH = 1, 2, 3
-"""Which children of a node can hold anybody: the bits of a ``branch`` entry."""
+"""Which children of a node overlap the domain: the bits of a ``branch`` entry."""
 
 
 @inline
 def split(total: np.int64, noisy: np.int64, rounding: np.uint32) -> np.int64:
-    """Return the left child's share of ``total``: T2's clamp, and the node's bit for an odd one."""
+    """Return the left child's share of ``total``: T2's clamp, and the node's bit for an odd sum."""
+    # (S* + D*) / 2 with D* clamped to [-S*, S*]: an odd sum is rounded down or up by a fair bit,
+    # which is unbiased. All terms are integers, so the children add up to the parent exactly; sums
+    # with noise stay below 2**61, so nothing overflows.
     share: np.int64 = (total + min(max(noisy, -total), total) + np.int64(rounding)) >> np.int64(1)
     return share
 
@@ -27,7 +30,7 @@ def branches(
     domain: NDArray[np.uint64],
     branch: NDArray[np.int64],
 ) -> None:
-    """Which children of nodes overlap the public domain.
+    """Determine which children of some nodes overlap the public domain.
 
     The domain is a box of cells from index 0, cut down by key ranges. A child overlaps the box
     exactly if its first cell lies inside; the left child's first cell is the node's own.
@@ -65,7 +68,7 @@ def branches(
 
 @inline
 def range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
-    """Index of the first range that ends above ``key``."""
+    """Return the index of the first range that ends above ``key``."""
     low, high = 0, domain.shape[0]
     while low < high:
         middle = (low + high) // 2
@@ -80,7 +83,7 @@ def range_after(domain: NDArray[np.uint64], key: np.uint64) -> int:
 def cover(
     prefix: NDArray[np.int64], height: int, domain: NDArray[np.uint64], inside: NDArray[np.bool_]
 ) -> None:
-    """Whether every key of a node lies in one range of ``domain``; ``inside`` is written."""
+    """Test whether all keys of a node lie in one range of ``domain``; ``inside`` is written."""
     for i in range(prefix.size):
         first = np.uint64(prefix[i]) << np.uint64(height)
         a = range_after(domain, first)

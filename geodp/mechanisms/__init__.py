@@ -1,10 +1,12 @@
-"""Mechanisms of differential privacy: one published method, one file.
+"""Mechanisms of differential privacy, with one file for each published method.
 
-Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.baselines` for those
-of papers to compare with, adds what its ``METHODS`` lists to :data:`METHODS`. So does every module
-of somebody else's package that an entry point ``geodp.methods`` names. The command line, the
-conformance tests, the audits and the benchmarks go by that table. Protocols of local collection,
-whose reports devices randomise themselves, are a feature's (:mod:`geodp.features.local`).
+Every module of :mod:`geodp.mechanisms.central`, and of :mod:`geodp.mechanisms.baselines` for
+methods of papers that geodp is compared with, registers its ``METHODS`` in :data:`METHODS`. So does
+every module of another package that an entry point ``geodp.methods`` names. The command line, the
+conformance tests, the audits and the benchmarks use that table. Protocols of local collection, in
+which devices randomise their own reports, are in :mod:`geodp.features.local`.
+
+Start with :mod:`geodp.mechanisms.base` for the interface of a method.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ __all__ = [
 
 
 PACKAGES = (central, baselines)
-"""Where geodp's own methods are."""
+"""Packages of the built-in methods."""
 
 
 def _find(package: ModuleType) -> list[Any]:
@@ -46,7 +48,7 @@ def _find(package: ModuleType) -> list[Any]:
 
 
 def _fits(one: object) -> bool:
-    """Whether something is a method with what its class must say, which cards and lists quote."""
+    """Test whether an object is a method whose class has all attributes that cards quote."""
     if not isinstance(one, Mechanism):
         return False
     texts, promises = (one.title, one.citation, one.noise), (one.whole, one.nonnegative)
@@ -59,13 +61,12 @@ def _fits(one: object) -> bool:
 
 
 class _Methods(Mapping[str, Mechanism]):
-    """A file is loaded when its method is asked for, all files and packages when they are listed.
+    """A lazy table: a file is loaded with its method, and all files when the table is listed."""
 
-    What a release does not use costs it nothing: the other methods have kernels of their own.
-    """
+    # Each method brings kernels of its own, so a release should not load the others.
 
     def __getitem__(self, name: str) -> Mechanism:
-        return _find_own(name) or _find_methods()[name]
+        return _find_builtin(name) or _find_methods()[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_find_methods())
@@ -75,8 +76,8 @@ class _Methods(Mapping[str, Mechanism]):
 
 
 @cache
-def _find_own(name: str) -> Mechanism | None:
-    """Return the method of geodp's own file of its name; None where there is none."""
+def _find_builtin(name: str) -> Mechanism | None:
+    """Return the built-in method whose file has its name; None if there is none."""
     files = [f"{package.__name__}.{name}" for package in PACKAGES if name.isidentifier()]
     modules = [import_module(file) for file in files if find_spec(file) is not None]
     methods = [one for module in modules for one in getattr(module, "METHODS", ())]
@@ -85,8 +86,8 @@ def _find_own(name: str) -> Mechanism | None:
 
 @cache
 def _find_methods() -> dict[str, Mechanism]:
-    own = {method.name: method for package in PACKAGES for method in _find(package)}
-    return add_plugins(own, "geodp.methods", "METHODS", _fits)
+    builtin = {method.name: method for package in PACKAGES for method in _find(package)}
+    return add_plugins(builtin, "geodp.methods", "METHODS", _fits)
 
 
 METHODS: Mapping[str, Mechanism] = _Methods()
@@ -96,10 +97,8 @@ METHODS: Mapping[str, Mechanism] = _Methods()
 def mechanism(chosen: str | Mechanism) -> Mechanism:
     """Return a method by name, with settings after a colon: ``"hay"``, ``"hay:fanout=4"``.
 
-    A method is returned itself.
-
-    Raises UsageError for an unknown name or setting, and for a method of somebody else's that has
-    the name of one of these: cards and ledgers would take it for that.
+    A method object is returned unchanged. Raises UsageError for an unknown name or setting, and for
+    another package's method with the name of a built-in one.
 
     Examples
     --------
@@ -109,6 +108,7 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     if isinstance(chosen, Mechanism):
         if not is_name(chosen.name):  # what follows a colon would be read as settings
             raise UsageError(f"A method needs {NAMES}.", code="method-name-form")
+        # Cards and ledgers identify a method by name: two of one name could not be told apart.
         if type(METHODS.get(chosen.name, chosen)) is not type(chosen):
             raise UsageError(
                 f"{chosen.name} is the name of a method of geodp; choose another.",
@@ -122,7 +122,7 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
 
 
 def choose_method(chosen: str | Mechanism | None, grid: Grid) -> Mechanism:
-    """Return the method that is asked for; with None, the default of a grid.
+    """Return the chosen method; with None, the default for a grid.
 
     Raises UsageError as :func:`mechanism`.
     """
@@ -130,7 +130,7 @@ def choose_method(chosen: str | Mechanism | None, grid: Grid) -> Mechanism:
 
 
 def default_method(grid: Grid) -> str:
-    """Return the name of the method that a grid is released with unless somebody names one.
+    """Return the name of the default method for a grid.
 
     Examples
     --------
@@ -142,25 +142,25 @@ def default_method(grid: Grid) -> str:
 
 
 def find_method(spec: str) -> Method[Any]:
-    """Return what made a released table, by the name and settings that its event has.
+    """Find the method of a released table by its event's name and settings.
 
-    One of :data:`METHODS`, or a protocol that a feature offers. Raises UsageError as
+    It is one of :data:`METHODS`, or a protocol of a feature. Raises UsageError as
     :func:`mechanism`.
     """
     name = spec.partition(":")[0]
     module = None if name in METHODS else _find_protocols(name)
     if module is None:
         return mechanism(spec)
-    found: Method[Any] = module.protocol(spec)
-    return found
+    protocol: Method[Any] = module.protocol(spec)
+    return protocol
 
 
 def is_method(spec: str) -> bool:
-    """Return whether :func:`find_method` knows the name of a method."""
+    """Test whether :func:`find_method` knows the name of a method."""
     name = spec.partition(":")[0]
     return name in METHODS or _find_protocols(name) is not None
 
 
 def _find_protocols(name: str) -> ModuleType | None:
-    """Return the module ``protocols`` of the feature that has a protocol; None where none has."""
+    """Return the module ``protocols`` of the feature that has a protocol; None if none has."""
     return next((one for one in find_modules("protocols") if name in one.PROTOCOLS), None)

@@ -1,4 +1,8 @@
-"""What every method offers, and what most of them share."""
+"""Base classes of methods: the interface that releases use, and the defaults most methods share.
+
+:class:`Method` is what cards and closed forms need; :class:`Mechanism` adds central privacy. How to
+write one is described in docs/how-to/add-a-method.md; :mod:`geodp.mechanisms.measure` adds noise.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +35,8 @@ from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
-MOST_CELLS = 1 << 26
-"""Most keys of a domain that a dense method takes: its arrays have half a GiB each."""
+MAX_CELLS = 1 << 26
+"""Most keys of a domain for a dense method: each of its arrays then takes half a GiB."""
 
 PUBLIC_DOMAIN = (
     "one person adds at most `contribution` to the sum of all counts, and the domain was chosen "
@@ -40,22 +44,25 @@ PUBLIC_DOMAIN = (
 )
 
 Plain = None | bool | int | str | bytes | Fraction | tuple["Plain", ...]
-"""What can be written down exactly; floats cannot."""
+"""Values that can be written down exactly, as a digest needs them; floats cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A list of integers that a method measures, each with noise of one law.
+    """A list of integers that a method measures, with noise of one law.
 
     Attributes
     ----------
     stream : int
-        Of the noise, see :class:`geodp.privacy.key.Stream`.
+        Stream of the noise, see :class:`geodp.privacy.key.Stream`.
     noise : tuple of (str, Fraction)
         The law's name and its exact parameter, see ``Law.identity``.
     what : tuple of plain values
-        Which integers, in words and numbers: whatever decides what number i of the list counts.
+        Everything that determines what entry i of the list counts.
     """
+
+    # Queries are part of the digest from which the key of a release is derived: two releases under
+    # one kept key have independent noise as soon as anything in them differs.
 
     stream: int
     noise: tuple[str, Fraction]
@@ -67,30 +74,31 @@ E = TypeVar("E", bound=Spent)
 
 @dataclass(frozen=True)
 class Method(ABC, Generic[E]):
-    """What releases, cards and closed forms ask of a method: a frozen value; fields are settings.
+    """A method as releases, cards and closed forms use it: a frozen value whose fields are
+    settings.
 
     Attributes
     ----------
     name : str
-        On the command line and in the table of methods.
+        Its name on the command line and in the table of methods.
     version : int
-        Higher whenever what is measured or released of the same table under the same key and
-        settings changes, by a default or otherwise: see :mod:`tests.golden`.
+        Increased whenever the release of the same table under the same key and settings changes,
+        by a default or otherwise: see :mod:`tests.golden`.
     title : str
-        One line for people.
+        One line of description.
     citation : str
         The publication that defines it.
     guarantee : Guarantee
-        What it promises.
+        The privacy guarantee.
     postprocessing : tuple of str
-        What is done to the noisy values, and the bias that it causes; a sentence each.
+        The steps after the noise and the bias that they cause, a sentence each.
     noise, noise_format : str
-        The law, in words, and the version of how it is drawn.
+        Description of the law, and version of the format in which it is drawn.
     whole, nonnegative : bool
-        Whether all released values are whole numbers, or not negative.
+        Whether all released values are integers, or not negative.
     skips_outside : bool
-        Whether nodes of its tree share out among children that overlap the domain only; otherwise
-        padding is estimated too, and every node has all of its children.
+        Whether a node's count is shared among the children that overlap the domain only;
+        otherwise padding is estimated too, and every node has all of its children.
     """
 
     name: ClassVar[str]
@@ -107,21 +115,24 @@ class Method(ABC, Generic[E]):
 
     @abstractmethod
     def unsupported(self, grid: Grid) -> str | None:
-        """Why the method cannot take a grid, as one sentence; asked before it allocates."""
+        """Explain in one sentence why the method cannot take a grid; None: it can.
+
+        Called before anything is allocated.
+        """
 
     def sensitivity_words(self, grid: Grid, event: E | None = None) -> str:
-        """Why it is that, as one sentence for the release card of an event."""
+        """Explain the sensitivity in one sentence for the release card of an event."""
         return "a person counted once changes one count by 1"
 
     def variances(self, grid: Grid, event: E) -> NDArray[np.float64] | None:
-        """Closed-form variance of the sum of a block of ``2**(bits - i)`` keys at index i.
+        """Compute the variance of the sum of a block of ``2**(bits - i)`` keys, at index i.
 
-        None where the error depends on the data.
+        None if there is no closed form because the error depends on the data.
         """
         return None
 
     def tree_variance(self, grid: Grid, event: E) -> TreeVariance | None:
-        """Return the tree whose nodes it estimates, for errors of any cells; None if it is none.
+        """Return the tree of the estimates, for errors of any set of cells; None if there is none.
 
         Its variances hold for nodes with all of their children; at the edges of the domain they
         are bounds.
@@ -129,10 +140,12 @@ class Method(ABC, Generic[E]):
         return None
 
     def block_errors(self, grid: Grid, event: E) -> tuple[BlockError, ...] | None:
-        """Errors of blocks whose keys share their first i digits, at index i.
+        """Compute the errors of blocks whose keys share their first i digits, at index i.
 
-        None where the error depends on the data.
+        None if they depend on the data.
         """
+        # Digits that are no bits have no blocks of 2**i keys, so every size of block that the order
+        # has is computed exactly.
         if not grid.order.is_binary and not self.skips_outside:
             return errors_of_every_block(partial(self.variances_of, grid, event), grid)
         tree = self.tree_variance(grid, event) if self.skips_outside else None
@@ -144,7 +157,7 @@ class Method(ABC, Generic[E]):
     def variances_of(
         self, grid: Grid, event: E, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Closed-form variances of sums over the domain's cells in aligned blocks of keys.
+        """Compute the variances of sums over the domain's cells in aligned blocks of keys.
 
         Parameters
         ----------
@@ -164,55 +177,57 @@ class Method(ABC, Generic[E]):
         return None if tree is None else block_variances(tree, block, stride, grid)
 
     def isolated_cell(self, grid: Grid, event: E) -> dict[str, float] | None:
-        """``bias`` and ``rmse`` of one lone cell in an empty region, if the method has one."""
+        """Return ``bias`` and ``rmse`` of an isolated cell in an empty region; None if unbiased."""
         return None
 
     def isolated_block(self, grid: Grid, event: E) -> dict[str, Any] | None:
-        """Return the same of the sum of a lone settlement of several cells."""
+        """Return ``bias`` and ``rmse`` of the sum of an isolated settlement of several cells."""
         return None
 
     def label_totals(
         self, grid: Grid, event: E, people: float | None
     ) -> list[dict[str, Any]] | None:
-        """Of small labels' totals, see :mod:`geodp.mechanisms.trees.attributes`; None: no such
-        bias."""
+        """Return the bias of small labels' totals; None if the method has none.
+
+        See :mod:`geodp.mechanisms.trees.attributes`.
+        """
         return None
 
     def list_signals(
         self, grid: Grid, event: E, people: float | None
     ) -> list[dict[str, Any]] | None:
-        """Return which parts carry a signal at which areas; None: the method measures no parts.
+        """List which parts carry a signal at which areas; None: the method measures no parts.
 
-        ``people``: a public guess of the sum of all counts. Of each: ``parts`` (how many are told
-        apart), ``cells`` of an area of the map, ``noise`` of a part's count there, ``least`` people
-        of a part that carry a signal, ``expected`` people of a part by the guess, and whether that
-        is enough (``signal``); None without a guess.
+        ``people``: a public guess of the sum of all counts. Each row has ``parts`` (their number),
+        ``cells`` of an area of the map, ``noise`` of a part's count there, ``least`` people of a
+        part with a signal, ``expected`` people of a part by the guess, and ``signal``, whether that
+        is enough; the last two are None without a guess.
         """
         return None
 
     def split(self, released: ReleasedTable) -> Split | None:
-        """Return the map and the parts of a release of both; None: the method has no such."""
+        """Split a release into the map and its parts; None: the method releases no parts."""
         return None
 
     def clamp_losses(self, grid: Grid, event: E) -> list[tuple[float, float]] | None:
-        """Return what the clamp takes from the occupied among a node's children, the others empty.
+        """Compute the clamp's loss: what a node's occupied children lose to empty siblings.
 
-        Mean and standard deviation in counts, for every split of its tree from the root's on,
-        where the node's own error is that of the closed form.
+        Mean and standard deviation in counts, for every level of its tree from the root's on, if
+        the node's own error is that of the closed form.
         """
         return None
 
     def list_postprocessing(self) -> tuple[str, ...]:
-        """Return what is done to the noisy values with these settings; a sentence each."""
+        """List the steps after the noise with these settings, a sentence each."""
         return self.postprocessing
 
     def visited(self, released: ReleasedTable) -> int:
-        """Nodes, cells or coefficients that the release took, as its output tells."""
+        """Count the nodes, cells or coefficients of the release, from its public output."""
         return 1 << released.grid.bits
 
     @property
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """Names and values of all settings, those left at their defaults too."""
+        """Names and values of all settings, including defaults."""
         return tuple((f.name, getattr(self, f.name)) for f in fields(self))
 
     @cached_property
@@ -231,22 +246,24 @@ class Method(ABC, Generic[E]):
 
         Raises UsageError for a setting that the method does not have, or a value of a wrong kind.
         """
-        known = {f.name: getattr(self, f.name) for f in fields(self)}
-        found: dict[str, Any] = {}
+        defaults = {f.name: getattr(self, f.name) for f in fields(self)}
+        changed: dict[str, Any] = {}
         for part in text.split(",") if text else []:
             name, equals, value = (piece.strip() for piece in part.partition("="))
-            if not equals or name not in known or name in found:
-                settings = ", ".join(f"{n}={write_setting(v)}" for n, v in known.items()) or "none"
+            if not equals or name not in defaults or name in changed:
+                settings = (
+                    ", ".join(f"{n}={write_setting(v)}" for n, v in defaults.items()) or "none"
+                )
                 raise UsageError(
                     f"Settings of {self.name}, each once: {settings}.",
                     code="method-settings-unknown",
                 )
-            found[name] = _read(value, known[name], f"{self.name}:{name}")
-        return replace(self, **found)
+            changed[name] = _read(value, defaults[name], f"{self.name}:{name}")
+        return replace(self, **changed)
 
 
 class BaseUse(NamedTuple):
-    """The release that another one begins with and refines: its grid, method, and event."""
+    """The release that another one refines: its grid, method and event."""
 
     grid: Grid
     method: Mechanism
@@ -257,16 +274,16 @@ class BaseUse(NamedTuple):
 class Mechanism(Method[Measurement]):
     """A published method of central privacy.
 
-    A subclass gives the class attributes, :meth:`release` and what differs from the defaults
-    here. The file that holds it lists an instance in ``METHODS``, and that is all it takes.
+    A subclass defines the class attributes, :meth:`release` and what differs from the defaults
+    here. Its file lists an instance in ``METHODS``; nothing else is needed.
 
     Attributes
     ----------
     gaussian : bool
-        Whether it takes Gaussian noise too (``event.law``): it measures whole numbers, each of
-        which one person changes by at most 1, and their number is the sensitivity.
+        Whether Gaussian noise is supported too (``event.law``): the method measures integers, each
+        of which one person changes by at most 1, and their number is the sensitivity.
     informed : bool
-        Whether it can go by a prior: :meth:`release_informed`.
+        Whether a prior is supported: :meth:`release_informed`.
     """
 
     noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
@@ -281,18 +298,18 @@ class Mechanism(Method[Measurement]):
     def release_informed(
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
-        """Run the method with a prior, and state what was learned of it.
+        """Run the method with a prior, and describe how reliable the prior was.
 
-        What is measured is what :meth:`release` measures, and with the same key the same: the
-        prior is public, and all that it changes is post-processing.
+        The measurements are those of :meth:`release`, with the same noise under the same key: the
+        prior is public, and everything that it changes is post-processing.
         """
         raise NotImplementedError
 
     def base(self, grid: Grid, event: Measurement) -> BaseUse | None:
-        """Return the method whose release this one begins with, if there is one, and its event.
+        """Return the method and event of the release that this one refines, if there is one.
 
-        Its key is derived from what it is made of: it is the same, bit for bit, where nothing else
-        is released. Its version and queries are part of this release's identity as well.
+        Its key is derived from its own inputs, so the base release is the same, bit for bit, when
+        it is published alone. Its version and queries are part of this release's identity as well.
         """
         return None
 
@@ -303,35 +320,35 @@ class Mechanism(Method[Measurement]):
     def release_over(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
-        """Draw the rest of a release of which :meth:`base` is drawn; as :meth:`release`."""
+        """Complete a release whose :meth:`base` is drawn already; otherwise as :meth:`release`."""
         raise NotImplementedError
 
     @abstractmethod
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """All that :meth:`release` can measure on a grid, written out from what it goes by.
+        """List everything that :meth:`release` can measure on a grid.
 
-        Part of a release's identity: under one kept key two releases with different queries have
-        independent noise, also where a constant or a default was changed and nothing that the
-        caller gave. So nothing is left out for being a default. Where an earlier, noisy
-        measurement decides what is measured later, all that it can decide for is listed.
+        Queries are part of a release's identity: under one kept key, releases with different
+        queries have independent noise, even if only a constant or a default changed. So defaults
+        are written out too. If an earlier, noisy measurement decides what is measured later, all
+        possible measurements are listed.
         """
 
     def declare(self, grid: Grid, event: Measurement) -> Draws:
-        """Return all that a key of the method draws: its queries. The key refuses the rest."""
+        """Declare all draws of the method, which are its queries. The key refuses any other."""
         return Draws.of(Draw(query.stream, query.noise) for query in self.queries(grid, event))
 
     def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
-        """Return the levels whose noisy values can be written, the root's first; perhaps none.
+        """List the levels whose noisy values can be written, the root's first; perhaps none.
 
-        All of them together are what :meth:`queries` lists, so that writing any of their nodes is
-        in the guarantee and costs nothing more.
+        They are the measurements of :meth:`queries`, so writing the values of any of their nodes
+        is covered by the guarantee and costs nothing more.
         """
         return ()
 
     def draw_nodes(
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Return the noise of nodes of a level of :meth:`list_levels`, as :meth:`release` has it.
+        """Draw the noise of nodes of a level of :meth:`list_levels`, the same as :meth:`release`.
 
         Parameters
         ----------
@@ -347,17 +364,20 @@ class Mechanism(Method[Measurement]):
         raise NotImplementedError
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Why the method cannot take a grid, as one sentence; asked before it allocates."""
-        if 1 << grid.bits > MOST_CELLS:
+        """Explain in one sentence why the method cannot take a grid; None: it can."""
+        if 1 << grid.bits > MAX_CELLS:
             return Rule(
                 "method-too-many-cells",
                 f"{self.name} works on every cell of the domain, and takes at most "
-                f"{MOST_CELLS:,} cells (padded to powers of two); this grid has {grid.size:,}.",
+                f"{MAX_CELLS:,} cells (padded to powers of two); this grid has {grid.size:,}.",
             )
         return None
 
     def undrawable(self, grid: Grid, event: Measurement) -> str | None:
-        """Why the noise of an event would be too much for a grid; asked before any charge."""
+        """Explain why the noise of an event is too large for a grid; None: it is not.
+
+        Called before any charge.
+        """
         try:
             event.require_drawable(self.least_share(grid, event))
         except UsageError as error:
@@ -365,14 +385,15 @@ class Mechanism(Method[Measurement]):
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Smallest part of the budget that noise is drawn with: of scale ``event.scale / part``."""
+        """Return the smallest share of the budget: its noise scale is ``event.scale / share``."""
         return Fraction(1)
 
     def event(self, grid: Grid, terms: Terms, key_origin: str = "entropy") -> Measurement:
-        """Return what a release on a grid spends under terms whose contribution is settled.
+        """Return the privacy event of a release on a grid, under terms with a bound contribution.
 
-        Raises UsageError for Gaussian noise where the method has none.
+        Raises UsageError for Gaussian noise if the method does not support it.
         """
+        # A method that measures sums other than counts has no proof for Gaussian noise here.
         if terms.gaussian and not self.gaussian:
             raise UsageError(
                 f"{self.name} has Laplace noise only: give epsilon alone.",
@@ -381,9 +402,9 @@ class Mechanism(Method[Measurement]):
         return Measurement.of(self.spec, terms, self.sensitivity(grid), key_origin)
 
     def sensitivity(self, grid: Grid) -> int:
-        """L1 change of the measured vector when one person is added, once, to one cell.
+        """Return the L1 change of all measurements when one person is added to one cell.
 
-        Methods that measure in several stages have 1, and share out the budget themselves.
+        Methods that measure in several stages return 1 and divide the budget themselves.
         """
         return 1
 

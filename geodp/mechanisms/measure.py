@@ -1,4 +1,8 @@
-"""How methods measure: whole numbers, and the noise that is added to them."""
+"""Measurements: the functions that add noise to integer counts, and build releases from arrays.
+
+True counts meet noise here, or in kernels that compute with integers, and nowhere else: see
+docs/decisions/0002 and tests/house/test_whole_numbers.py.
+"""
 
 from __future__ import annotations
 
@@ -17,34 +21,30 @@ from geodp.typing import CountArray, FloatArray, IntArray
 
 
 def laplace_noise(key: NoiseKey, stage: int, scale: Fraction, n: int) -> IntArray:
-    """Exact discrete Laplace noise of the n measurements of a stage: int64[n].
+    """Draw exact discrete Laplace noise for the n measurements of a stage: int64[n].
 
-    Methods call :func:`add_noise` instead: it is where noise and counts meet.
+    Methods call :func:`add_noise` instead.
     """
     return NodeNoise(key, Stream.STAGE + stage, DiscreteLaplace.of_scale(scale)).sequence(n)
 
 
 def stage_query(stage: int, scale: Fraction, *what: Plain) -> Query:
-    """Return the query of a stage whose integers get :func:`add_noise`."""
+    """Describe the query of a stage that :func:`add_noise` measures."""
     return Query(Stream.STAGE + stage, (LAPLACE, scale), what)
 
 
 def add_noise(counts: IntArray, key: NoiseKey, stage: int, scale: Fraction) -> IntArray:
-    """Return the measurements of a stage with exact discrete Laplace noise.
-
-    Before the noise is in there are whole numbers only. As float64, two tables of more than
-    2**53 people that differ by one person may differ by many, or in nothing; what becomes of the
-    result is post-processing, floating point included.
+    """Add exact discrete Laplace noise to the measurements of a stage.
 
     Parameters
     ----------
     counts : int64[...]
-        What is measured: whole numbers that one person changes as the method's sensitivity
-        tells. Not changed.
+        The measurements: integers that one person changes by the method's sensitivity. Not
+        changed.
     key : NoiseKey
     stage : int
-        From 0; each has noise of its own. Measurement i has the same noise whatever else is
-        drawn.
+        From 0; each stage has independent noise. Measurement i has the same noise whatever else
+        is drawn.
     scale : Fraction
 
     Returns
@@ -54,9 +54,11 @@ def add_noise(counts: IntArray, key: NoiseKey, stage: int, scale: Fraction) -> I
     Raises
     ------
     TypeError
-        Counts of another type: a fault of the method.
+        Counts of another type, which is a bug in the method.
     """
-    _require_whole(counts)
+    # Integers only until the noise is in: as float64, two tables of more than 2**53 people that
+    # differ by one person may differ by many counts, or in none. What follows is post-processing.
+    _require_integers(counts)
     noisy = laplace_noise(key, stage, scale, counts.size).reshape(counts.shape)
     noisy += counts
     return noisy
@@ -65,16 +67,12 @@ def add_noise(counts: IntArray, key: NoiseKey, stage: int, scale: Fraction) -> I
 def add_fractional_noise(
     counts: IntArray, key: NoiseKey, stage: int, scale: Fraction, digits: int
 ) -> FloatArray:
-    """Return the same with noise in steps of ``2**-digits``, as real numbers.
-
-    The whole part of the noise is added as an integer. That sum and the fraction that is left
-    are the digits of the exact noisy value, before and after its point, so the rounding to
-    float64 depends on nothing else.
+    """Add noise in steps of ``2**-digits`` to the measurements of a stage, as real numbers.
 
     Parameters
     ----------
     counts, key, stage, scale
-        As of :func:`add_noise`; the scale is in counts.
+        As for :func:`add_noise`; the scale is in counts.
     digits : int
         Not negative.
 
@@ -83,29 +81,29 @@ def add_fractional_noise(
     float64, of the same shape
         Exact where 53 bits hold the value.
     """
-    _require_whole(counts)
+    _require_integers(counts)
+    # The integer part of the noise is added as an integer. That sum and the remaining fraction are
+    # the digits of the exact noisy value, so the rounding to float64 depends on nothing else.
     steps = laplace_noise(key, stage, scale * (1 << digits), counts.size).reshape(counts.shape)
-    whole = counts + (steps >> digits)
+    integer_part = counts + (steps >> digits)
     steps &= (1 << digits) - 1
-    return np.asarray(whole + steps * 2.0**-digits, np.float64)
+    return np.asarray(integer_part + steps * 2.0**-digits, np.float64)
 
 
 def measure_deviations(
     parts: IntArray, total: IntArray, noise: tuple[NoiseKey, int, Fraction]
 ) -> FloatArray:
-    """Return by how much parts differ from their mean, with exact discrete Laplace noise.
+    """Measure by how much parts differ from their mean, with exact discrete Laplace noise.
 
-    Measured is the whole number ``f * part - total``, and f divides it afterwards. It may have
-    more than 63 bits, so quotients and remainders by f are added instead, all whole: the rounding
-    to float64 depends on nothing but the exact noisy value.
+    The measurement is the integer ``f * part - total``, which is divided by f afterwards.
 
     Parameters
     ----------
     parts : int64[n, f]
     total : int64[n]
-        Of the parts.
+        Sums of the parts.
     noise : (NoiseKey, int, Fraction)
-        Key and stage, as of :func:`add_noise`, and the scale of the noise of the whole number.
+        Key and stage, as for :func:`add_noise`, and the scale of the integer's noise.
 
     Returns
     -------
@@ -114,10 +112,12 @@ def measure_deviations(
     Raises
     ------
     TypeError
-        Counts of another type: a fault of the method.
+        Counts of another type, which is a bug in the method.
     """
-    _require_whole(parts)
-    _require_whole(total)
+    # The integer may have more than 63 bits, so integer quotients and remainders by f are added
+    # instead: the rounding to float64 depends on nothing but the exact noisy value.
+    _require_integers(parts)
+    _require_integers(total)
     count = parts.shape[1]
     mean, rest = np.divmod(total[:, None], count)
     noisy = laplace_noise(*noise, parts.size).reshape(parts.shape)
@@ -125,13 +125,13 @@ def measure_deviations(
     return np.asarray(parts - mean + more + fraction / count, np.float64)
 
 
-def _require_whole(counts: IntArray) -> None:
+def _require_integers(counts: IntArray) -> None:
     if counts.dtype != np.int64:
         raise TypeError(f"Noise is added to int64 counts; these are {counts.dtype}.")
 
 
 def release_vector(values: CountArray, grid: Grid, event: Measurement) -> ReleasedTable:
-    """Return a release of values of all ``2**bits`` keys; those outside the domain are dropped."""
+    """Make a release from values of all ``2**bits`` keys; those outside the domain are dropped."""
     key = np.flatnonzero(values).astype(np.uint64)
     if grid.size < values.size:
         key = key[grid.domain.contains_keys(key)]
@@ -139,5 +139,5 @@ def release_vector(values: CountArray, grid: Grid, event: Measurement) -> Releas
 
 
 def release_dense(values: CountArray, grid: Grid, event: Measurement) -> ReleasedTable:
-    """Return a release of an array of the grid's box; cells outside the domain are dropped."""
+    """Make a release from an array of the grid's box; cells outside the domain are dropped."""
     return release_vector(grid.domain.to_vector(values), grid, event)

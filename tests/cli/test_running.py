@@ -35,7 +35,7 @@ def test_a_run_that_is_to_take_no_time_is_as_long_as_it_is(capsys):
 
 @pytest.mark.parametrize(("kept", "said"), [(0, COMPILING), (3, COMPILING_MORE)])
 def test_compiling_is_told_once(kept, said, capsys, monkeypatch):
-    monkeypatch.setattr(jit, "count_kept", lambda: kept)
+    monkeypatch.setattr(jit, "count_cached", lambda: kept)
     with tell_steps():
         for kernel in "ab":
             progress.compile_begins(kernel)

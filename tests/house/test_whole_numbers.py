@@ -39,9 +39,9 @@ from geodp.kernels.pyramid import (
     families,
     passes,
     records,
+    reweighting,
     rows,
     shares,
-    spare,
 )
 from geodp.kernels.pyramid.edges import STEP
 from geodp.mechanisms.trees import refinement
@@ -54,7 +54,7 @@ KERNELS = MECHANISMS.parent / "kernels"
 
 DRAWING = {
     "measure.py",  # add_noise
-    "walk.py",  # to the roots' whole counts; of others a kernel, which adds counts
+    "traversal.py",  # to the roots' whole counts; of others a kernel, which adds counts
     "dense.py",  # whole counts of all nodes
     "informed.py",  # into a kernel, which adds counts
     "refinement.py",  # into a kernel, and a Python integer
@@ -70,7 +70,7 @@ MADE_NOISY = "noisy counts, their variances, and released totals"
 PREDICTED = "noisy counts and what was predicted of them from released totals and a prior"
 NOISY = {
     noise: ("uniform families", "uniform numbers of nodes"),
-    rows: ("own_number draw _finish_row", "noise, before a count is added, and arrays handed on"),
+    rows: ("uniform_of draw _finish_row", "noise, before a count is added, and arrays handed on"),
     candidates: ("find_candidates raise_thresholds", MADE_NOISY),
     families: (
         "open_children open_wide _list_wide _sum_wide _sum_shut descend combine_families",
@@ -82,7 +82,7 @@ NOISY = {
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",
     ),
     shares: (
-        "combine could_be_above_zero project project_whole share_between_two share_family share",
+        "combine could_be_above_zero project project_integers share_between_two share_family share",
         MADE_NOISY,
     ),
     predicted: ("share_prior merge_scaled combine", "a prior, released counts, noisy counts"),
@@ -94,21 +94,22 @@ NOISY = {
         PREDICTED,
     ),
     lanes: (
-        "share_lanes _find_candidates _round _give_all _share_each spare_lanes _spare_each",
+        "share_lanes _find_candidates _round _give_all _share_each reweight_lanes _reweight_each",
         PREDICTED,
     ),
     fitting: (
         "share_parts _fit _take_excess _repeat _make_exact _raise",
         "noisy counts of parts, and released totals",
     ),
-    spare: ("is_spared spare close_small spare_all", MADE_NOISY),
+    reweighting: ("may_reweight reweight close_small reweight_all", MADE_NOISY),
     multiplicative_weights: ("fit _fill", "noisy counts, and an estimate"),
     raster: ("find_empty spread", "released counts, and their intervals"),
     rectangles: ("sums", "evaluation, which releases nothing"),
     cell_paths: (
-        "_above _sum _find_meeting find_full find_company _settle _follow _most _move _wake "
-        "_look _move_people _pass_states _pass_node _climb_level _look_around _states "
-        "_prepare climb _loss_of _margins _class_of find_classes find_ends",
+        "_above _sum _find_meeting find_full find_company _derive_state _follow _max_dropped "
+        "_move _wake _scan_children _move_people _pass_states _pass_node _climb_level "
+        "_look_around _states _prepare climb _loss_of _margins _class_of find_classes "
+        "find_ends",
         "released counts, and what is known of their errors",
     ),
 }
@@ -222,9 +223,12 @@ def compiled():
         oracle.estimate(state)
         oracle.estimate(state, [3])
     # What is compiled into another kernel has types of its own only when it is called.
-    looked_up, room = refinement.RefinementRun(table, made.detail)._looked_up, refinement._room()
-    room.top[0], room.place[0, 0], room.data[0, :, 0] = 0, 0, (0, 0, table.key.size)
-    topdown._add_details(room, 1, 0, 0, looked_up)
+    looked_up, workspace = (
+        refinement.RefinementRun(table, made.detail)._tables,
+        refinement._make_workspace(),
+    )
+    workspace.top[0], workspace.place[0, 0], workspace.data[0, :, 0] = 0, 0, (0, 0, table.key.size)
+    topdown._add_details(workspace, 1, 0, 0, looked_up)
     made.detail.families(np.zeros(1, np.uint64), 2)
     noise.uniform(np.zeros(2048, np.uint32), 0)
     nodes, scratch = np.array([[0, 0, 0, table.key.size, 1]]).T.copy(), np.zeros((3, 128), int)

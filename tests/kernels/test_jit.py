@@ -124,7 +124,7 @@ def test_nothing_is_run_from_a_folder_that_others_can_write_to(copy, reached, mo
     folder.chmod(mode)
     assert run(copy, **cache).split() == ["20", "2", "0"], "compiled: nothing is taken from there"
     assert run(copy, TOLD, **cache) == (
-        f"Others than this user can write to {folder}, and plant code in {folder}."
+        f"Other users can write to {folder}, and could plant code in {folder}."
     )
     folder.chmod(0o700)
     (reached / "cache").chmod(mode)

@@ -43,7 +43,7 @@ def built(copy):
 def test_what_came_with_geodp_is_not_compiled(built):
     assert run(built, TOLD) == "20|0|1|"
     assert not list((built / "cache").rglob("*.nb[ci]")), "and it is not kept once more"
-    assert run(built, BUILD) == "Nothing of geodp's inner loops is left to compile here."
+    assert run(built, BUILD) == "All inner loops of geodp are compiled."
 
 
 @pytest.mark.law
@@ -83,8 +83,8 @@ def test_with_other_sources_it_is_not_used(built, file):
         ("import llvmlite; llvmlite.__version__ = '0.1'", {}, "compiled with llvmlite"),
         ("import numba, numpy; numpy.__version__ = '2.0.0'", {}, "compiled with NumPy"),
         (POOR.format(("sse3",)), {}, "No functions for this system"),
-        ("", {"NUMBA_CPU_NAME": "generic"}, "asks Numba for code of another kind"),
-        ("", {"NUMBA_ENABLE_AVX": "0"}, "asks Numba for code of another kind"),
+        ("", {"NUMBA_CPU_NAME": "generic"}, "configure Numba for another processor"),
+        ("", {"NUMBA_ENABLE_AVX": "0"}, "configure Numba for another processor"),
     ],
 )
 def test_with_other_libraries_or_another_processor_it_is_not_used(built, before, environment, says):
@@ -97,7 +97,7 @@ def test_with_other_libraries_or_another_processor_it_is_not_used(built, before,
 def test_a_file_that_is_no_set_is_not_used(built):
     (file,) = (built / "geodp" / "kernels" / "compiled").iterdir()
     file.write_bytes(b"")
-    assert run(built, TOLD).endswith(f"{file} is no set of functions.")
+    assert run(built, TOLD).endswith(f"{file} is not a set of compiled functions.")
 
 
 @pytest.mark.law

@@ -11,7 +11,7 @@ from geodp.kernels import noise as kernels
 from geodp.kernels.chacha import LANES
 from geodp.kernels.pyramid import rows
 from geodp.kernels.pyramid.edges import NOWHERE
-from geodp.mechanisms.trees.descent import Descent, desk_of
+from geodp.mechanisms.trees.descent import Descent, make_workspace
 from geodp.privacy.key import NoiseKey, blocks, expose
 from tests.laws.test_samplers import SIGNIFICANCE, cuts, tail_of
 from tests.privacy.noise.laws import law_of
@@ -40,7 +40,7 @@ class Draws:
         left = kernels.look_up(word, table, noise, todo)
         node = 16 * np.uint64(start) + todo[:left].astype(np.uint64)
         with expose(key) as secret:
-            open_ = kernels.settle(secret, np.uint32(7), node, word, table, noise, todo)
+            open_ = kernels.resolve(secret, np.uint32(7), node, word, table, noise, todo)
         noise[todo[:open_]] = 0  # decided one by one: 1e-7 of the draws
         self.settled, self.open = self.settled + left, self.open + open_
         np.clip(noise, -self.most, self.most, out=noise)
@@ -107,12 +107,12 @@ def test_draws_of_the_pyramids_own_kernel_follow_the_law(name, scale, fanout):
     found, size = Draws(law_of(name, Fraction(scale)), int(40 * scale) + 10), LANES // fanout * 4
     laws = found.law, found.law
     levels = Descent((fanout,), (fanout, 1), laws, (0.0, 0.0), 2).levels([6, 7])
-    desk, room = desk_of(levels), np.empty((1 << 10, size * fanout), np.int32)
+    workspace, room = make_workspace(levels), np.empty((1 << 10, size * fanout), np.int32)
     with expose(KEY) as words:
         for start in range(0, (1 << 22) // (size * fanout)):
             above = np.arange(start * size, start * size + size)
-            found.open += rows.draw(words, levels, 1, above, desk)
-            room[start % len(room)] = desk.noisy[: size * fanout]
+            found.open += rows.draw(words, levels, 1, above, workspace)
+            room[start % len(room)] = workspace.noisy[: size * fanout]
             if (start + 1) % len(room) == 0:
                 room[room == NOWHERE] = 0  # decided one by one
                 np.clip(room, -found.most, found.most, out=room)
@@ -128,7 +128,7 @@ def test_digits_that_are_missing_are_caught():
     found, whole = Draws(law_of("laplace", Fraction(38)), 2000), law_of("laplace", Fraction(38))
     blunt = (whole.table.first >> np.uint32(14)) << np.uint32(14)
     guide = np.array([blunt.size, (blunt >= 1 << 26).sum(), 0], np.uint32)
-    value = np.full_like(whole.table.value, kernels.MARK)
+    value = np.full_like(whole.table.value, kernels.UNRESOLVED)
     table = kernels.NoiseTable(value, blunt, np.zeros_like(whole.table.rest), guide)
     found.law = SimpleNamespace(table=table)
     for start in range(0, 4 * GROUPS, GROUPS):

@@ -21,7 +21,7 @@ from geodp.mechanisms import measure, mechanism
 from geodp.mechanisms.central.laplace import Laplace
 from geodp.mechanisms.central.pyramid import Pyramid, refine, refine_dense
 from geodp.mechanisms.measure import add_fractional_noise, add_noise, release_vector
-from geodp.mechanisms.trees import walk
+from geodp.mechanisms.trees import traversal
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from tests.kernels.pyramid.test_rows import in_rows
@@ -128,13 +128,13 @@ def rounded_geometric(table, event, key):
 
 def floating_pyramid(table, event, key):
     """Sums of counts that were float64 once, and are whole again when noise is added."""
-    exact = walk.prefix_sums
+    exact = traversal.prefix_sums
 
     def prefix_sums(table):
         return exact(table).astype(np.float64).astype(np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walk, "prefix_sums", prefix_sums)
+        patch.setattr(traversal, "prefix_sums", prefix_sums)
         return Pyramid(passes=1).release(table, event, key)
 
 

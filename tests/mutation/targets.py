@@ -372,7 +372,7 @@ TARGETS = (
     Target(
         "geodp.mechanisms.parts.levels",
         PARTS,
-        ("Step.stream", "Step.rounding", "Step.words", "Schedule.shares", "Schedule.laws"),
+        ("Step.stream", "Step.rounding", "Step.description", "Schedule.shares", "Schedule.laws"),
     ),
     Target(
         "geodp.mechanisms.parts.chain",

@@ -12,7 +12,7 @@ SCRIPT = """
 import sys, numpy as np, geodp
 from geodp.mechanisms.trees import shrinkage
 # The card's figures of lone cells are other releases, and many: they are not looked at here.
-shrinkage.FIRST_TREES = shrinkage.MOST_TREES = shrinkage.SETTLEMENTS = shrinkage.SPLITS = 2
+shrinkage.FIRST_TREES = shrinkage.MAX_TREES = shrinkage.SETTLEMENTS = shrinkage.SPLITS = 2
 shrinkage.MOST_ROUNDS = 1
 key = geodp.NoiseKey.from_file(sys.argv[1])
 grid = geodp.Grid.regular((9, 14))

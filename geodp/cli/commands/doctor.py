@@ -95,7 +95,7 @@ def find_kernels() -> Iterator[Finding]:
 
     import geodp.mechanisms
     import geodp.table.counts  # noqa: F401  # these import all kernels of a release
-    from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_kept
+    from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_cached
 
     wrong = ""
     if numba.config.DISABLE_JIT:
@@ -109,7 +109,7 @@ def find_kernels() -> Iterator[Finding]:
     shipped = f"{len(SHIPPED.codes)} for {SHIPPED.target}" if SHIPPED.target else SHIPPED.wrong
     yield Finding("kernels shipped", shipped)
     yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
-    kept = count_kept()
+    kept = count_cached()
     none = "0" if SHIPPED.target else "0 (geodp warmup compiles them)"
     yield Finding("kernels compiled", str(kept) if kept else none)
 

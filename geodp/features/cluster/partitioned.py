@@ -29,7 +29,7 @@ from geodp.mechanisms.trees.descent import Descent
 from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
-from geodp.mechanisms.trees.walk import Front, PassRecords, Walk
+from geodp.mechanisms.trees.traversal import OpenNodes, PassRecords, Traversal
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.draws import Draws
@@ -143,17 +143,17 @@ class PyramidPartition(TreePartition):
 
     def above(self, totals: Cells, key: NoiseKey) -> Roots:
         """Run the first pass down to the cut."""
-        traversal = Walk.of(totals, self.descent, key)
+        traversal = Traversal.of(totals, self.descent, key)
         front, _ = traversal.roots(np.zeros(1, np.uint64))
         cut, _ = traversal.open(front, self.level)
         return Roots(cut.prefix, cut.count, cut.z, cut.variance)
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Run the first pass below the cut, and improve the estimates up to the roots."""
-        traversal, none = Walk.of(cells, self.descent, key), PassRecords([], 0)
+        traversal, none = Traversal.of(cells, self.descent, key), PassRecords([], 0)
         # Copies, as Dask may run a task again with the same arguments.
         z, variance = roots.z.copy(), roots.variance.copy()
-        front = Front(self.level, roots.prefix, roots.count, z, variance)
+        front = OpenNodes(self.level, roots.prefix, roots.count, z, variance)
         if not self.two_passes:
             cells_below, _ = traversal.cells(front, self.descent.last)
             return Subtrees(roots, cells_below, none)
@@ -169,10 +169,10 @@ class PyramidPartition(TreePartition):
         variance: FloatArray,
     ) -> KeyedCounts:
         """Repeat the first pass, with improved estimates of the roots, and run the second."""
-        traversal = Walk.of(totals, self.descent, key)
+        traversal = Traversal.of(totals, self.descent, key)
         front, uniform = traversal.roots(np.zeros(1, np.uint64))
         cut, _ = traversal.open(front, self.level)
-        count = traversal.settle(front, uniform, replace(cut, z=z, variance=variance))
+        count = traversal.final_counts(front, uniform, replace(cut, z=z, variance=variance))
         return cut.prefix[count > 0], count[count > 0]
 
     def finish(self, subtrees: Subtrees, count: IntArray) -> KeyedCounts:
@@ -183,8 +183,8 @@ class PyramidPartition(TreePartition):
             subtrees.roots,
             Cells(self.grid, np.empty(0, np.uint64), np.empty(0, np.int64)),
         )
-        front = Front(self.level, roots.prefix, roots.count, roots.z, roots.variance)
-        traversal = Walk.of(empty, self.descent, NoiseKey(bytes(32)))
+        front = OpenNodes(self.level, roots.prefix, roots.count, roots.z, roots.variance)
+        traversal = Traversal.of(empty, self.descent, NoiseKey(bytes(32)))
         assert isinstance(subtrees.records, PassRecords)
         records = PassRecords(
             [*subtrees.records.pieces], subtrees.records.opened
@@ -222,7 +222,7 @@ class InformedPartition(PyramidPartition):
 
     def below(self, cells: Cells, roots: Roots, key: NoiseKey) -> Subtrees:
         """Return the roots only, to which :meth:`open` adds one level after another."""
-        stage = Stage(self.level, (Layer.found(roots.prefix, roots.z),), roots.count, ())
+        stage = Stage(self.level, (Layer.of_open(roots.prefix, roots.z),), roots.count, ())
         return self._subtrees(self._passes(cells, key), roots, stage)
 
     def look(self, cells: Cells, subtrees: Subtrees, key: NoiseKey) -> Seen:
@@ -264,7 +264,7 @@ class InformedPartition(PyramidPartition):
         # Estimates improved by the subtrees replace those of the first pass.
         stage.layers[-1].z = z
         below = variance if self.level < self.descent.last else None
-        count = passes.share(stage, passes.improve(stage, below), passes.settle(stage))
+        count = passes.share(stage, passes.improve(stage, below), passes.final_counts(stage))
         return stage.layers[-1].prefix[count > 0], count[count > 0]
 
     def finish(self, subtrees: Subtrees, count: IntArray) -> KeyedCounts:

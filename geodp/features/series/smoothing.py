@@ -30,7 +30,7 @@ from geodp.mechanisms import Mechanism
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees import informed, parallel
-from geodp.mechanisms.trees.layer import Known
+from geodp.mechanisms.trees.layer import Reliabilities
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.release.release import Release
@@ -185,7 +185,7 @@ class Smoother:
         return parallel.map_items(last, times, 0 if steps.is_short(steps.strides[0]) else 1)
 
     def sweep(
-        self, times: Sequence[int], reliability: Known | None = None
+        self, times: Sequence[int], reliability: Reliabilities | None = None
     ) -> tuple[list[ReleasedTable], list[CellShares | None], tuple[Residuals, ...]]:
         """Draw the snapshots one after another in one direction.
 
@@ -222,14 +222,18 @@ class Smoother:
                 chains[place] = _follow(chains.get(place), shares)
         return [drawn[t] for t in sorted(drawn)], [priors[t] for t in sorted(priors)], seen
 
-    def learn(self, seen: tuple[Residuals, ...]) -> Known | None:
+    def learn(self, seen: tuple[Residuals, ...]) -> Reliabilities | None:
         """Return the reliability of predictions on every level; None if there are no residuals."""
         steps = self.method.descent(self.tables[0].grid, self.event)
         reliability = tuple(informed.learn_level(steps, i, one) for i, one in enumerate(seen, 1))
         return reliability or None
 
     def draw(
-        self, t: int, prior: CellShares | None, reliability: Known | None, gather: bool = True
+        self,
+        t: int,
+        prior: CellShares | None,
+        reliability: Reliabilities | None,
+        gather: bool = True,
     ) -> tuple[ReleasedTable, tuple[Residuals, ...]]:
         """Return a snapshot with a prior, and the residuals of its predictions if requested."""
         progress.begin(f"Releasing snapshot {t + 1}")
@@ -238,7 +242,9 @@ class Smoother:
             return self.method.release(table, self.event, key), ()
         steps = self.method.descent(table.grid, self.event)
         weighed = Prior(table.grid, prior.key, prior.part, 1, SOURCE)
-        refined = informed.refine(table, steps, key, weighed, known=reliability, gather=gather)
+        refined = informed.refine(
+            table, steps, key, weighed, reliabilities=reliability, gather=gather
+        )
         cells, counts, learned = refined
         released = ReleasedTable(table.grid, cells, counts, self.event)
         return released, tuple(one.residuals for one in learned)

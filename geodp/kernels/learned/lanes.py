@@ -1,8 +1,8 @@
-"""Families of children side by side, each in a lane: all lanes take the same steps, no branches.
+"""Families of children side by side, one in each lane, for vector instructions.
 
-Sums run over a family's children in order, and who has no part in one adds 0. So what comes out is
-bit for bit what one family after the other gives (:mod:`geodp.kernels.pyramid.shares`,
-:mod:`geodp.kernels.pyramid.spare`), and the loops over lanes are those of vector instructions.
+All lanes take the same steps, without branches. Sums run over a family's children in order, and a
+child that takes no part in a sum adds 0. So results are bit for bit those of one family after the
+other (:mod:`geodp.kernels.pyramid.shares`, :mod:`geodp.kernels.pyramid.reweighting`).
 """
 
 from __future__ import annotations
@@ -13,65 +13,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.jit import bare_inline, part
+from geodp.kernels.pyramid.reweighting import MIN_FACTOR, POPULOUS, reweight
 from geodp.kernels.pyramid.shares import share_family
-from geodp.kernels.pyramid.spare import LEAST_PART, POPULOUS, spare
 
 LANES = 64
-"""Families that are gone through together."""
+"""Number of families that are processed together."""
 
 GOAL, ABOVE, SPREAD, TAU, BEST, WIDEST = range(6)
 SCALE = TAU
 """Rows of ``Room.real``."""
 
-TOTAL, SHARED, SOME_OPEN, LAST, SPARED = range(5)
-"""Rows of ``Room.whole``."""
+TOTAL, SHARED, SOME_OPEN, LAST, REWEIGHTED = range(5)
+"""Rows of ``Room.integer``."""
 
-Z, VARIANCE, OWN, SOME, OTHER, OTHER_SOME, PREDICTED, LEFT = range(8)
+Z, VARIANCE, ACTIVE_Z, ACTIVE_VARIANCE, NEXT_Z, NEXT_VARIANCE, PREDICTED, REMAINING = range(8)
 """Rows of ``Room.child``."""
 
 
 class LaneWorkspace(NamedTuple):
-    """Room for the children of ``LANES`` families; f: children of a node.
+    """Arrays for the children of ``LANES`` families with f children each.
 
     Attributes
     ----------
     child : float64[8, f * LANES]
-        Child j of the family in lane i stands at ``j * LANES + i``: estimates and variances, and
-        those of the children that are above 0 so far; predictions and parts of the variance.
+        Child j of the family in lane i is at ``j * LANES + i``: estimates and variances, twice
+        those of the children that are above 0 so far; predictions and factors of the variance.
     out : int64[f * LANES]
-        What the children get.
+        Counts of the children.
     place : int64[2, f * LANES]
-        Room for what is looked up of them.
-    real, whole : float64[6, LANES], int64[5, LANES]
-        Of the families.
+        Positions in tables.
+    real, integer : float64[6, LANES], int64[5, LANES]
+        Values of each family.
     uniform : float64[LANES]
-        In [0, 1): of each family.
+        Uniform number of each family, in [0, 1).
     family : float64[4, f + 1]
-        Of one family's children.
+        Values of one family's children.
     at, held : uint64[f], int64[f]
-        The same.
+        Positions and counts of one family's children.
     """
 
     child: NDArray[np.float64]
     out: NDArray[np.int64]
     place: NDArray[np.int64]
     real: NDArray[np.float64]
-    whole: NDArray[np.int64]
+    integer: NDArray[np.int64]
     uniform: NDArray[np.float64]
     family: NDArray[np.float64]
     at: NDArray[np.uint64]
     held: NDArray[np.int64]
 
 
-def make_room(fanout: int) -> LaneWorkspace:
-    """Return room for children of nodes that have so many."""
+def make_workspace(fanout: int) -> LaneWorkspace:
+    """Make a workspace for nodes with ``fanout`` children."""
     size = fanout * LANES
     return LaneWorkspace(
         child=np.zeros((8, size)),
         out=np.zeros(size, np.int64),
         place=np.zeros((2, size), np.int64),
         real=np.zeros((6, LANES)),
-        whole=np.zeros((5, LANES), np.int64),
+        integer=np.zeros((5, LANES), np.int64),
         uniform=np.zeros(LANES),
         family=np.zeros((4, fanout + 1)),
         at=np.zeros(fanout, np.uint64),
@@ -81,70 +81,81 @@ def make_room(fanout: int) -> LaneWorkspace:
 
 @bare_inline
 def _row(j: int) -> slice:
-    """Return where child j of all families stands."""
+    """Return the positions of child j of all families."""
     return slice(j * LANES, (j + 1) * LANES)
 
 
 @part
-def share_lanes(rows: int, least: float, room: LaneWorkspace) -> None:
-    """Share out every family's total among its children, see ``shares.share``.
+def share_lanes(rows: int, min_count: float, workspace: LaneWorkspace) -> None:
+    """Apportion every family's total to its children, see ``shares.share``.
 
     Parameters
     ----------
     rows : int
-        Children of a family; those that are not there have the variance 0.
-    least : float
+        Children of a family; missing ones have the variance 0.
+    min_count : float
         Children below it are dropped.
-    room : Room
+    workspace : LaneWorkspace
         Estimates, variances, totals and uniform numbers; ``out`` is written.
     """
-    if least > 0:
-        _share_each(rows, least, room)
+    # Dropping starts another projection for some families only, so these go one by one.
+    if min_count > 0:
+        _share_each(rows, min_count, workspace)
         return
-    _find_candidates(rows, room)
-    goal, above, spread, tau = room.real[GOAL], room.real[ABOVE], room.real[SPREAD], room.real[TAU]
-    before, after, moved = OWN, OTHER, True
+    _find_candidates(rows, workspace)
+    goal, above, spread, tau = (
+        workspace.real[GOAL],
+        workspace.real[ABOVE],
+        workspace.real[SPREAD],
+        workspace.real[TAU],
+    )
+    before, after, moved = ACTIVE_Z, NEXT_Z, True
     while moved:
         for i in range(LANES):
             tau[i] = (above[i] - goal[i]) / spread[i] if spread[i] > 0 else 0.0
             above[i], spread[i] = 0.0, 0.0
         dropped = 0
-        for j in range(rows):  # into other rows: what is partly overwritten is slow to be read
-            z, variance = room.child[before, _row(j)], room.child[before + 1, _row(j)]
-            to_z, to_variance = room.child[after, _row(j)], room.child[after + 1, _row(j)]
+        # Into other rows: reading values that were just overwritten in part stalls the processor.
+        for j in range(rows):
+            z, variance = workspace.child[before, _row(j)], workspace.child[before + 1, _row(j)]
+            to_z, to_variance = workspace.child[after, _row(j)], workspace.child[after + 1, _row(j)]
             for i in range(LANES):
-                kept = z[i] > tau[i] * variance[i]
-                dropped += int((variance[i] > 0) & (not kept))
-                to_z[i] = z[i] if kept else 0.0
-                to_variance[i] = variance[i] if kept else 0.0
+                selected = z[i] > tau[i] * variance[i]
+                dropped += int((variance[i] > 0) & (not selected))
+                to_z[i] = z[i] if selected else 0.0
+                to_variance[i] = variance[i] if selected else 0.0
                 above[i] += to_z[i]
                 spread[i] += to_variance[i]
         before, after, moved = after, before, dropped > 0
-    _round(rows, before, room)
+    _round(rows, before, workspace)
 
 
 @part
-def _find_candidates(rows: int, room: LaneWorkspace) -> None:
-    """Keep the children that are not below 0 for every tau that can be.
+def _find_candidates(rows: int, workspace: LaneWorkspace) -> None:
+    """Select the children that some possible tau leaves above 0.
 
     See ``shares.could_be_above_zero``.
     """
-    goal, above, spread = room.real[GOAL], room.real[ABOVE], room.real[SPREAD]
-    best, widest, total = room.real[BEST], room.real[WIDEST], room.whole[TOTAL]
+    goal, above, spread = workspace.real[GOAL], workspace.real[ABOVE], workspace.real[SPREAD]
+    best, widest, total = workspace.real[BEST], workspace.real[WIDEST], workspace.integer[TOTAL]
     for i in range(LANES):
         goal[i], above[i], spread[i] = np.float64(total[i]), 0.0, 0.0
         best[i], widest[i] = -np.inf, 0.0
     for j in range(rows):
-        z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]
+        z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
         for i in range(LANES):
             x = z[i] if variance[i] > 0 else -np.inf
             best[i] = x if x > best[i] else best[i]
             wide = variance[i] if variance[i] > 0 else 0.0
             widest[i] = wide if wide > widest[i] else widest[i]
     for j in range(rows):
-        z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]
-        to_z, to_variance = room.child[OWN, _row(j)], room.child[SOME, _row(j)]
+        z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
+        to_z, to_variance = (
+            workspace.child[ACTIVE_Z, _row(j)],
+            workspace.child[ACTIVE_VARIANCE, _row(j)],
+        )
         for i in range(LANES):
+            # Multiplied instead of divided: the same comparison as for one family, bit for bit.
             near = z[i] * widest[i] > (best[i] - goal[i]) * variance[i]
             could = (best[i] <= goal[i]) | near
             could &= (variance[i] > 0) & (goal[i] > 0)
@@ -155,21 +166,25 @@ def _find_candidates(rows: int, room: LaneWorkspace) -> None:
 
 
 @part
-def _round(rows: int, kept: int, room: LaneWorkspace) -> None:
-    """Round shares systematically, see ``shares.share``; ``kept``: in which rows they are."""
-    tau, reached, spread = room.real[TAU], room.real[ABOVE], room.real[SPREAD]
-    total, shared, last = room.whole[TOTAL], room.whole[SHARED], room.whole[LAST]
+def _round(rows: int, selected: int, workspace: LaneWorkspace) -> None:
+    """Round shares systematically, see ``shares.share``; ``selected``: the rows that hold them."""
+    tau, reached, spread = workspace.real[TAU], workspace.real[ABOVE], workspace.real[SPREAD]
+    total, shared, last = (
+        workspace.integer[TOTAL],
+        workspace.integer[SHARED],
+        workspace.integer[LAST],
+    )
     lost = 0
     for i in range(LANES):
         lost += int((total[i] > 0) & (spread[i] == 0))
-        reached[i], shared[i], last[i] = room.uniform[i], 0, 0
+        reached[i], shared[i], last[i] = workspace.uniform[i], 0, 0
     for j in range(rows):
-        variance = room.child[kept + 1, _row(j)]
+        variance = workspace.child[selected + 1, _row(j)]
         for i in range(LANES):
             last[i] = max(last[i], j * np.int64(variance[i] > 0))
     for j in range(rows):
-        z, variance = room.child[kept, _row(j)], room.child[kept + 1, _row(j)]
-        out = room.out[_row(j)]
+        z, variance = workspace.child[selected, _row(j)], workspace.child[selected + 1, _row(j)]
+        out = workspace.out[_row(j)]
         for i in range(LANES):
             reached[i] += z[i] - tau[i] * variance[i]
             upto = min(np.int64(np.floor(reached[i])), total[i])
@@ -177,63 +192,78 @@ def _round(rows: int, kept: int, room: LaneWorkspace) -> None:
             out[i] = upto - shared[i]
             shared[i] = upto
     if lost:
-        _give_all(rows, room)
+        _give_all(rows, workspace)
 
 
 @part
-def _give_all(rows: int, room: LaneWorkspace) -> None:
-    """Give all to the first of the largest where none was left: one alone, and a total so small
-    beside it that floating point does not tell."""
+def _give_all(rows: int, workspace: LaneWorkspace) -> None:
+    """Give a family's total to the first of its largest children where none was left.
+
+    That happens if one child is open whose total is so small beside its estimate that the
+    subtraction of floating-point numbers loses it.
+    """
     for i in range(LANES):
-        if room.whole[TOTAL, i] == 0 or room.real[SPREAD, i] > 0:
+        if workspace.integer[TOTAL, i] == 0 or workspace.real[SPREAD, i] > 0:
             continue
-        left = room.whole[TOTAL, i]
+        left = workspace.integer[TOTAL, i]
         for j in range(rows):
             at = j * LANES + i
-            own = room.child[VARIANCE, at] > 0 and room.child[Z, at] == room.real[BEST, i]
-            room.out[at] = left if own else 0
-            left -= room.out[at]
+            is_largest = (
+                workspace.child[VARIANCE, at] > 0
+                and workspace.child[Z, at] == workspace.real[BEST, i]
+            )
+            workspace.out[at] = left if is_largest else 0
+            left -= workspace.out[at]
 
 
 @part
-def _share_each(rows: int, least: float, room: LaneWorkspace) -> None:
-    """Share out one family after the other: where children are dropped that have too little."""
+def _share_each(rows: int, min_count: float, workspace: LaneWorkspace) -> None:
+    """Apportion one family after the other, for levels on which small children are dropped."""
     for i in range(LANES):
         for j in range(rows):
             at = j * LANES + i
-            room.family[0, j], room.family[1, j] = room.child[Z, at], room.child[VARIANCE, at]
+            workspace.family[0, j], workspace.family[1, j] = (
+                workspace.child[Z, at],
+                workspace.child[VARIANCE, at],
+            )
         children = np.uint64(0), np.uint64(rows)
-        known = room.whole[TOTAL, i], room.uniform[i], least
-        share_family(room.family[0], room.family[1], children, known, room.at, room.held)
+        target = workspace.integer[TOTAL, i], workspace.uniform[i], min_count
+        share_family(
+            workspace.family[0], workspace.family[1], children, target, workspace.at, workspace.held
+        )
         for j in range(rows):
-            room.out[j * LANES + i] = room.held[j]
+            workspace.out[j * LANES + i] = workspace.held[j]
 
 
 @part
-def spare_lanes(rows: int, known: tuple[int, bool], room: LaneWorkspace) -> None:
-    """Change the variances by which the children of every family pay, see ``spare.spare``.
+def reweight_lanes(rows: int, family: tuple[int, bool], workspace: LaneWorkspace) -> None:
+    """Change the variances by which the children of every family pay, see ``reweighting.reweight``.
 
     Parameters
     ----------
     rows : int
-        Children that are looked at; those that are not there have the variance 0.
-    known : int, bool
+        Children of a family; missing ones have the variance 0.
+    family : int, bool
         Children that a node has, and whether they are above the cells.
-    room : Room
+    workspace : LaneWorkspace
         Estimates and totals; variances are changed.
     """
-    fanout, firm = known
+    fanout, firm = family
     goal, held, below, spread = (
-        room.real[GOAL],
-        room.real[ABOVE],
-        room.real[BEST],
-        room.real[SPREAD],
+        workspace.real[GOAL],
+        workspace.real[ABOVE],
+        workspace.real[BEST],
+        workspace.real[SPREAD],
     )
-    least, sure = room.real[WIDEST], room.real[TAU]
-    total, clamped, some = room.whole[TOTAL], room.whole[SHARED], room.whole[SOME_OPEN]
-    populous, spared = room.whole[LAST], room.whole[SPARED]
+    min_variance, sure = workspace.real[WIDEST], workspace.real[TAU]
+    total, clamped, some = (
+        workspace.integer[TOTAL],
+        workspace.integer[SHARED],
+        workspace.integer[SOME_OPEN],
+    )
+    populous, reweighted = workspace.integer[LAST], workspace.integer[REWEIGHTED]
     for i in range(LANES):
-        goal[i], held[i], below[i], spread[i], least[i] = (
+        goal[i], held[i], below[i], spread[i], min_variance[i] = (
             np.float64(total[i]),
             0.0,
             0.0,
@@ -242,54 +272,66 @@ def spare_lanes(rows: int, known: tuple[int, bool], room: LaneWorkspace) -> None
         )
         some[i], populous[i] = 0, 0
     for j in range(rows):
-        z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]
+        z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
         for i in range(LANES):
-            there, own = variance[i] > 0, z[i] if variance[i] > 0 else 0.0
-            held[i] += own if own > 0 else 0.0
-            below[i] += own
+            there, value = variance[i] > 0, z[i] if variance[i] > 0 else 0.0
+            held[i] += value if value > 0 else 0.0
+            below[i] += value
             spread[i] += variance[i]
             some[i] += np.int64(there)
             narrow = variance[i] if there else np.inf
-            least[i] = narrow if narrow < least[i] else least[i]
-            populous[i] |= np.int64((own > 0) & (own * own > POPULOUS * variance[i]))
+            min_variance[i] = narrow if narrow < min_variance[i] else min_variance[i]
+            populous[i] |= np.int64((value > 0) & (value * value > POPULOUS * variance[i]))
     for i in range(LANES):
         sure[i] = (below[i] - goal[i]) / spread[i] if spread[i] > 0 else 0.0
         clamped[i] = np.int64(some[i] < fanout)
     for j in range(rows):
-        z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]
+        z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
         for i in range(LANES):
             clamped[i] |= np.int64((variance[i] > 0) & (z[i] <= sure[i] * variance[i]))
+    # Closing small children needs a projection of its own for a family, which lanes cannot share,
+    # so those few families are handled one by one at the end.
     hard = 0
     for i in range(LANES):
         can = (goal[i] != 0) & (some[i] > 1) & (clamped[i] > 0)
-        spared[i] = np.int64(can & (populous[i] > 0) & (held[i] > goal[i]))
-        close = can & firm & (goal[i] * goal[i] >= POPULOUS * least[i])
+        reweighted[i] = np.int64(can & (populous[i] > 0) & (held[i] > goal[i]))
+        close = can & firm & (goal[i] * goal[i] >= POPULOUS * min_variance[i])
         clamped[i] = np.int64(close)
         hard += int(close)
-        spared[i] = 0 if close else spared[i]
+        reweighted[i] = 0 if close else reweighted[i]
     for j in range(rows):
-        z, variance = room.child[Z, _row(j)], room.child[VARIANCE, _row(j)]
+        z, variance = workspace.child[Z, _row(j)], workspace.child[VARIANCE, _row(j)]
         for i in range(LANES):
-            square, own = z[i] * z[i], POPULOUS * variance[i]
-            pays = (spared[i] > 0) & (z[i] > 0) & (square > own)
-            factor = own / square if pays else 1.0
-            variance[i] *= factor if factor > LEAST_PART else LEAST_PART
+            square, bound = z[i] * z[i], POPULOUS * variance[i]
+            pays = (reweighted[i] > 0) & (z[i] > 0) & (square > bound)
+            factor = bound / square if pays else 1.0
+            variance[i] *= factor if factor > MIN_FACTOR else MIN_FACTOR
     if hard:
-        _spare_each(rows, known, room)
+        _reweight_each(rows, family, workspace)
 
 
 @part
-def _spare_each(rows: int, known: tuple[int, bool], room: LaneWorkspace) -> None:
-    """Do so for the families whose small children could be closed, one after the other."""
-    fanout, firm = known
+def _reweight_each(rows: int, family: tuple[int, bool], workspace: LaneWorkspace) -> None:
+    """Reweight the families whose small children could be closed, one after the other."""
+    fanout, firm = family
     for i in range(LANES):
-        if room.whole[SHARED, i] == 0:
+        if workspace.integer[SHARED, i] == 0:
             continue
         for j in range(rows):
             at = j * LANES + i
-            room.family[0, j], room.family[1, j] = room.child[Z, at], room.child[VARIANCE, at]
-        z, variance, own = room.family[0], room.family[1], room.family[2]
+            workspace.family[0, j], workspace.family[1, j] = (
+                workspace.child[Z, at],
+                workspace.child[VARIANCE, at],
+            )
+        z, variance, scratch = workspace.family[0], workspace.family[1], workspace.family[2]
         children = np.uint64(0), np.uint64(rows)
-        spare(z, variance, children, (room.whole[TOTAL, i], fanout, firm), own, room.at)
+        reweight(
+            z,
+            variance,
+            children,
+            (workspace.integer[TOTAL, i], fanout, firm),
+            scratch,
+            workspace.at,
+        )
         for j in range(rows):
-            room.child[VARIANCE, j * LANES + i] = variance[j]
+            workspace.child[VARIANCE, j * LANES + i] = variance[j]

@@ -1,4 +1,7 @@
-"""Mixtures of widths: fitted to residuals, and what they make of every residual."""
+"""Mixtures of distributions of different widths: their fit to residuals, and what they predict.
+
+:mod:`geodp.mechanisms.learned.mixture` makes tables of shrinkage from them.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,22 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import inline, kernel
 
 SLIGHT = 1e-9
-"""Parts of a mixture that are less likely do not move a median."""
+"""Components that are less likely than this are left out of a median."""
 
 NEAR = 2.0**-20
-"""How near a median is found."""
+"""Tolerance of a median: the grid of the tables, see ``mixture.STEP``."""
 
 POSITIONS = 12
-"""Most false positions that are tried before."""
+"""Most steps of the method of false position before the bisection."""
 
 FAR = 64.0
-"""Residuals beyond are of wide changes, whose medians are as good as their means."""
+"""Residuals beyond this belong to wide components, whose medians nearly equal their means."""
 
 OUTSIDE = 6.1
-"""Beyond so many times the root of 2 deviations a normal law has less than 1e-17."""
+"""Beyond this many times ``sqrt(2)`` standard deviations a normal law has less than 1e-17."""
 
 MARGIN = 1 / 32
-"""Of a knot's distance to the one before: about so near to a straight line the next median is."""
+"""Fraction of the distance of two knots by which a median may differ from a straight line."""
 
 
 @kernel
@@ -35,16 +38,16 @@ def fit_weights(
     more: NDArray[np.float64],
     rounds: int,
 ) -> NDArray[np.float64]:
-    """Weights of a mixture by expectation and maximisation, from even ones on.
+    """Fit the weights of a mixture by expectation maximisation, starting from equal ones.
 
     Parameters
     ----------
     count : float64[n]
-        How often each value was seen.
+        How often each value occurs.
     likelihood : float64[k, n]
-        Of each value under each part, up to a factor of the value's own.
+        Likelihood of each value under each component, up to a factor of the value.
     more : float64[k]
-        Pseudo-counts of the parts.
+        Pseudo-counts of the components.
     rounds : int
 
     Returns
@@ -52,7 +55,7 @@ def fit_weights(
     float64[k]
     """
     parts, values = likelihood.shape
-    weight, found = np.full(parts, 1.0 / parts), np.empty(parts)
+    weight, updated = np.full(parts, 1.0 / parts), np.empty(parts)
     share, step = np.empty(values), np.uint64(4)
     for _ in range(rounds):
         share[:] = 0.0
@@ -63,7 +66,8 @@ def fit_weights(
             share[i] = count[i] / share[i] if share[i] > 0 else 0.0
         total = 0.0
         for k in range(parts):
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums side by side: none waits for another
+            # Four partial sums in a fixed order: faster than one, and the same on every machine.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
             at, one = np.uint64(0), np.uint64(1)
             for _ in range(values // 4):
                 a += share[at] * likelihood[k, at]
@@ -73,10 +77,10 @@ def fit_weights(
                 at += step
             for j in range(values // 4 * 4, values):
                 a += share[j] * likelihood[k, j]
-            found[k] = more[k] + weight[k] * ((a + b) + (c + d))
-            total += found[k]
+            updated[k] = more[k] + weight[k] * ((a + b) + (c + d))
+            total += updated[k]
         for k in range(parts):
-            weight[k] = found[k] / total
+            weight[k] = updated[k] / total
     return weight
 
 
@@ -84,47 +88,46 @@ def fit_weights(
 def expect(
     likelihood: NDArray[np.float64],
     mean: NDArray[np.float64],
-    kept: NDArray[np.float64],
+    factor: NDArray[np.float64],
     weight: NDArray[np.float64],
     empty: tuple[NDArray[np.float64], float],
     share: NDArray[np.float64],
     out: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
-    """Work out expected changes at residuals, and which part of their variance is left.
-
-    Sums are taken one part after the other, in the same order on every machine.
+    """Compute the expected change at each residual, and the factor of its variance.
 
     Parameters
     ----------
     likelihood, mean : float64[n, k]
-        Of each residual under each width, up to a factor of the residual's own, and what is
-        expected of the change then.
-    kept : float64[k]
-        Part of the variance that is left.
+        Likelihood of each residual under each width, up to a factor of the residual, and the
+        expected change given both.
+    factor : float64[k]
+        Factor of the variance for each width.
     weight : float64[k] or float64[k + 1]
-        Of the widths, and at last of cells that are empty now.
+        Weights of the widths, then that of cells that have become empty.
     empty : float64[n], float
-        Likelihoods of such cells, looked at where there is a weight of them; what they have lost.
+        Likelihoods of such cells, read if they have a weight; and the count that they have lost.
     share : float64[n, k or k + 1], written
-        Probabilities of the parts.
+        Probabilities of the components.
     out : float64[n], float64[n], written
-        Expected changes, and parts of the variance.
+        Expected changes, and factors of the variance.
     """
-    widths, parts = kept.size, weight.size
+    # Sums run over the components in order, so that they are the same on every machine.
+    widths, parts = factor.size, weight.size
     for i in range(likelihood.shape[0]):
-        whole, left, change = 0.0, 0.0, 0.0
+        total, left, change = 0.0, 0.0, 0.0
         for k in range(widths):
             share[i, k] = likelihood[i, k] * weight[k]
-            whole += share[i, k]
+            total += share[i, k]
         if parts > widths:
             share[i, widths] = empty[0][i] * weight[widths]
-            whole += share[i, widths]
+            total += share[i, widths]
         for k in range(widths):
-            share[i, k] /= whole
-            left += share[i, k] * kept[k]
+            share[i, k] /= total
+            left += share[i, k] * factor[k]
             change += share[i, k] * mean[i, k]
         if parts > widths:
-            share[i, widths] /= whole
+            share[i, widths] /= total
             change -= share[i, widths] * empty[1]
         out[0][i], out[1][i] = change, left
 
@@ -133,23 +136,23 @@ def expect(
 def _below(
     change: float,
     middle: float,
-    own: NDArray[np.float64],
+    chances: NDArray[np.float64],
     mean: NDArray[np.float64],
     sd: NDArray[np.float64],
 ) -> float:
-    """Probability that a change is not above one; ``own`` as in :func:`medians`."""
+    """Return the probability of at most this change; ``chances``: a row of ``share``."""
     widths = sd.size
-    found = own[0] if change >= 0 else 0.0
+    probability = chances[0] if change >= 0 else 0.0
     if change >= -middle:
-        found += own[widths]
+        probability += chances[widths]
     for k in range(1, widths):
-        if own[k] > SLIGHT:
+        if chances[k] > SLIGHT:
             away = (mean[k] - change) / sd[k] * 0.7071067811865476
             if away < -OUTSIDE:
-                found += own[k]
+                probability += chances[k]
             elif away < OUTSIDE:
-                found += own[k] * 0.5 * math.erfc(away)
-    return found
+                probability += chances[k] * 0.5 * math.erfc(away)
+    return probability
 
 
 @inline
@@ -157,31 +160,33 @@ def _enclose(
     ends: tuple[float, float],
     near: tuple[float, float],
     middle: float,
-    own: NDArray[np.float64],
+    chances: NDArray[np.float64],
     mean: NDArray[np.float64],
     sd: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """Return two changes between which a median lies: at a jump, or by false positions.
+    """Enclose a median: exactly at a jump, otherwise by the method of false position.
 
-    Below the first the probability is below one half, from the second on it is not. ``near``:
-    between which two it is likely to lie.
+    Below the first result the probability is below one half, from the second on it is not.
+    ``near``: an interval that is likely to contain the median.
     """
+    # The distribution function jumps at 0 (no change) and at -middle (cells that became empty):
+    # the median is often there, where false position would not converge.
     under, over = ends
     less, more = -0.5, 0.5
     for k in range(2):
         point = near[k]
         if not under < point < over:
             continue
-        upto = _below(point, middle, own, mean, sd) - 0.5
+        upto = _below(point, middle, chances, mean, sd) - 0.5
         if upto < 0:
             under, less = point, upto
         else:
             over, more = point, upto
     for k in range(2):
-        point, jump = (-middle, own[sd.size]) if k else (0.0, own[0])
+        point, jump = (-middle, chances[sd.size]) if k else (0.0, chances[0])
         if not under < point < over:
             continue
-        upto = _below(point, middle, own, mean, sd) - 0.5
+        upto = _below(point, middle, chances, mean, sd) - 0.5
         if upto < 0:
             under, less = point, upto
             continue
@@ -193,7 +198,7 @@ def _enclose(
         if over - under <= NEAR:
             break
         change = under + (over - under) * (less / (less - more))
-        upto = _below(change, middle, own, mean, sd) - 0.5
+        upto = _below(change, middle, chances, mean, sd) - 0.5
         if upto < 0:
             under, less = change, upto
             more, side = more / 2 if side < 0 else more, -1
@@ -212,22 +217,24 @@ def medians(
     middle: float,
     out: NDArray[np.float64],
 ) -> None:
-    """Medians of changes: a mixture of none, of normal ones, and of cells that are empty now.
+    """Compute medians of changes: a mixture of no change, normal changes, and emptied cells.
 
     Parameters
     ----------
     value : float64[n]
         Residuals, increasing: the medians lie between them, 0 and ``-middle``.
     share : float64[n, k + 1]
-        Probabilities: of no change, of the widths' changes, of cells that are empty now.
+        Probabilities of no change, of the widths' changes, and of cells that have become empty.
     mean : float64[n, k]
-        Of the changes by width; the first is not looked at.
+        Means of the changes by width; the first is not read.
     sd : float64[k]
     middle : float
-        What cells that are empty now have lost.
+        The count that emptied cells have lost.
     out : float64[n], changed
-        Means; afterwards medians within ``2**-20``, but where residuals are large.
+        Means; afterwards medians within ``2**-20``, except where residuals are large.
     """
+    # The bisection alone decides the result, and the enclosure only saves evaluations of ``erfc``:
+    # so results lie on one grid of halvings, and its last digits hardly ever matter.
     seen, slope = -1, 0.0
     for n in range(value.size):
         if abs(value[n]) > FAR:

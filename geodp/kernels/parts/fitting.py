@@ -1,4 +1,7 @@
-"""Parts of children: what is measured, and tables that meet the counts of both sides."""
+"""Parts of children: true sums, and tables that are fitted to the margins of both sides.
+
+:mod:`geodp.mechanisms.parts.chain` measures the sums and hands out the fitted tables.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,17 @@ from geodp.kernels.jit import inline, kernel
 from geodp.kernels.parts.rounding import round_table
 
 ROUNDS = 12
-"""Of proportional fitting."""
+"""Rounds of iterative proportional fitting."""
 
 FLOOR = 1e-6
-"""Of a child's people, in every part before it is fitted, so that every table can be."""
+"""Fraction of a child's people that is added to every part before fitting. Without it a table with
+zeros might have no fit: a column whose entries are all 0 could not reach its sum."""
 
 DIGITS = 10
-"""Binary digits of the fractions that are rounded; fewer where counts are too large for them."""
+"""Binary digits of the fractions that are rounded; fewer if counts are too large."""
 
 LARGEST = 61
-"""Bits of a count with its fraction."""
+"""Bits of a count with its fraction: below 63, so that sums of two do not overflow."""
 
 
 @kernel
@@ -38,20 +42,21 @@ def tally(
         Strictly increasing; each has ``stride`` cells.
     stride : uint64
     cell : uint64[m]
-        In order; some may be in none of these nodes.
+        In order; some may lie in none of these nodes.
     part, count : int64[m]
     sums : int64[n, parts], changed
     """
-    at, own, beyond = 0, np.uint64(0), np.uint64(0)
+    # True counts: integers only, as the noise is added afterwards (docs/decisions/0002).
+    at, owner, beyond = 0, np.uint64(0), np.uint64(0)
     for i in range(cell.size):
         if cell[i] >= beyond:
-            own = cell[i] // stride
-            beyond = (own + np.uint64(1)) * stride
-            while at < node.size and node[at] < own:
+            owner = cell[i] // stride
+            beyond = (owner + np.uint64(1)) * stride
+            while at < node.size and node[at] < owner:
                 at += 1
             if at == node.size:
                 return
-        if node[at] == own:
+        if node[at] == owner:
             sums[at, part[i]] += count[i]
 
 
@@ -61,14 +66,14 @@ def list_some(
     cell: NDArray[np.uint64],
     some: tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]],
 ) -> None:
-    """Write cell, part and count of all counts of a table that are above 0, row by row.
+    """List cell, part and count of all counts of a table that are above 0, row by row.
 
     Parameters
     ----------
     table : int64[n, parts]
     cell : uint64[n]
     some : uint64[k], int64[k], int64[k], written
-        For as many as there are.
+        One entry for each of them.
     """
     cells, parts, counts = some
     at = 0
@@ -81,10 +86,12 @@ def list_some(
 
 @inline
 def _fit(u: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> None:
-    """Fit a table to both margins in proportion; the rows come last."""
+    """Fit a table to both margins by iterative proportional fitting, the rows last."""
     for i in range(rows.size):
         for j in range(columns.size):
             u[i, j] += FLOOR * float(rows[i])
+    # A fixed number of rounds: a test for convergence could stop differently on another machine.
+    # What is missing then is corrected in integers.
     for _ in range(ROUNDS):
         for j in range(columns.size):
             held = 0.0
@@ -104,7 +111,7 @@ def _fit(u: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.in
 
 @inline
 def _take_excess(u: NDArray[np.float64], columns: NDArray[np.int64]) -> None:
-    """Scale the columns that hold too much down to their sums."""
+    """Scale down the columns whose sums are too large."""
     for j in range(columns.size):
         held = 0.0
         for i in range(u.shape[0]):
@@ -120,9 +127,9 @@ def _lower(
     table: NDArray[np.int64],
     left: tuple[NDArray[np.int64], NDArray[np.int64]],
 ) -> np.int64:
-    """Take from entries until nothing is held too often; return what is missing altogether.
+    """Reduce entries until no row or column exceeds its sum; return the total that is missing.
 
-    ``left``: what rows and columns should hold; afterwards what they lack.
+    ``left``: the sums of rows and columns; afterwards what is missing from each.
     """
     row, column = left
     missing = np.int64(0)
@@ -142,17 +149,19 @@ def _raise(
     missing: np.int64,
 ) -> None:
     """Add what rows and columns lack: in proportion to both, the last units in order."""
+    # Proportional shares are rounded down, so a few units stay: the second round hands them out.
+    # Rows and columns lack the same total, so it always ends with both margins met exactly.
     row, column = left
     lacks = float(missing)
     for last in range(2):
         for i in range(row.size):
-            own = row[i]
+            lacking = row[i]
             for j in range(column.size):
                 if row[i] == 0:
                     break
                 more = min(row[i], column[j])
                 if last == 0:
-                    more = min(more, np.int64(float(own) * (float(column[j]) / lacks)))
+                    more = min(more, np.int64(float(lacking) * (float(column[j]) / lacks)))
                 table[i, j] += more
                 row[i] -= more
                 column[j] -= more
@@ -162,7 +171,7 @@ def _raise(
 def _repeat(
     rows: NDArray[np.int64], columns: NDArray[np.int64], total: float
 ) -> NDArray[np.float64]:
-    """Return a table whose rows all have the shares of its columns."""
+    """Make a table whose rows all have the same shares by column."""
     u = np.empty((rows.size, columns.size))
     for i in range(rows.size):
         for j in range(columns.size):
@@ -172,7 +181,7 @@ def _repeat(
 
 @inline
 def _count_digits(total: np.int64) -> int:
-    """Return how many digits a fraction has, where a count may be as large as ``total``."""
+    """Return how many binary digits fractions can have if a count may be as large as ``total``."""
     digits = DIGITS
     while digits > 0 and total >> (LARGEST - digits):
         digits -= 1
@@ -183,7 +192,8 @@ def _count_digits(total: np.int64) -> int:
 def _make_exact(
     u: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64], digits: int
 ) -> NDArray[np.int64]:
-    """Return a table as whole multiples of ``2**-digits`` that meet both margins exactly."""
+    """Convert a table to multiples of ``2**-digits`` that meet both margins exactly."""
+    # From here on all sums are integers: the margins hold exactly, whatever floating point lost.
     table, unit = np.empty(u.shape, np.int64), float(np.int64(1) << digits)
     for i in range(u.shape[0]):
         for j in range(u.shape[1]):
@@ -204,28 +214,28 @@ def share_parts(
     seed: NDArray[np.uint64],
     out: NDArray[np.int64],
 ) -> None:
-    """Share out the parts of nodes among their children, in whole numbers that agree both ways.
+    """Apportion the parts of nodes to their children, in integers that meet both margins.
 
-    The table of a node has its children as rows and its parts as columns. Where something was
-    measured it is fitted to the counts of both in proportion, the rows last; then what a column
-    holds too much is taken from all of it in proportion, and what is missing added in proportion
-    to what the row and the column lack. Otherwise every child has its node's shares. All of it is
-    rounded by :func:`geodp.kernels.parts.rounding.round_table`.
+    The table of a node has its children as rows and its parts as columns. If parts of the children
+    were measured, the table is fitted to both margins, the rows last; then columns whose sums are
+    too large are scaled down, and what is missing is added in proportion to what the row and the
+    column lack. Otherwise every child has its node's shares. The table is then rounded by
+    :func:`geodp.kernels.parts.rounding.round_table`.
 
     Parameters
     ----------
     wanted : float64[children, parts], overwritten
-        What the children should have, not negative; of no rows: their node's shares.
+        Estimates of the children's parts, not negative; without rows: the node's shares are used.
     rows : int64[children]
         Counts of the children, above 0, node by node.
     members : int64[n]
-        Children of each node.
+        Number of children of each node.
     columns : int64[n, parts]
-        Of the nodes, not negative; they add up to the counts of the node's children.
+        Parts of the nodes, not negative; they add up to the counts of the node's children.
     seed : uint64[n]
-        Of each node's coins.
+        Seed of each node's random bits.
     out : int64[children, parts], written
-        Rows and columns add up to ``rows`` and ``columns``.
+        Its rows and columns add up to ``rows`` and ``columns``.
     """
     parts = columns.shape[1]
     column, place = np.empty(parts, np.int64), np.empty(parts, np.int64)
@@ -235,26 +245,27 @@ def share_parts(
         if stop - start == 1:
             out[start] = columns[node]
             continue
+        # Parts of 0 are left out: their column is 0 in every child.
         some, total = 0, np.int64(0)
         for j in range(parts):
             if columns[node, j] > 0:
                 column[some], place[some] = columns[node, j], j
                 total += column[some]
                 some += 1
-        own, held = rows[start:stop], column[:some]
+        row_counts, held = rows[start:stop], column[:some]
         if wanted.shape[0]:
-            u = np.empty((own.size, some))
-            for i in range(own.size):
+            u = np.empty((row_counts.size, some))
+            for i in range(row_counts.size):
                 for j in range(some):
                     u[i, j] = wanted[start + i, place[j]]
-            _fit(u, own, held)
+            _fit(u, row_counts, held)
             _take_excess(u, held)
         else:
-            u = _repeat(own, held, float(total))
+            u = _repeat(row_counts, held, float(total))
         digits = _count_digits(total)
-        table = _make_exact(u, own, held, digits)
+        table = _make_exact(u, row_counts, held, digits)
         round_table(table, digits, seed[node])
         out[start:stop] = 0
-        for i in range(own.size):
+        for i in range(row_counts.size):
             for j in range(some):
                 out[start + i, place[j]] = table[i, j] >> digits

@@ -1,7 +1,7 @@
-"""Which children of a block of families may be above 0: only they are looked at one by one.
+"""Candidates: the children of a block of families that may be above 0.
 
-Rows are gone through two at a time where both are whole: what is kept of each place is then read
-and written once for both.
+Only these are projected one by one. Rows are processed two at a time where both are complete: the
+values of each position are then read and written once for both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from geodp.kernels.pyramid.layout import (
 from geodp.kernels.pyramid.rows import wrap
 
 ROUNDS = 3
-"""Projections at most; few families need more, and what is left is done one by one."""
+"""Most rounds of projections here; few families need more, and these continue one by one."""
 
 
 @bare_inline
 def pairs_of(fanout: int) -> int:
-    """Return how many rows are gone through by two: those before have all parts' children."""
+    """Return the number of rows that are processed in pairs: those with children of all parts."""
     return ((fanout - 1) % ROWS + 1) // 2 * 2
 
 
@@ -41,47 +41,47 @@ def find_candidates(
     row: NDArray[np.int32],
     mask: NDArray[np.uint32],
 ) -> None:
-    """Mark the children that are not below 0 for every tau that can be, and add all of them up.
-
-    The largest child of a family gets no more than the total, so tau is at least the rest. All have
-    the same variance: the same as :func:`geodp.kernels.pyramid.shares.could_be_above_zero`, in
-    whole numbers.
+    """Select the children that some possible tau leaves above 0, and sum all children.
 
     Parameters
     ----------
     total : int64[n]
-        Of the families.
+        Totals of the families.
     fanout : int
     noisy : int32[.]
-        Counts with noise; ``NOWHERE``: the child holds no cell.
+        Noisy counts; ``NOWHERE``: the child contains no cell.
     spread : float64[fanout + 1]
         Variances of sums of 0, 1, 2 ... to all children's measurements.
     row : int32[6, .], written
-        ``SUMS``: of each family's children modulo ``2**32``, those that are nowhere too; and
-        ``CANDIDATES``.
+        ``SUMS``: sums of each family's children modulo ``2**32``, including those with
+        ``NOWHERE``; and ``CANDIDATES``.
     mask : uint32[.], written
         Word w of family f at ``w * n + f``.
     """
+    # A family's largest child gets at most the total, so tau is at least the excess. With one
+    # variance for all this is `shares.could_be_above_zero` in integers, with the same result.
     size, parts = total.size, -(-fanout // ROWS)
     _add_rows(size, fanout, noisy, row)
-    own = spread[np.uint64(1)]
+    noise_variance = spread[np.uint64(1)]
     for f in range(size):
         i = np.uint64(f)
         excess = np.int64(row[THRESHOLDS, i]) - total[i]
-        least = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
+        minimum = np.int32(excess) if excess > 0 else np.int32(NOWHERE)
         lost = np.int64(row[LOST, i])
         every = np.float64(wrap(np.int64(row[SUMS, i]) + (lost << 31)))
         tau = (every - np.float64(total[i])) / spread[np.uint64(fanout - lost)]
-        row[THRESHOLDS, i] = max(least, np.int32(max(np.floor(tau * own), np.float64(NOWHERE))))
+        row[THRESHOLDS, i] = max(
+            minimum, np.int32(max(np.floor(tau * noise_variance), np.float64(NOWHERE)))
+        )
     for n in range(size, parts * size):
         row[THRESHOLDS, np.uint64(n)] = row[THRESHOLDS, np.uint64(n - size)]
     raise_thresholds(total, fanout, noisy, spread, row)
-    _mark_rows(size, fanout, noisy, row, mask)
+    _set_mask(size, fanout, noisy, row, mask)
 
 
 @part
 def _add_rows(size: int, fanout: int, noisy: NDArray[np.int32], row: NDArray[np.int32]) -> None:
-    """Write the largest child of every family to ``THRESHOLDS``, and the sums."""
+    """Find the largest child of every family, as ``THRESHOLDS``, and the sums."""
     pitch, pairs = pitch_of(fanout, size), pairs_of(fanout)
     for n in range(pitch):
         i = np.uint64(n)
@@ -118,27 +118,27 @@ def raise_thresholds(
 ) -> None:
     """Raise the thresholds of a block's families by the first rounds of their projections.
 
-    The rounds of :func:`geodp.kernels.pyramid.shares.project`, which goes on from there: the same
-    sums, as they are of whole numbers, and the same tau. A whole number is above tau times the
-    variance where it is above that rounded down, and tau never falls.
-
     Parameters
     ----------
     total : int64[n]
-        Of the families, above 0: so one child at least stays above every threshold.
+        Totals of the families, above 0: so at least one child stays above every threshold.
     fanout : int
     noisy : int32[.]
-        Counts with noise, by rows; sums of any of them fit 32 bits.
+        Noisy counts, by rows; sums of any of them fit 32 bits.
     spread : float64[fanout + 1]
         Variances of sums of 0, 1, 2 ... to all children's measurements.
     row : int32[6, .], changed
-        ``THRESHOLDS`` are there, once for each of a family's parts.
+        With ``THRESHOLDS``, once for each of a family's parts.
     """
+    # The same rounds as in `shares.project`, which continues from here: sums of integers are exact
+    # in any order, so tau is the same. An integer is above tau times the variance exactly if it is
+    # above that product rounded down, and tau never falls.
     size, parts = total.size, -(-fanout // ROWS)
-    own, before = spread[np.uint64(1)], np.int64(-1)
-    least, full = np.int64(np.sqrt(own)), np.int64(0)
+    noise_variance, before = spread[np.uint64(1)], np.int64(-1)
+    noise_sd, full = np.int64(np.sqrt(noise_variance)), np.int64(0)
     for f in range(size):
-        full += np.int64(total[np.uint64(f)] > least)
+        full += np.int64(total[np.uint64(f)] > noise_sd)
+    # Families with totals below the noise have few candidates already.
     if 2 * full < size:
         return
     for _ in range(ROUNDS):
@@ -148,7 +148,7 @@ def raise_thresholds(
             i = np.uint64(f)
             above, goal = np.float64(row[ABOVE, i]), np.float64(total[i])
             tau = (above - goal) / spread[np.uint64(row[ACTIVE, i])]
-            floor = np.int32(max(np.floor(tau * own), np.float64(NOWHERE)))
+            floor = np.int32(max(np.floor(tau * noise_variance), np.float64(NOWHERE)))
             row[THRESHOLDS, i] = max(row[THRESHOLDS, i], floor)
             active += np.int64(row[ACTIVE, i])
         for n in range(size, parts * size):
@@ -162,7 +162,7 @@ def raise_thresholds(
 def _sum_above_thresholds(
     size: int, fanout: int, noisy: NDArray[np.int32], row: NDArray[np.int32]
 ) -> None:
-    """Write sum and number of every family's children above its threshold."""
+    """Sum and count every family's children above its threshold."""
     pitch, pairs = pitch_of(fanout, size), pairs_of(fanout)
     for n in range(pitch):
         i = np.uint64(n)
@@ -192,14 +192,14 @@ def _sum_above_thresholds(
 
 
 @part
-def _mark_rows(
+def _set_mask(
     size: int,
     fanout: int,
     noisy: NDArray[np.int32],
     row: NDArray[np.int32],
     mask: NDArray[np.uint32],
 ) -> None:
-    """Mark the children above their thresholds, and write ``CANDIDATES``."""
+    """Set the mask's bits of the children above their thresholds, and write ``CANDIDATES``."""
     pitch, pairs, unit = pitch_of(fanout, size), pairs_of(fanout), SEVERAL // 2
     for n in range(pitch):
         i = np.uint64(n)

@@ -1,4 +1,8 @@
-"""Which children of the pyramid's nodes are part of the public domain."""
+"""The edges of the public domain: which children of the pyramid's nodes contain a cell of it.
+
+What is outside the domain is not measured: its count is 0 for every table (docs/proofs/privacy.md,
+section 4), and with fewer children to share among, the others have smaller errors.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +15,30 @@ from geodp.kernels.jit import bare_inline, inline, kernel, part
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
-"""What of a node's keys are cells."""
+"""How much of a node lies in the domain."""
 
 NOWHERE = -(1 << 31)
-"""Stands for the noisy count of a child that holds no cell, and for noise that is undecided."""
+"""Stands for the noisy count of a child that contains no cell, and for noise that is undecided."""
 
 ROWS = 16
-"""In which a block's children stand, see :mod:`geodp.kernels.pyramid.layout`: a block of noise has
-so many words, and a word of a mask so many bits."""
+"""Number of rows of a block's children, see :mod:`geodp.kernels.pyramid.layout`: also the number of
+words of a cipher block, and of bits used in a word of a mask."""
 
 STEP = 32
-"""Places of a row that are gone through at once: rows end at whole steps, so that none is left."""
+"""Unit of the length of a row: a multiple of all vector widths, so that loops have no remainder."""
 
 
 class Edges(NamedTuple):
-    """A domain: a box of indices, cut down by ranges of keys and by a list of indices.
+    """A domain: a box of indices, reduced by ranges of keys and by a list of indices.
 
     Attributes
     ----------
     digit : int64[3, d]
-        Of every digit of a key ``RADIX, AXIS, WEIGHT``: it adds ``weight`` times itself to the
+        For every digit of a key ``RADIX, AXIS, WEIGHT``: it adds ``weight`` times its value to the
         index of its axis.
     level : int64[h + 1, 2 + a]
-        Of every level ``DIGITS, CHILD``: digits of its nodes, those that follow are their cells';
-        where its children start in ``delta``. Then the indices that a node spans on every axis.
+        For every level ``DIGITS, CHILD``: the number of digits of its nodes' prefixes, and where
+        its children start in ``delta``; then the number of indices of a node on every axis.
     limit : int64[2, a]
         First index of the box on every axis, and one past the last; a = 0: all keys are cells.
     delta : int64[., a]
@@ -42,7 +46,7 @@ class Edges(NamedTuple):
     ranges : uint64[r, 2]
         Sorted, disjoint ranges [start, stop) of keys; r = 0: all.
     number : int64[p, c]
-        Sorted indices of each of the first p axes that are cells; p = 0: all.
+        Sorted indices in the domain of each of the first p axes; p = 0: all.
     """
 
     digit: NDArray[np.int64]
@@ -61,21 +65,21 @@ LOW, HIGH = range(2)
 
 @bare_inline
 def pitch_of(fanout: int, families: int) -> int:
-    """Places of a row of a block, of which those past the families' parts are nobody's."""
+    """Return the length of a block's row; positions after those of the families are padding."""
     return int(-(-(-(-fanout // ROWS) * families) // STEP) * STEP)
 
 
 @bare_inline
 def length_of(row: int, fanout: int, shape: tuple[int, int]) -> int:
-    """Places of a row that are gone through: all, but where the last part's child is none."""
+    """Return how many positions of a row are processed: all, unless the last part has no child."""
     size, pitch = shape
-    most = -((row - fanout) // ROWS)  # parts that have such a child
-    return pitch if most == -(-fanout // ROWS) else most * size
+    parts = -((row - fanout) // ROWS)  # parts that have such a child
+    return pitch if parts == -(-fanout // ROWS) else parts * size
 
 
 @inline
 def _before(number: NDArray[np.int64], bound: int) -> int:
-    """How many of sorted numbers are below a bound."""
+    """Count the sorted numbers below a bound."""
     low, high = 0, number.size
     while low < high:
         middle = (low + high) // 2
@@ -88,26 +92,27 @@ def _before(number: NDArray[np.int64], bound: int) -> int:
 
 @inline
 def _locate(edges: Edges, level: int, prefix: int, at: NDArray[np.int64]) -> None:
-    """Write the indices of the first cell of a node: ``at`` is int64[a]."""
+    """Compute the indices of the first cell of a node: ``at`` is int64[a]."""
     at[:] = 0
     for d in range(edges.level[level, DIGITS] - 1, -1, -1):
         above = prefix // edges.digit[RADIX, d]
-        own = prefix - above * edges.digit[RADIX, d]
-        at[edges.digit[AXIS, d]] += own * edges.digit[WEIGHT, d]
+        value = prefix - above * edges.digit[RADIX, d]
+        at[edges.digit[AXIS, d]] += value * edges.digit[WEIGHT, d]
         prefix = above
 
 
 @inline
 def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int:
-    """Return what the box and the lists hold of a child of the node at some indices."""
-    found, step = ALL, edges.level[level, CHILD] + child
+    """Return how much of a child lies in the box and the lists; ``at``: indices of its parent."""
+    extent, step = ALL, edges.level[level, CHILD] + child
+    # The box first, which is cheap and decides most children; then the lists of single indices.
     for a in range(at.size):
         first = at[a] + edges.delta[step, a]
         after = first + edges.level[level, 2 + a]
         if first >= edges.limit[HIGH, a] or after <= edges.limit[LOW, a]:
             return NOTHING
         if first < edges.limit[LOW, a] or after > edges.limit[HIGH, a]:
-            found = SOME
+            extent = SOME
     for a in range(edges.number.shape[0]):
         first = at[a] + edges.delta[step, a]
         after = first + edges.level[level, 2 + a]
@@ -115,13 +120,13 @@ def _part_of(edges: Edges, level: int, child: int, at: NDArray[np.int64]) -> int
         if cells == 0:
             return NOTHING
         if cells < after - first:
-            found = SOME
-    return found
+            extent = SOME
+    return extent
 
 
 @part
 def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.int64]) -> bool:
-    """Whether all keys of a node of a level, of ``stride`` keys, are cells; ``at``: int64[a]."""
+    """Test whether all ``stride`` keys of a node of a level are cells; ``at``: int64[a]."""
     _locate(edges, level, prefix, at)
     for a in range(at.size):
         after = at[a] + edges.level[level, 2 + a]
@@ -134,6 +139,7 @@ def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.i
             return False
     if not edges.ranges.shape[0]:
         return True
+    # A node counts as inside only if one range contains all of it.
     first = np.uint64(prefix) * np.uint64(stride)
     r = range_after(edges.ranges, first)
     if r == edges.ranges.shape[0] or edges.ranges[r, 0] > first:
@@ -145,12 +151,13 @@ def has_all(edges: Edges, level: int, prefix: int, stride: int, at: NDArray[np.i
 def count_children(
     edges: Edges, level: int, prefix: int, fanout: int, stride: int, at: NDArray[np.int64]
 ) -> int:
-    """Count the children of a node that hold a cell; they are of a level and of ``stride`` keys.
+    """Count the children of a node that contain a cell.
 
-    ``at``: int64[a], overwritten.
+    ``level`` and ``stride`` are those of the children; ``at``: int64[a], overwritten.
     """
-    many, found = edges.ranges.shape[0], 0
+    many, count = edges.ranges.shape[0], 0
     _locate(edges, level - 1, prefix, at)
+    # Keys are unsigned: the last key of a domain of 64 bits does not fit int64.
     first = np.uint64(prefix) * np.uint64(fanout) * np.uint64(stride)
     r = range_after(edges.ranges, first)
     for j in range(fanout):
@@ -158,9 +165,9 @@ def count_children(
         while r < many and edges.ranges[r, 1] <= first:
             r += 1
         meets = not many or (r < many and edges.ranges[r, 0] < after)
-        found += meets and _part_of(edges, level, j, at) != NOTHING
+        count += meets and _part_of(edges, level, j, at) != NOTHING
         first = after
-    return found
+    return count
 
 
 @kernel
@@ -173,47 +180,49 @@ def cut(
     lost: NDArray[np.int32],
     part: NDArray[np.uint8],
 ) -> None:
-    """Mark children that hold no cell, and tell of which all keys are cells.
+    """Find the children that contain no cell, and those all of whose keys are cells.
 
     Parameters
     ----------
     edges : Edges
     level : int
-        Of the children.
+        Level of the children.
     nodes : int64[n], int64[n]
-        Prefixes of a block's nodes, and 1 where all keys are cells: so are their children's.
+        Prefixes of a block's nodes, and 1 if all keys of the node are cells.
     shape : int, int
         Children of a node, and keys of each.
     noisy : int32[.], changed
-        ``NOWHERE`` for children without a cell.
+        Set to ``NOWHERE`` for children without a cell.
     lost : int32[.], written
-        How many these are in each family.
+        Number of these in each family.
     part : uint8[.], written
-        ``NOTHING``, ``SOME`` or ``ALL`` for the children of other nodes, one family's after the
-        other's.
+        ``NOTHING``, ``SOME`` or ``ALL`` for the children of nodes that the domain cuts, family by
+        family.
     """
     fanout, stride = shape
-    prefix, whole = nodes
+    prefix, full = nodes
     pitch = pitch_of(fanout, prefix.size)
     at, many = np.empty(edges.limit.shape[1], np.int64), edges.ranges.shape[0]
     for f in range(prefix.size):
         lost[f] = 0
-        if whole[f]:
+        if full[f]:
             continue
         _locate(edges, level - 1, prefix[f], at)
         first = np.uint64(prefix[f]) * np.uint64(fanout) * np.uint64(stride)
+        # Children follow each other in key order, so the search for their ranges only moves
+        # forward.
         r = range_after(edges.ranges, first)
         for j in range(fanout):
-            found, after = _part_of(edges, level, j, at), first + np.uint64(stride)
+            extent, after = _part_of(edges, level, j, at), first + np.uint64(stride)
             if many:
                 while r < many and edges.ranges[r, 1] <= first:
                     r += 1
                 if r == many or edges.ranges[r, 0] >= after:
-                    found = NOTHING
+                    extent = NOTHING
                 elif edges.ranges[r, 0] > first or edges.ranges[r, 1] < after:
-                    found = min(found, SOME)
-            part[f * fanout + j] = found
-            if found == NOTHING:
+                    extent = min(extent, SOME)
+            part[f * fanout + j] = extent
+            if extent == NOTHING:
                 noisy[j % ROWS * pitch + j // ROWS * prefix.size + f] = NOWHERE
                 lost[f] += 1
             first = after

@@ -1,8 +1,9 @@
-"""How the pyramid's passes lay out what they work on; all of it is made outside, in Python.
+"""Memory layout of the pyramid's passes; all arrays are allocated outside, in Python.
 
-A *family* is a node and its children. What is done to every child of a block of n families runs
-along 16 rows, without a branch: child j of family f stands in row ``j % 16`` at
-``j // 16 * n + f``.
+A *family* is a node and its children. The children of a block of n families lie in 16 rows: child j
+of family f is in row ``j % 16`` at ``j // 16 * n + f``. So a loop along a row does the same to one
+child of every family, without branches, and rows correspond to the 16 words of cipher blocks.
+:mod:`geodp.kernels.pyramid.passes` runs the passes.
 """
 
 from __future__ import annotations
@@ -14,23 +15,28 @@ from numpy.typing import NDArray
 
 from geodp.kernels.pyramid.edges import Edges
 
+# Rows of 32 bits hold twice as many children in a vector register; the few blocks with larger
+# counts take a slower path in 64 bits.
 WIDE = 1 << 30
-"""Counts below it, with noise that a table gives, fit rows of 32 bits."""
+"""Counts below this fit rows of 32 bits together with noise that a table gives."""
 
 LAST_CHILD = 1 << 15
-"""Marks the last of a family's open children in a list of their numbers."""
+"""Bit that is set in the number of the last of a family's open children."""
 
 LINE = 64
-"""Bytes of a line of the cache, and of the widest vectors."""
+"""Bytes of a cache line, and of the widest vectors."""
 
+# One integer table for all levels: a kernel compiled for a tuple of arrays per level would be
+# compiled again for every number of levels.
 FANOUT, STRIDE, WIDTH, START, SPREADS, LAW, GUIDE, STREAM, LONG = range(9)
 """Rows of ``Levels.table``: children of a node of the level above (1 for the roots); keys of a
-node; most families of a block whose children are on the level, at most ``LANES``; where the open
-children, the spreads, the thresholds and the guides of a level start, in arrays for all levels;
-stream of the noise; 1 where sums of draws alone could be ``WIDE``."""
+node; most families of a block whose children are on the level, at most ``LANES``; where a level's
+open children, variances of sums, thresholds and guides start, in arrays for all levels; stream of
+the noise; 1 if sums of draws alone could reach ``WIDE``."""
 
-OWN, LEAST = range(2)
-"""Rows of ``Levels.real``: variance of a node's measurement; children below are dropped."""
+NOISE_VARIANCE, MIN_COUNT = range(2)
+"""Rows of ``Levels.real``: variance of a node's measurement; the count below which children are
+dropped."""
 
 
 class Levels(NamedTuple):
@@ -39,12 +45,12 @@ class Levels(NamedTuple):
     Attributes
     ----------
     table : int64[9, h + 2]
-        What starts at the last column is an end.
+        Rows of starts end with the end of the last level.
     real : float64[2, h + 1]
     spread : float64[.]
-        Of every level the variances of sums of 0, 1, 2 ... to all children's own measurements.
+        For every level, the variances of sums of 0, 1, 2 ... to all children's measurements.
     value, first, rest, guide : int16[.], uint32[.], uint64[.], uint32[.]
-        Of the laws of all levels, see :class:`geodp.kernels.noise.NoiseTable`.
+        Tables of the laws of all levels, see :class:`geodp.kernels.noise.NoiseTable`.
     bucket : int32[.]
         See :attr:`geodp.privacy.noise.law.Law.bucket`.
     """
@@ -59,64 +65,69 @@ class Levels(NamedTuple):
     bucket: NDArray[np.int32]
 
 
-PREFIX, COUNT, FIRST, STOP, WHOLE = range(5)
-"""Rows of nodes, int64[5, n], in key order: number of the node; what is shared out below it; first
-and one past the last of its data; 1 where every key of it is known to be a cell, otherwise 0."""
+PREFIX, COUNT, FIRST, STOP, FULL = range(5)
+"""Rows of nodes, int64[5, n], in key order: prefix of the node; its count, which is apportioned to
+its children; first and one past the last of its data; 1 if all of its keys are certainly cells,
+otherwise 0."""
 
 Z, VARIANCE = range(2)
 """Rows of estimates, float64[2, n]."""
 
 DATUM, BEGIN, END = range(3)
-"""Rows of a desk's scratch: which of the block's families with data each is (-1: it has none); of
-all children of these families the first datum, and one past the last: none where that is 0."""
+"""Rows of the workspace's scratch: each family's number among the block's families with data (-1:
+no data); for all children of these families, the first datum and one past the last (0: no data)."""
 
 THRESHOLDS, SUMS, LOST, CANDIDATES, ABOVE, ACTIVE = range(6)
-"""Rows of ``Desk.row``, of families: what a candidate is above, later how many children are open;
-sums of children; how many are nowhere; how many are candidates times ``SEVERAL`` / 2, and the sum
-of their numbers; sum and number of the children above the threshold."""
+"""Rows of ``PassWorkspace.row``, by family: the threshold that candidates exceed, later the number
+of open children; the sum of the children; the number of children without a cell; the number of
+candidates times ``SEVERAL`` / 2 plus the sum of their numbers; sum and number of the children above
+the threshold."""
 
 SEVERAL = 1 << 17
-"""From here on there are several candidates, below it the number of one is the rest."""
+"""From this value of ``CANDIDATES`` on there are several; below it, the remainder modulo
+``SEVERAL`` / 2 is the number of the only one."""
 
-NUMBER, SHUT, SPREAD = range(3)
-"""Of ``Desk.lane``, each level's: the families' own numbers; sums of the estimates, and of the
-variances, of children that are not open."""
+NUMBER, CLOSED, SPREAD = range(3)
+"""Rows of each level in ``PassWorkspace.lane``: the families' uniform numbers; sums of the
+estimates and of the variances of children that are not open."""
 
 
-class Desk(NamedTuple):
-    """Where one thread works: a block of each level, and room for a block's steps.
+class PassWorkspace(NamedTuple):
+    """Arrays of one thread: a block of each level, and scratch arrays for a block's steps.
 
     Attributes
     ----------
     nodes : int64[5, .]
-        Open children of every level's block, from the level's start on, as are the next two.
+        Open children of every level's block, from the level's start on, like the next two.
     estimates : float64[2, .]
     child : uint16[.]
         Their numbers in their families, with ``LAST_CHILD``.
     lane : float64[h + 1, 3, LANES]
-    room : uint32[16 * LANES], uint64[.]
+    cipher : uint32[16 * LANES], uint64[.]
         Blocks of the cipher, and their addresses.
     digits : uint32[2, LANES]
     noisy : int32[.]
-        Noise of a block's children, then their counts with noise.
+        Noise of a block's children, then their noisy counts.
     row : int32[6, .]
     mask : uint32[.]
     scratch : int64[3, .]
     part : uint8[.]
-        Of children of families that are not whole: see :func:`geodp.kernels.pyramid.edges.cut`.
+        For children of families that the domain cuts: see :func:`geodp.kernels.pyramid.edges.cut`.
     far : int64[.]
-        The same where rows of 32 bits do not hold it.
-    family : float64[2, .], uint64[2, .], int64[.]
-        Estimates, numbers, places and counts of the children of one family.
-    whole : int32[.]
+        Noisy counts that do not fit rows of 32 bits.
+    family : float64[4, .], uint64[2, .], int64[.]
+        Estimates, numbers, positions and counts of the children of one family.
+    measured : int32[.]
         Measurements of the children of one family.
     """
 
+    # Allocated once for each thread and reused for all blocks: a kernel without reference counting
+    # cannot make arrays, and pages that were touched once stay mapped.
     nodes: NDArray[np.int64]
     estimates: NDArray[np.float64]
     child: NDArray[np.uint16]
     lane: NDArray[np.float64]
-    room: tuple[NDArray[np.uint32], NDArray[np.uint64]]
+    cipher: tuple[NDArray[np.uint32], NDArray[np.uint64]]
     digits: NDArray[np.uint32]
     noisy: NDArray[np.int32]
     row: NDArray[np.int32]
@@ -125,31 +136,31 @@ class Desk(NamedTuple):
     part: NDArray[np.uint8]
     far: NDArray[np.int64]
     family: tuple[NDArray[np.float64], NDArray[np.uint64], NDArray[np.int64]]
-    whole: NDArray[np.int32]
+    measured: NDArray[np.int32]
 
 
-DONE, DECIDE, ROOM, SPACE = range(4)
-"""Why a pass comes back: it is done; draws are undecided; a record has no room, or no record is
-left; the open nodes have no space."""
+DONE, DECIDE, NEED_RECORD, NEED_OUTPUT = range(4)
+"""Why a pass returns: it is done; draws are undecided; there is no space for a record, or no record
+is left; there is no space for open nodes."""
 
 STATE = 11
-LEVEL, PHASE, TOP, LAST, AT, PUT, GIVEN, OPENED, VISITED, BLOCKS, NEEDED = range(STATE)
-"""Of a pass's state: the level of the block, and what is to be done with it; first and last level;
-where the next record starts, or the last one ended; nodes put out; estimates that were taken; open
-nodes of the last level; nodes measured, and blocks of the cipher for them; what a record or the
-open nodes need."""
+LEVEL, PHASE, TOP, LAST, AT, EMITTED, REPLACED, OPENED, VISITED, BLOCKS, NEEDED = range(STATE)
+"""Entries of a pass's state: the level of the block, and its phase; first and last level; where the
+next record starts, or the last one ended; nodes emitted; replacement estimates used; open nodes of
+the last level; nodes measured, and cipher blocks for them; the space that a record or the open
+nodes need."""
 
 LOAD, SHARE, CLOSE = range(3)
 """Phases of a block."""
 
-FROM, UPTO, OPEN, TURN, BEYOND = range(5)
+FROM, UPTO, OPEN, INDEX, BEYOND = range(5)
 """Columns of a fill: first and one past the last of the block's nodes among the open ones of the
-level above; its open children; which of the blocks below the same block it is; 1 where rows of 32
-bits do not hold it."""
+level above; its open children; its number among the blocks below the same block; 1 if its counts do
+not fit rows of 32 bits."""
 
 
 class PyramidTree(NamedTuple):
-    """What is measured.
+    """The tree, its domain and the confidential counts.
 
     Attributes
     ----------
@@ -165,44 +176,44 @@ class PyramidTree(NamedTuple):
     cumulative: NDArray[np.int64]
 
 
-class Goal(NamedTuple):
-    """What the first pass is for: it keeps records, or puts out the open nodes of its last level.
+class PassOptions(NamedTuple):
+    """Options of the first pass: it writes records, or emits the open nodes of its last level.
 
     Attributes
     ----------
-    keep : bool
+    keep_records : bool
         Write records, and improve estimates from below.
-    given : float64[2, g]
-        Estimates of the last level's open nodes, in order, instead of their own; g = 0: none.
+    replacements : float64[2, g]
+        Estimates of the last level's open nodes, in order, that replace their own; g = 0: none.
     """
 
-    keep: bool
-    given: NDArray[np.float64]
+    keep_records: bool
+    replacements: NDArray[np.float64]
 
 
 class TopNodes(NamedTuple):
-    """The nodes below which is measured, at least one, all with counts above 0.
+    """The nodes at which a pass starts: at least one, all with counts above 0.
 
     Attributes
     ----------
     nodes : int64[5, n]
     estimates : float64[2, n]
-        They are improved.
+        Improved by the pass.
     """
 
     nodes: NDArray[np.int64]
     estimates: NDArray[np.float64]
 
 
-class Out(NamedTuple):
-    """Open nodes that are put out.
+class EmittedNodes(NamedTuple):
+    """Open nodes that a pass emits.
 
     Attributes
     ----------
     prefix, held : uint64[n], int64[n]
-        Numbers of the nodes, and what is shared out below them.
+        Prefixes of the nodes, and their counts.
     estimates : float64[2, n]
-        Not written where n = 0.
+        Not written if n = 0.
     """
 
     prefix: NDArray[np.uint64]
@@ -210,8 +221,8 @@ class Out(NamedTuple):
     estimates: NDArray[np.float64]
 
 
-class Below(NamedTuple):
-    """Where the second pass works: open children of every level's block, and one family.
+class SharingWorkspace(NamedTuple):
+    """Arrays of the second pass: open children of every level's block, and one family.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""What is done to the children of a block of families, row by row."""
+"""Steps on all children of a block of families, row by row: noise and counts.
+
+These kernels see true counts, so they compute with integers only until the noise is added.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.chacha import LANES, lanes
 from geodp.kernels.jit import bare, bare_inline, part
-from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, NoiseTable, look_up, settle
+from geodp.kernels.noise import BUCKET_BITS, UNDECIDED, NoiseTable, look_up, resolve
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP, length_of, pitch_of
 from geodp.kernels.pyramid.layout import (
     BEGIN,
@@ -21,23 +24,23 @@ from geodp.kernels.pyramid.layout import (
     STOP,
     STREAM,
     THRESHOLDS,
-    Desk,
     Levels,
+    PassWorkspace,
 )
 
 SUB_BITS = 15
-"""Digits of a draw below those that number its bucket."""
+"""Binary digits of a draw below those that select its bucket."""
 
 
 @bare_inline
 def wrap(number: np.int64) -> np.int32:
-    """Return a whole number modulo ``2**32``, written so that it overflows nowhere."""
+    """Reduce an integer modulo ``2**32`` to int32, without an overflow on the way."""
     return np.int32(((number + 2147483648) & 4294967295) - 2147483648)
 
 
 @bare_inline
 def place_of(child: np.uint64, family: int, shape: tuple[int, int]) -> np.uint64:
-    """Where a child stands: in row ``child % 16``, whose lanes are families, part by part."""
+    """Return the position of a child: see :mod:`geodp.kernels.pyramid.layout`."""
     size, pitch = shape
     row, part = child % np.uint64(ROWS), child // np.uint64(ROWS)
     return row * np.uint64(pitch) + part * np.uint64(size) + np.uint64(family)
@@ -45,23 +48,27 @@ def place_of(child: np.uint64, family: int, shape: tuple[int, int]) -> np.uint64
 
 @bare
 def draw(
-    words: NDArray[np.uint32], levels: Levels, level: int, prefix: NDArray[np.int64], desk: Desk
+    words: NDArray[np.uint32],
+    levels: Levels,
+    level: int,
+    prefix: NDArray[np.int64],
+    workspace: PassWorkspace,
 ) -> int:
-    """Draw the noise of a block's children into ``desk.noisy``.
+    """Draw the noise of a block's children into ``workspace.noisy``.
 
-    The same as :meth:`geodp.privacy.noise.node.NodeNoise.families`, from lanes where they lie.
-    What 91 digits do not decide is ``NOWHERE``. ``desk.digits``: see :func:`own_number`.
+    The draws are those of :meth:`geodp.privacy.noise.node.NodeNoise.families`. Draws that 91 digits
+    do not decide are ``NOWHERE``. ``workspace.digits``: see :func:`uniform_of`.
 
     Parameters
     ----------
     words : uint32[8]
-        Of the key.
+        The key.
     levels : Levels
     level : int
-        Of the children.
+        Level of the children.
     prefix : int64[n]
-        Of at most ``LANES`` nodes.
-    desk : Desk
+        Prefixes of at most ``LANES`` nodes.
+    workspace : Desk
 
     Returns
     -------
@@ -78,23 +85,25 @@ def draw(
     bucket = levels.bucket[level << BUCKET_BITS :][: 1 << BUCKET_BITS]
     fanout, stream = table[FANOUT, level], np.uint32(table[STREAM, level])
     size, parts, undecided = prefix.size, -(-fanout // ROWS), 0
-    pitch, (state, address), noise = pitch_of(fanout, size), desk.room, desk.noisy
+    pitch, (state, address), noise = pitch_of(fanout, size), workspace.cipher, workspace.noisy
+    # A child's address depends on its node and its own number only, not on the block: so blocks,
+    # threads and partitions give the same noise.
     for p in range(parts):
         for n in range(size):
-            own = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
-            address[np.uint64(p * size + n)] = own + np.uint64(p)
+            first_block = np.uint64(prefix[np.uint64(n)]) * np.uint64(parts)
+            address[np.uint64(p * size + n)] = first_block + np.uint64(p)
     for start in range(0, pitch, LANES):
         stop = min(start + LANES, pitch)
         lanes(words, stream, np.uint32(0), address[start:stop], state)
         if start == 0:
-            _collect_nibbles(state, -(-size // STEP) * STEP, desk.digits)
+            _collect_nibbles(state, -(-size // STEP) * STEP, workspace.digits)
         for r in range(min(ROWS, fanout)):
             some = min(length_of(r, fanout, (size, pitch)), stop) - start
             place = np.uint64(r * pitch + start)
             if _look_up_row(state, np.uint64(r * LANES), bucket, noise, place, some):
                 family, inside = (r, start, fanout), min(some, parts * size - start)
                 word, drawn = state[r * LANES :][:inside], noise[place:][:inside]
-                undecided += _finish_row(words, stream, prefix, family, word, law, drawn, desk)
+                undecided += _finish_row(words, stream, prefix, family, word, law, drawn, workspace)
     return undecided
 
 
@@ -107,10 +116,9 @@ def _look_up_row(
     to: np.uint64,
     some: int,
 ) -> bool:
-    """Draw by one comparison each, without a branch; whether some are left, marked NOWHERE.
-
-    What can be done for many at once is in a loop of its own.
-    """
+    """Draw by one comparison each; return whether some are undecided, which are ``NOWHERE``."""
+    # A bucket of the first 12 digits with at most one threshold inside needs one comparison and no
+    # branch. The lookup is in a loop of its own, so that the arithmetic is vectorised.
     left = np.int32(0)
     for n in range(some):
         i = np.uint64(n)
@@ -139,27 +147,27 @@ def _finish_row(
     word: NDArray[np.uint32],
     law: NoiseTable,
     drawn: NDArray[np.int32],
-    desk: Desk,
+    workspace: PassWorkspace,
 ) -> int:
-    """Draw by all digits what one comparison has left; how many even these do not decide.
+    """Decide by all digits what one comparison left open; return how many stay undecided.
 
-    What the desk has for later steps is written.
+    Arrays of ``workspace`` for later steps are overwritten.
     """
     (r, start, fanout), some = family, np.uint64(0)
-    place, node = desk.scratch[DATUM], desk.scratch[BEGIN].view(np.uint64)
+    place, node = workspace.scratch[DATUM], workspace.scratch[BEGIN].view(np.uint64)
     for i in range(drawn.size):
         place[some] = i
         some += np.uint64(drawn[np.uint64(i)] == NOWHERE)
-    own, noise, todo = desk.mask[:some], desk.far, desk.row[THRESHOLDS]
+    open_words, noise, todo = workspace.mask[:some], workspace.far, workspace.row[THRESHOLDS]
     for e in range(some):
-        own[e] = word[place[e]]
-    left = look_up(own, law, noise, todo)
+        open_words[e] = word[place[e]]
+    left = look_up(open_words, law, noise, todo)
     if left:
         for e in range(left):
             lane = place[todo[e]] + start
             j = lane // prefix.size * ROWS + r
             node[e] = np.uint64(prefix[lane % prefix.size]) * np.uint64(fanout) + np.uint64(j)
-        left = settle(words, stream, node[:left], own, law, noise, todo)
+        left = resolve(words, stream, node[:left], open_words, law, noise, todo)
         for e in range(left):
             noise[todo[e]] = UNDECIDED
     for e in range(some):
@@ -170,7 +178,7 @@ def _finish_row(
 
 @bare_inline
 def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.uint32]) -> None:
-    """Put the low nibbles of blocks' 16 words together, which no draw sees, eight a word."""
+    """Collect the low nibbles of blocks' 16 words, which no draw uses, eight in each word."""
     for half in range(2):
         for n in range(size):
             digits[half, np.uint64(n)] = np.uint32(0)
@@ -183,11 +191,8 @@ def _collect_nibbles(state: NDArray[np.uint32], size: int, digits: NDArray[np.ui
 
 
 @bare_inline
-def own_number(digits: NDArray[np.uint32], family: np.uint64) -> float:
-    """Return a family's number in [0, 1), of its first 53 digits.
-
-    The same as :func:`geodp.kernels.noise.uniform` of its block.
-    """
+def uniform_of(digits: NDArray[np.uint32], family: np.uint64) -> float:
+    """Return a family's uniform number in [0, 1), like :func:`geodp.kernels.noise.uniform`."""
     upper = np.uint64(digits[0, family]) << np.uint64(32)
     return float(np.float64((upper | np.uint64(digits[1, family])) >> np.uint64(11)) * 2.0**-53)
 
@@ -202,22 +207,20 @@ def add_counts(
     noisy: NDArray[np.int32],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Add the counts of a block's children to their noise, as integers modulo ``2**32``.
-
-    Of a family with few data each is put to its child; of others the children's ends are looked up.
+    """Add the true counts of a block's children to their noise, as integers modulo ``2**32``.
 
     Parameters
     ----------
     nodes : int64[5, .]
     block : int, int
-        First of the block's nodes, and how many there are.
+        First of the block's nodes, and their number.
     shape : int, int
         Children of a node, and keys of each: child j has those from
         ``(prefix * fanout + j) * stride`` on.
     key, cumulative : uint64[m], int64[m + 1]
         Occupied keys, strictly increasing, and prefix sums of their counts.
     noisy : int32[.], changed
-        Noise of the children; afterwards their counts with noise.
+        Noise of the children; afterwards their noisy counts.
     scratch : int64[3, .], written
 
     Returns
@@ -225,9 +228,11 @@ def add_counts(
     int
         The largest count of a node.
     """
+    # Modulo 2**32 nothing is lost: if a count does not fit, `widen` subtracts it again, modulo
+    # 2**32, to recover the noise, and adds both in 64 bits.
     (fanout, stride), (first, families) = shape, block
     datum, begin, end, largest = scratch[DATUM], scratch[BEGIN], scratch[END], 0
-    one, step, found_data = np.uint64(1), np.uint64(fanout), 0
+    one, step, with_data = np.uint64(1), np.uint64(fanout), 0
     pitch, shift = pitch_of(fanout, families), np.uint64(0)
     while (stride >> np.int64(shift)) > 1:
         shift += one
@@ -238,11 +243,12 @@ def add_counts(
         datum[np.uint64(f)] = -1
         if low == after:
             continue
-        datum[np.uint64(f)] = found_data
+        datum[np.uint64(f)] = with_data
         largest = max(largest, cumulative[after] - cumulative[low])
-        at = np.uint64(found_data * fanout)
-        found_data += 1
+        at = np.uint64(with_data * fanout)
+        with_data += 1
         bound = np.uint64(nodes[PREFIX, node]) * step * np.uint64(stride)
+        # With few data each is assigned to its child; otherwise every child's end is searched for.
         if after - low <= step:
             for j in range(step):
                 begin[at + j], end[at + j] = np.int64(after), 0
@@ -255,17 +261,18 @@ def add_counts(
             continue
         for j in range(step):
             begin[at + j] = np.int64(low)
-            bound = bound + np.uint64(stride)  # may be 2**64, which is 0: the last key is one less
-            found, left = low, after - low
-            while left > np.uint64(0):  # no branch on what is found
+            # This may be 2**64, that is 0: keys are compared with the last key of the child.
+            bound = bound + np.uint64(stride)
+            position, left = low, after - low
+            while left > np.uint64(0):  # without a branch on the data
                 half = (left + one) >> one
-                found += half * np.uint64(key[found + half - one] <= bound - one)
+                position += half * np.uint64(key[position + half - one] <= bound - one)
                 left -= half
-            end[at + j] = np.int64(found if found > low else np.uint64(0))
-            if found > low:
+            end[at + j] = np.int64(position if position > low else np.uint64(0))
+            if position > low:
                 place = place_of(np.uint64(j), f, (families, pitch))
-                noisy[place] = wrap(np.int64(noisy[place]) + cumulative[found] - cumulative[low])
-            low = found
+                noisy[place] = wrap(np.int64(noisy[place]) + cumulative[position] - cumulative[low])
+            low = position
     return int(largest)
 
 
@@ -278,20 +285,20 @@ def widen(
     scratch: NDArray[np.int64],
     far: NDArray[np.int64],
 ) -> None:
-    """Write the counts with noise that rows of 32 bits do not hold.
+    """Compute noisy counts of 64 bits, for a block in which rows of 32 bits do not hold them.
 
     Parameters
     ----------
     fanout, families : int
-        Of a block.
+        Shape of the block.
     cumulative : int64[m + 1]
         Prefix sums of the counts of the data.
     noisy : int32[.]
-        As :func:`add_counts` leaves it, so that taking the counts away gives the noise.
+        As :func:`add_counts` leaves it: subtracting the counts gives the noise.
     scratch : int64[3, .]
-        Written there too.
+        From :func:`add_counts`.
     far : int64[.], changed
-        The noise where it was ``NOWHERE``; afterwards the counts with noise.
+        The noise where it was ``NOWHERE``; afterwards the noisy counts.
     """
     shape = families, pitch_of(fanout, families)
     datum, begin, end = scratch[DATUM], scratch[BEGIN], scratch[END]

@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
-from geodp.mechanisms.trees.plane import LEAST, count_blocks, noisy_total, why_no_plane
+from geodp.mechanisms.trees.plane import MIN_BLOCKS, count_blocks, noisy_total, why_no_plane
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -30,8 +30,8 @@ def root_up(square: Fraction) -> int:
     >>> root_up(Fraction(4)), root_up(Fraction(17, 4)), root_up(Fraction(-1))
     (2, 3, 0)
     """
-    whole = -(-square.numerator // square.denominator)
-    return isqrt(whole - 1) + 1 if whole > 0 else 0
+    ceiling = -(-square.numerator // square.denominator)
+    return isqrt(ceiling - 1) + 1 if ceiling > 0 else 0
 
 
 @dataclass(frozen=True)
@@ -105,41 +105,43 @@ class AGrid(Mechanism):
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
-        """Of the budget: for the number of people, for the first and the second level."""
+        """Shares of the budget for the number of people, the first level and the second level."""
         rest = 1 - self.share
         return self.share, rest * self.alpha, rest * (1 - self.alpha)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Two axes only."""
+        """Reject grids without exactly two axes, and grids that are too large."""
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of the total or of a level."""
+        """Return the smallest share, of the total or of a level."""
         return min(self.shares)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and on each of the two levels the count "
             "of one block by 1; each of the three has its own share of the budget"
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the total, the blocks that it decides for, and the parts that they decide for."""
+        """List the total, the blocks that depend on it, and the parts that depend on these."""
         total, upper, lower = (event.scale / share for share in self.shares)
         return (
             stage_query(0, total, "total"),
-            stage_query(1, upper, "blocks", self.c1, LEAST),
+            stage_query(1, upper, "blocks", self.c1, MIN_BLOCKS),
             stage_query(2, lower, "parts of blocks", self.c2),
         )
 
     def blocks_per_axis(self, total: int, event: Measurement) -> int:
-        """m1, from a noisy total; it may exceed the cells of an axis."""
+        """Compute m1 from a noisy total; it may exceed the cells of an axis."""
         epsilon = (1 - self.share) / event.scale
-        return max(LEAST, root_up(total * epsilon / self.c1 / 16))
+        return max(MIN_BLOCKS, root_up(total * epsilon / self.c1 / 16))
 
     def parts_per_axis(self, noisy: IntArray, event: Measurement) -> IntArray:
-        """m2 of every block, from their noisy counts: int64[n], at least 1."""
+        """Compute m2 of every block from their noisy counts: int64[n], at least 1."""
+        # In fractions, once for each distinct count: the grid must not depend on a float's last
+        # digit.
         each = self.shares[2] / event.scale / self.c2
         different, place = np.unique(noisy, return_inverse=True)
         parts = [max(1, root_up(people * each)) for people in different.tolist()]
@@ -147,11 +149,11 @@ class AGrid(Mechanism):
 
     @property
     def ratio(self) -> float:
-        """Variance of a part's count over that of a block's."""
+        """Ratio of the variances of a part's count and a block's count."""
         return float((self.alpha / (1 - self.alpha)) ** 2)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """All cells of the domain, evenly within each part."""
+        """Release all cells of the domain, with equal values within each part."""
         grid = table.grid
         _, upper, lower = self.shares
         m1 = self.blocks_per_axis(noisy_total(table, event, key, self.share), event)
@@ -175,7 +177,7 @@ class AGrid(Mechanism):
 
 
 def squares(shape: tuple[int, ...], m: int) -> tuple[IntArray, IntArray]:
-    """Block of every row and of every column, from 0: about m x m squares of whole cells.
+    """Find the block of every row and column: about m x m squares of cells.
 
     Examples
     --------
@@ -188,7 +190,7 @@ def squares(shape: tuple[int, ...], m: int) -> tuple[IntArray, IntArray]:
 
 
 def cut(row: IntArray, col: IntArray, parts: IntArray) -> tuple[IntArray, IntArray]:
-    """Cut every block of a grid into squares of whole cells, narrower at its far edges.
+    """Cut every block of a grid into squares of cells, narrower at its far edges.
 
     Parameters
     ----------
@@ -219,16 +221,16 @@ def cut(row: IntArray, col: IntArray, parts: IntArray) -> tuple[IntArray, IntArr
 
 
 def weights(parts: IntArray, cells: IntArray, ratio: float) -> FloatArray:
-    """How much of a block's average its own count is, in 0 to 1: float64[blocks].
+    """Compute the weight of a block's own count in its average, 0 to 1: float64[blocks].
 
     Parameters
     ----------
     parts : int64[blocks]
-        Parts per axis that its noisy count asks for.
+        Parts per axis by its noisy count.
     cells : int64[blocks]
-        Its cells in the domain; there are no more parts than these.
+        Its cells in the domain, which bound the number of parts.
     ratio : float
-        Variance of a part's count over that of a block's.
+        Ratio of the variances of a part's count and a block's count.
     """
     share = ratio * np.minimum(parts.astype(np.float64) ** 2, cells)
     return np.asarray(share / (share + 1))
@@ -241,36 +243,34 @@ def excess(
     step: Fraction,
     ratio: float,
 ) -> FloatArray:
-    """Return what the weights add to the averages in the mean, without bias: float64[blocks].
-
-    For noise z with ``P(z) = (1 - a) / (1 + a) a**|z|``, ``a = exp(-1 / scale)``, any bounded w
-    and any count x, ``E[z w(x + z)]`` is the mean over z of the sum over y of
-    ``a / (1 - a)**2 P(y) (w(x + z + y + 1) - w(x + z + y - 1))``, as ``z P(z)`` and P folded with
-    ``a / (1 - a)**2 (P(y - 1) - P(y + 1))`` have the same generating function. Here w is a step
-    function: it rises where the noisy count passes ``m**2 step``, and m + 1 parts per axis are
-    asked for.
+    """Estimate without bias what the weights add to the averages on average: float64[blocks].
 
     Parameters
     ----------
     noisy, cells : int64[blocks]
         Noisy counts of the blocks, and their cells in the domain.
     scale : Fraction
-        Of the noise of the blocks' counts.
+        Scale of the noise of the blocks' counts.
     step : Fraction
         Noisy count above which a block has 2 parts per axis.
     ratio : float
-        As of :func:`weights`.
+        See :func:`weights`.
     """
+    # For noise z with P(z) = (1 - a) / (1 + a) a**|z|, a = exp(-1 / scale), any bounded w and any
+    # count x, E[z w(x + z)] is the mean over z of the sum over y of a / (1 - a)**2 P(y) (w(x + z +
+    # y + 1) - w(x + z + y - 1)): z P(z) and the convolution of P with a / (1 - a)**2 (P(y - 1) -
+    # P(y + 1)) have the same generating function. Here w is a step function: it rises where the
+    # noisy count passes m**2 step, so that m becomes m + 1.
     rate = float(1 / scale)
-    found, value = np.zeros(noisy.size), noisy.astype(np.float64)
+    total, value = np.zeros(noisy.size), noisy.astype(np.float64)
     m = 1
     while (at := np.flatnonzero(cells > m * m)).size:
         lower, upper = (weights(np.array([n]), cells[at], ratio) for n in (m, m + 1))
         beyond = floor(m * m * step) + 1 - value[at]
         near = np.exp(-rate * np.abs(beyond)) + np.exp(-rate * np.abs(beyond - 1))
-        found[at] += (upper - lower) * near
+        total[at] += (upper - lower) * near
         m += 1
-    return found * exp(-rate) / -expm1(-2 * rate)
+    return total * exp(-rate) / -expm1(-2 * rate)
 
 
 def consistent(
@@ -281,7 +281,7 @@ def consistent(
     weight: FloatArray,
     less: FloatArray,
 ) -> FloatArray:
-    """Return counts of the parts that add up to their blocks' averages: float64[parts].
+    """Adjust the counts of the parts to their blocks' averages: float64[parts].
 
     Parameters
     ----------
@@ -292,14 +292,14 @@ def consistent(
     counts : bool[parts]
         Whether a part has any cell; the others are 0.
     weight, less : float64[blocks]
-        Weight of a block's own count in its average, and what is taken off that.
+        Weight of a block's own count in its average, and the correction that is subtracted.
     """
     blocks = coarse.size
-    kept = np.where(counts, fine, 0).astype(np.float64)
+    counted = np.where(counts, fine, 0).astype(np.float64)
     number = np.bincount(owner[counts], minlength=blocks)
-    below = np.bincount(owner, kept, minlength=blocks)
+    below = np.bincount(owner, counted, minlength=blocks)
     change = (weight * (coarse - below) - less) / np.maximum(number, 1)
-    return np.where(counts, kept + change[owner], 0.0)
+    return np.where(counts, counted + change[owner], 0.0)
 
 
 METHODS = (AGrid(),)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError, why_without
 from geodp.grid.grid import Grid
 from geodp.grid.tree import cells_of_box
-from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_vector, stage_query
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -20,17 +20,19 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
-MOST_COEFFICIENTS = 1 << 16
-"""Their number is the sensitivity; beyond, no budget below 1 has noise that geodp can draw."""
+MAX_COEFFICIENTS = 1 << 16
+"""Most coefficients: their number is the sensitivity, and for more of them the noise of a budget
+below 1 is too wide to be drawn."""
 
-MOST_ENTRIES = 1 << 22
+MAX_ENTRIES = 1 << 22
 """Most coefficients times cells of the linear program: its matrix takes 50 MiB."""
 
-MOST_WORK = 1 << 30
+MAX_WORK = 1 << 30
 """Most squared coefficients times cells of the linear program: about a minute at most."""
 
 LARGEST_NUMBER = 1 << 30
-"""Of the linear program: beyond, its solver's tolerance of 1e-7 is less than float64 can tell."""
+"""Largest number in the linear program: above it the solver's tolerance of 1e-7 is below the
+precision of float64."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +84,14 @@ class Barak(Mechanism):
     def __post_init__(self) -> None:
         if self.order < 0:
             raise UsageError(
-                "barak:order is the most bits of a marginal, or 0 for all.", code="barak-order"
+                "barak:order must be 0 (all marginals) or the largest number of bits of a "
+                "marginal.",
+                code="barak-order",
             )
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What the program does, or the transform."""
+        """The steps after the noise: the linear program or the transform."""
         blur = (
             "Coefficients that are not measured are not estimated: what the measured marginals "
             "leave open is chosen without looking at the data, so single cells are biased."
@@ -107,28 +111,28 @@ class Barak(Mechanism):
         )
 
     def coefficients(self, grid: Grid) -> int:
-        """How many are measured."""
+        """Count the measured coefficients."""
         if self.order == 0 or self.order >= grid.bits:
             return 1 << grid.bits
         return sum(comb(grid.bits, j) for j in range(self.order + 1))
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Too many coefficients for any noise, or too large a linear program."""
+        """Reject grids with too many coefficients, or too large a linear program."""
         count = self.coefficients(grid)
-        if 1 << grid.bits > MOST_CELLS or count > MOST_COEFFICIENTS:
+        if 1 << grid.bits > MAX_CELLS or count > MAX_COEFFICIENTS:
             return Rule(
                 "barak-too-many-keys",
-                f"barak takes at most {MOST_CELLS:,} keys and {MOST_COEFFICIENTS:,} coefficients; "
+                f"barak takes at most {MAX_CELLS:,} keys and {MAX_COEFFICIENTS:,} coefficients; "
                 f"this grid has {1 << grid.bits:,} and {count:,}.",
             )
         cells = grid.size
-        large = count * cells > MOST_ENTRIES or count * count * cells > MOST_WORK
+        large = count * cells > MAX_ENTRIES or count * count * cells > MAX_WORK
         if self.nonnegative and large:
             return Rule(
                 "barak-too-much-work",
-                f"barak solves a linear program of up to {MOST_WORK:,} coefficients * coefficients "
+                f"barak solves a linear program of up to {MAX_WORK:,} coefficients * coefficients "
                 f"* cells (all coefficients of 1,024 cells, or marginals of 2 bits of 32,768) and "
-                f"{MOST_ENTRIES:,} coefficients * cells; this grid has {count:,} coefficients and "
+                f"{MAX_ENTRIES:,} coefficients * cells; this grid has {count:,} coefficients and "
                 f"{cells:,} cells. Choose fewer cells, a smaller order, or nonnegative=no.",
             )
         if self.nonnegative:
@@ -140,7 +144,7 @@ class Barak(Mechanism):
         return self.coefficients(grid)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             f"a person counted once changes each of the {self.coefficients(grid)} measured "
             "coefficients by 1"
@@ -153,7 +157,10 @@ class Barak(Mechanism):
         return (stage_query(0, event.scale, "Walsh-Hadamard coefficients", index.size, sha256),)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Of the linear estimate of all coefficients; None where a program or a gap biases it."""
+        """Compute the variances of the linear estimate; None if it is biased.
+
+        That is so with the linear program, and if some coefficients are not measured.
+        """
         if self.nonnegative or self.coefficients(grid) < 1 << grid.bits:
             return None
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
@@ -164,7 +171,7 @@ class Barak(Mechanism):
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """As :meth:`variances`: cells are uncorrelated."""
+        """Compute the variances of blocks, as for :meth:`variances`: cells are uncorrelated."""
         largest = self.variances(grid, event)
         return None if largest is None else largest[-1] * cells_of_box(grid, block, stride)
 
@@ -180,6 +187,7 @@ class Barak(Mechanism):
         if not self.nonnegative:
             return release_vector(linear_estimate(noisy, index, grid.bits), grid, event)
         keys = np.arange(1 << grid.bits)
+        # Only cells of the domain are variables of the program: the others are 0 for every table.
         cells = keys[grid.contains_keys(keys.astype(np.uint64))]
         fitted = np.zeros(1 << grid.bits)
         fitted[cells], _ = fit(noisy, index, cells, float(event.scale))
@@ -199,7 +207,7 @@ def find_measured(bits: int, order: int) -> NDArray[np.int64]:
 
 
 def transform(values: NDArray[Any]) -> NDArray[Any]:
-    """Unnormalised Walsh-Hadamard coefficients of ``2**k`` values, of the values' type.
+    """Compute unnormalised Walsh-Hadamard coefficients of ``2**k`` values, in the values' type.
 
     Coefficient a is ``sum_x (-1)**popcount(a & x) * values[x]``. Integers stay exact while the
     sum of all values fits int64.
@@ -211,6 +219,7 @@ def transform(values: NDArray[Any]) -> NDArray[Any]:
     """
     out = values.copy()
     half = 1
+    # The fast transform: sums and differences of pairs at distance 1, 2, 4 ..., exact on integers.
     while half < out.size:
         pairs = out.reshape(-1, 2, half)
         out = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
@@ -244,8 +253,8 @@ def linear_variances(bits: int, order: int, sigma2: float) -> NDArray[np.float64
     >>> linear_variances(6, 0, 2 * 64**2)[::-2] ** 0.5
     array([11.3137085 , 22.627417  , 45.254834  , 90.50966799])
     """
-    most = order or bits
-    counts = [sum(comb(i, j) for j in range(min(most, i) + 1)) / 4.0**i for i in range(bits + 1)]
+    largest = order or bits
+    counts = [sum(comb(i, j) for j in range(min(largest, i) + 1)) / 4.0**i for i in range(bits + 1)]
     return sigma2 * np.array(counts)
 
 
@@ -284,14 +293,16 @@ def fit(
     signs = 1.0 - 2.0 * (np.bitwise_count(index[:, None] & cells) & 1)
     c, n = signs.shape
     one, slack = csc_array(np.ones((c, 1))), eye_array(c, format="csc")
-    # With slacks 0 <= u <= 2 b, value's coefficients + u - b = noisy: the matrix is there once.
+    # With slacks 0 <= u <= 2 b, the value's coefficients + u - b equal the noisy ones: the dense
+    # matrix is stored once, instead of once for each direction of the inequality.
     equal = hstack([csc_array(signs), slack, -one], format="csc")
     below = hstack([csc_array((c, n)), slack, -2.0 * one], format="csc")
     cost = np.zeros(n + c + 1)
     cost[-1] = 1
+    # In units of the noise, so that the solver's absolute tolerances are small against it.
     unit = max(scale, float(np.abs(noisy).max()) / LARGEST_NUMBER)
     for method in ("highs-ds", "highs-ipm"):
-        found = linprog(
+        solution = linprog(
             cost,
             A_ub=below,
             b_ub=np.zeros(c),
@@ -299,9 +310,9 @@ def fit(
             b_eq=noisy / unit,
             method=method,
         )
-        if found.x is not None:
-            value = np.maximum(found.x[:n], 0) * unit
-            return np.asarray(value, np.float64), float(found.x[-1]) * unit
+        if solution.x is not None:
+            value = np.maximum(solution.x[:n], 0) * unit
+            return np.asarray(value, np.float64), float(solution.x[-1]) * unit
     raise UsageError(
         "The linear program of barak has no solution; choose nonnegative=no.",
         code="barak-no-solution",

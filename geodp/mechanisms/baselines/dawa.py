@@ -1,4 +1,4 @@
-"""A private partition into even stretches, then noisy counts of its buckets."""
+"""DAWA: a private partition into intervals of similar counts, then noisy counts of its buckets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
-MOST_KEYS = 1 << 20
+MAX_KEYS = 1 << 20
 """Most keys of a domain that the method takes: the costs of its intervals have 176 MB then."""
 
 COST_SENSITIVITY = 1
@@ -117,53 +117,53 @@ class Dawa(Mechanism):
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """Of the budget: for the partition, for the counts."""
+        """Shares of the budget for the partition and for the counts."""
         return self.rho, 1 - self.rho
 
     def level_shares(self, height: int) -> tuple[Fraction, Fraction]:
-        """Of the budget: for the buckets, and for each level above them in a tree of so many."""
+        """Return the budget shares of the buckets and of each level above, by the tree's height."""
         second = self.shares[1]
         if height == 1:
             return second, Fraction(0)
         return second * self.leaves, second * (1 - self.leaves) / (height - 1)
 
     def height(self, buckets: int) -> int:
-        """Levels of the tree over so many buckets."""
+        """Return the number of levels of the tree over some buckets."""
         levels = 1
         while buckets > 1:
             buckets, levels = -(-buckets // self.fanout), levels + 1
         return levels
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Any order of at most 2**20 keys."""
-        if 1 << grid.bits > MOST_KEYS:
+        """Reject more than 2**20 keys; any order is supported."""
+        if 1 << grid.bits > MAX_KEYS:
             return Rule(
                 "dawa-too-many-cells",
-                f"dawa takes at most {MOST_KEYS:,} cells (padded to powers of two); "
+                f"dawa takes at most {MAX_KEYS:,} cells (padded to powers of two); "
                 f"this grid has {grid.size:,}.",
             )
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of a level of the tree over all cells, or of the costs."""
-        own, above = self.level_shares(self.height(grid.size))
-        return min(self.shares[0] / (2 * COST_SENSITIVITY), own, above or own)
+        """Return the smallest share, of a level of the tree over all cells or of the costs."""
+        buckets, above = self.level_shares(self.height(grid.size))
+        return min(self.shares[0] / (2 * COST_SENSITIVITY), buckets, above or buckets)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the cost of every partition by at most 1 and, on each "
             "level of the tree over the buckets, one count by 1; each stage and level has its share"
         )
 
     def costs(self, event: Measurement) -> tuple[Fraction, int]:
-        """Scale of the noise of the intervals' costs, and what is added to each deviation."""
+        """Return the scale of the noise of the intervals' costs, and the constant of each cost."""
         first, second = self.shares
         scale = 2 * COST_SENSITIVITY * event.scale / first
         return scale, round(event.scale / second + self.penalty * scale)
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Costs of all intervals, and the trees of all heights over the buckets chosen by them."""
+        """List the costs of all intervals, and trees of all possible heights over the buckets."""
         scale, more = self.costs(event)
         stage = grid.size.bit_length()
         queries = [
@@ -171,15 +171,15 @@ class Dawa(Mechanism):
             for level in range(stage)
         ]
         for height in range(1, self.height(grid.size) + 1):
-            own, above = self.level_shares(height)
-            queries.append(stage_query(stage, event.scale / own, "buckets", height))
+            share, above = self.level_shares(height)
+            queries.append(stage_query(stage, event.scale / share, "buckets", height))
             if above:
                 scale = event.scale / above
                 queries.append(stage_query(stage + 1, scale, "runs of them", self.fanout, height))
         return tuple(queries)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """All cells of the domain, evenly within each bucket."""
+        """Release all cells of the domain, with equal values within each bucket."""
         grid = table.grid
         inside = grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64))
         x = table.to_vector()[inside]
@@ -193,7 +193,9 @@ class Dawa(Mechanism):
     def partition(
         self, x: NDArray[np.int64], event: Measurement, key: NoiseKey
     ) -> NDArray[np.bool_]:
-        """Where the buckets of a list of counts start: bool[n]."""
+        """Choose where the buckets of a list of counts start: bool[n]."""
+        # Every interval gets noise, single cells too, and noisy costs are not cut at 0: without
+        # either the proof of report-noisy-min fails.
         scale, more = self.costs(event)
         cost = np.empty((x.size.bit_length(), x.size), np.int64)
         for level, even in enumerate(deviations(x)):
@@ -205,29 +207,29 @@ class Dawa(Mechanism):
     def measure(
         self, counts: NDArray[np.int64], cells: int, event: Measurement, key: NoiseKey
     ) -> tuple[list[NDArray[np.int64]], list[float]]:
-        """Noisy counts of all levels of the tree over the buckets, and variances to compare."""
+        """Measure all levels of the tree over the buckets; also return relative variances."""
         levels = hierarchy(counts, self.fanout)
-        own, above = self.level_shares(len(levels))
+        share, above = self.level_shares(len(levels))
         stage = cells.bit_length()
-        noisy = [add_noise(counts, key, stage, event.scale / own)]
+        noisy = [add_noise(counts, key, stage, event.scale / share)]
         if above:
             runs = add_noise(np.concatenate(levels[1:]), key, stage + 1, event.scale / above)
             noisy += np.split(runs, np.cumsum([level.size for level in levels[1:-1]]))
-        return noisy, [float(above**2), *[float(own**2)] * (len(levels) - 1)]
+        return noisy, [float(above**2), *[float(share**2)] * (len(levels) - 1)]
 
 
 def deviations(x: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """``sum |x - median|`` of all intervals of 1, 2, 4 ... entries, by their start.
+    """Compute ``sum |x - median|`` of all intervals of 1, 2, 4 ... entries, by their start.
 
-    In whole numbers below 2**62, for counts that are together.
+    All are integers below 2**62 if the sum of the counts is.
     """
     yield np.zeros(x.size, np.int64)
     level, rank = np.unique(x, return_inverse=True)
     width = 2
     while width <= x.size:
-        found = np.empty(x.size - width + 1, np.int64)
-        intervals.deviations(x, rank, level, width, found)
-        yield found
+        deviation = np.empty(x.size - width + 1, np.int64)
+        intervals.deviations(x, rank, level, width, deviation)
+        yield deviation
         width *= 2
 
 
@@ -245,30 +247,28 @@ def hierarchy(counts: NDArray[np.int64], fanout: int) -> list[NDArray[np.int64]]
 def consistent(
     noisy: list[NDArray[np.int64]], variance: list[float], fanout: int
 ) -> NDArray[np.float64]:
-    """Least-squares estimates of a hierarchy's first level: float64[buckets].
-
-    From below, a node's estimate is the average of its own count and its children's sum, weighted
-    by their variances; from above, what a node differs from its children's sum is shared out by
-    their variances (Hay et al. 2010, section 4.1, for groups of any size and levels of any
-    variance).
+    """Compute least-squares estimates of a hierarchy's first level: float64[buckets].
 
     Parameters
     ----------
     noisy : list of int64[...]
         Levels, as :func:`hierarchy` makes them, with noise.
     variance : list of float
-        Of the noise of each level, in any unit.
+        Variance of the noise of each level, in any unit.
     fanout : int
     """
+    # Hay et al. (2010), section 4.1, for groups of any size and levels of any variance: upwards, a
+    # node's count is averaged with its children's sum by inverse variances; downwards, the rest of
+    # its estimate is divided among the children in proportion to their variances.
     estimate = [noisy[0].astype(np.float64)]
     spreads = [np.full(noisy[0].size, variance[0])]
     below = []
-    for own, exact in zip(noisy[1:], variance[1:], strict=True):
+    for counts, exact in zip(noisy[1:], variance[1:], strict=True):
         group = np.arange(0, estimate[-1].size, fanout)
         sums = np.add.reduceat(estimate[-1], group)
         spread = np.add.reduceat(spreads[-1], group)
         below.append((sums, spread))
-        estimate.append((own * spread + sums * exact) / (spread + exact))
+        estimate.append((counts * spread + sums * exact) / (spread + exact))
         spreads.append(spread * exact / (spread + exact))
     final = estimate[-1]
     for level in range(len(below) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Noise on every cell, of which only large values are kept: at the cost of what is kept."""
+"""Noise on every cell, filtered by a threshold: the cost is that of the values above it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from geodp.privacy.noise.node import NodeNoise
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
-MOST_PASSING = 1 << 26
+MAX_PASSING = 1 << 26
 """Most empty cells that may be expected to pass."""
 
 LARGEST_THETA = 1 << 40
-"""So that a value stays within int64."""
+"""Largest threshold, so that values fit int64."""
 
 AUTOMATIC_SHARE = 256
-AUTOMATIC_MOST = 1 << 16
+MAX_AUTOMATIC = 1 << 16
 """The automatic threshold lets 1 of 256 empty cells pass, and at most 65,536, on average."""
 
 BATCH = 1 << 16
-"""Skips that are drawn together."""
+"""Number of gaps that are drawn together."""
 
 GAPS, EXCESS = "geometric, ratio 1 - p", "geometric, ratio q"
-"""Names of the laws of empty cells, of the noise's scale: see :class:`Filter`."""
+"""Names of the laws for empty cells, whose parameter is the noise's scale: see :class:`Filter`."""
 
 OCCUPIED, SKIPS, VALUES = (Stream.STAGE + stage for stage in range(3))
 
@@ -48,22 +48,22 @@ OCCUPIED, SKIPS, VALUES = (Stream.STAGE + stage for stage in range(3))
 class Filter(Mechanism):
     """Cormode, Procopiuc, Srivastava, Tran (2012): noisy counts below a threshold are dropped.
 
-    It is geometric noise on every cell of the domain, and a filter that keeps the values of
-    at least theta; but the empty cells, nearly all of a sparse domain, are not touched one by
-    one. Each of them passes with the same probability p, so the gaps between those that pass
-    are geometric with ratio ``1 - p``, and what an empty cell shows above theta is geometric
-    with ratio ``q = exp(-1 / scale)``. Both are drawn exactly, so the release has the law of
-    the dense filter, at the cost of the occupied cells and of those that pass.
+    The law is that of geometric noise on every cell of the domain, followed by a filter that keeps
+    values of at least theta; but empty cells, nearly all of a sparse domain, are not visited one by
+    one. Each of them passes with the same probability p, so the gaps between passing cells are
+    geometric with ratio ``1 - p``, and the excess of an empty cell's value over theta is geometric
+    with ratio ``q = exp(-1 / scale)``. Both are drawn exactly. The cost is that of the occupied
+    cells and of those that pass.
 
-    The release does not tell which of its cells were occupied. The running time and memory do
-    follow the number of occupied cells, as reading the input does.
+    The release does not reveal which of its cells were occupied. Running time and memory depend on
+    the number of occupied cells, as those of reading the input do.
 
     Attributes
     ----------
     theta : int
-        Values below it are dropped. 0: the smallest at which on average at most 1 of 256 empty
-        cells passes, and at most 65,536 of them; from the scale and the size of the domain,
-        both public.
+        Values below it are dropped. 0: the smallest one at which on average at most 1 of 256 empty
+        cells passes, and at most 65,536 of them, by the scale and the size of the domain, which are
+        public.
     """
 
     theta: int = 0
@@ -95,19 +95,20 @@ class Filter(Mechanism):
     def __post_init__(self) -> None:
         if not 0 <= self.theta <= LARGEST_THETA:
             raise UsageError(
-                f"filter:theta is 0 (automatic) to {LARGEST_THETA}.", code="filter-theta"
+                f"filter:theta must be an integer from 0 (automatic) to {LARGEST_THETA}.",
+                code="filter-theta",
             )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Take any grid: no domain is enumerated, and skipped ranks are below 2**62."""
+        """Accept any grid: no domain is enumerated, and skipped ranks are below 2**62."""
         return None
 
     def threshold(self, grid: Grid, event: Measurement) -> int:
-        """Theta, or the automatic one: of public values only."""
+        """Return theta, or the automatic threshold, which depends on public values only."""
         return self.theta or automatic_threshold(event.scale, grid.size)
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the counts of occupied cells; which of the others pass, and what they show."""
+        """List the counts of occupied cells, the gaps between passing empty cells, and values."""
         theta = self.threshold(grid, event)
         return (
             Query(OCCUPIED, DiscreteLaplace.of_scale(event.scale).identity, ("cells", theta)),
@@ -116,43 +117,44 @@ class Filter(Mechanism):
         )
 
     def visited(self, released: ReleasedTable) -> int:
-        """Cells that passed; the occupied ones that did not are no output, and not told."""
+        """Count the cells that passed; the number of occupied ones that did not is confidential."""
         return int(released.key.size)
 
     def undrawable(self, grid: Grid, event: Measurement) -> str | None:
-        """Noise that is too wide, or a threshold that lets too many empty cells pass."""
+        """Explain if the noise is too wide, or if too many empty cells would pass."""
         if overload := super().undrawable(grid, event):
             return overload
         theta = self.threshold(grid, event)
         expected = grid.size * passing_probability(event.scale, theta)
-        if expected <= MOST_PASSING:
+        if expected <= MAX_PASSING:
             return None
         return Rule(
             "filter-passes-too-many",
             f"About {expected:,.0f} empty cells would pass the filter, and at most "
-            f"{MOST_PASSING:,} may; raise its threshold from {theta}: filter:theta=N.",
+            f"{MAX_PASSING:,} may; raise its threshold from {theta}: filter:theta=N.",
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Return the cells whose noisy counts are at least theta."""
+        """Release the cells whose noisy counts are at least theta."""
         theta, domain = self.threshold(table.grid, event), table.grid.domain
         law = DiscreteLaplace.of_scale(event.scale)
         leaf = table.key | np.uint64(1 << table.grid.bits)
         noise, _ = NodeNoise(key, OCCUPIED, law).at(leaf, table.grid.bits, table.grid.bits)
         noisy = table.count + noise
-        kept = noisy >= theta
+        passes = noisy >= theta
+        # The passing ranks are among empty cells; skipping the occupied ones maps them to cells.
         rank = np.sort(domain.ranks_of_keys(table.key))
         passing = passing_ranks(key, event.scale, theta, domain.cells - rank.size)
         empty = skip_ranks(rank, passing)
         value = theta + GeometricDraws(key, VALUES, *_excess(event.scale)).draws(0, empty.size)
-        keys = np.concatenate([table.key[kept], domain.keys_of_ranks(empty)])
+        keys = np.concatenate([table.key[passes], domain.keys_of_ranks(empty)])
         order = np.argsort(keys)
-        values = np.concatenate([noisy[kept], value])
+        values = np.concatenate([noisy[passes], value])
         return ReleasedTable(table.grid, keys[order], values[order], event)
 
 
 def passing_probability(scale: Fraction, theta: int) -> float:
-    """P(Z >= theta) of an empty cell, theta >= 1: ``q**theta / (1 + q)``, q = exp(-1 / scale).
+    """Compute P(Z >= theta) for theta >= 1: ``q**theta / (1 + q)``, q = exp(-1 / scale).
 
     Examples
     --------
@@ -163,17 +165,18 @@ def passing_probability(scale: Fraction, theta: int) -> float:
 
 
 def automatic_threshold(scale: Fraction, size: int) -> int:
-    """Smallest theta >= 1 at which ``size`` empty cells let few pass on average.
+    """Find the smallest theta >= 1 at which few of ``size`` empty cells pass on average.
 
-    Few is 1 of 256, at most 65,536, and 1 of a domain of fewer than 256 cells. Integer bounds
-    decide, so that every machine finds the same one.
+    Few means 1 of 256, at most 65,536, and 1 cell of a domain of fewer than 256.
 
     Examples
     --------
     >>> automatic_threshold(Fraction(10), 1 << 18), automatic_threshold(Fraction(1), 1 << 60)
     (50, 31)
     """
-    few = min(max(size, AUTOMATIC_SHARE), AUTOMATIC_SHARE * AUTOMATIC_MOST)
+    # Compared with integer bounds of the probability, so that every machine finds the same theta:
+    # it is part of the queries, and so of the release's identity.
+    few = min(max(size, AUTOMATIC_SHARE), AUTOMATIC_SHARE * MAX_AUTOMATIC)
 
     def enough(theta: int) -> bool:
         return passing_interval(scale, theta, 192)[1] * size * AUTOMATIC_SHARE <= few << 192
@@ -188,7 +191,7 @@ def automatic_threshold(scale: Fraction, size: int) -> int:
 
 
 def passing_interval(scale: Fraction, theta: int, bits: int) -> tuple[int, int]:
-    """Integers low <= 2**bits * P(Z >= theta) <= high."""
+    """Return integers low <= 2**bits * P(Z >= theta) <= high."""
     one = 1 << (bits + 8)
     q_low, q_high = exp_interval(1 / scale, bits + 8)
     low, high = exp_interval(theta / scale, bits + 8)
@@ -196,7 +199,7 @@ def passing_interval(scale: Fraction, theta: int, bits: int) -> tuple[int, int]:
 
 
 def _excess(scale: Fraction) -> tuple[Interval, LawName]:
-    """Return ``q``, and the name of the law of what an empty cell shows above theta."""
+    """Return ``q``, and the name of the law of an empty cell's excess over theta."""
     return lambda bits: exp_interval(1 / scale, bits), (EXCESS, scale)
 
 
@@ -211,9 +214,9 @@ def _gaps(scale: Fraction, theta: int) -> tuple[Interval, LawName]:
 
 
 def passing_ranks(key: NoiseKey, scale: Fraction, theta: int, n: int) -> NDArray[np.int64]:
-    """Which of n empty cells pass: int64, strictly increasing, below n.
+    """Draw which of n empty cells pass: int64, strictly increasing, below n.
 
-    Draws as many geometric gaps as cells pass, and at most one batch more.
+    It draws one geometric gap for each passing cell, and at most one batch more.
     """
     return np.concatenate([np.empty(0, np.int64), *_passing(key, scale, theta, n)])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_vector, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
@@ -65,11 +65,11 @@ class Hay(Mechanism):
 
     def __post_init__(self) -> None:
         if self.fanout < 2:
-            raise UsageError("hay:fanout is a whole number of at least 2.", code="hay-fanout")
+            raise UsageError("hay:fanout must be an integer of at least 2.", code="hay-fanout")
 
     @property
     def postprocessing(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What is done to the noisy counts, with these settings."""
+        """The steps after the noise with these settings, a sentence each."""
         if not self.nonnegative:
             return (CONSISTENT, "Negative counts stay as they are.")
         return (
@@ -80,27 +80,27 @@ class Hay(Mechanism):
         )
 
     def height(self, grid: Grid) -> int:
-        """Levels below the root: the least h with ``fanout**h >= 2**bits``."""
+        """Return the levels below the root: the smallest h with ``fanout**h >= 2**bits``."""
         return _height(self.fanout, 1 << grid.bits)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """As of every dense method, padding to a power of the fan-out included."""
-        if grid.bits < 63 and self.fanout ** self.height(grid) <= MOST_CELLS:
+        """Reject grids that are too large after padding to a power of the fan-out."""
+        if grid.bits < 63 and self.fanout ** self.height(grid) <= MAX_CELLS:
             return None
         return super().unsupported(grid) or (
             Rule(
                 "hay-too-many-keys",
-                f"{self.spec} pads the keys to a power of its fan-out, more than {MOST_CELLS:,}; "
+                f"{self.spec} pads the keys to a power of its fan-out, more than {MAX_CELLS:,}; "
                 "choose a smaller fan-out.",
             )
         )
 
     def sensitivity(self, grid: Grid) -> int:
-        """Levels of the tree, root and leaves included."""
+        """Return the number of levels of the tree, including root and leaves."""
         return 1 + self.height(grid)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
             f"{self.sensitivity(grid)} levels of the tree"
@@ -112,7 +112,7 @@ class Hay(Mechanism):
         return EvenTree((self.fanout,) * height, (sigma2,) * (height + 1))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return counts of the nodes of every level, the root's first."""
+        """List the counts of the nodes of every level, the root's first."""
         height = self.height(grid)
         return tuple(
             stage_query(level, event.scale, "nodes of keys", self.fanout ** (height - level))
@@ -120,9 +120,10 @@ class Hay(Mechanism):
         )
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Exact variances of blocks of keys, whether they are nodes, parts or runs of them.
+        """Compute the exact variances of blocks of keys, which may be nodes, parts or runs of
+        nodes.
 
-        None with ``nonnegative``, and where a fan-out is no power of 2 on more than 2**20 keys.
+        None with ``nonnegative``, and on more than 2**20 keys if the fan-out is not a power of 2.
         """
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
@@ -136,14 +137,15 @@ class Hay(Mechanism):
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Exact; None with ``nonnegative``, and on more than 2**20 keys."""
+        """Compute exact variances; None with ``nonnegative``, and on more than 2**20 keys."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else run_variances(tree, grid, stride, block)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         tree = self.tree(table.grid, DiscreteLaplace.of_scale(event.scale).variance)
         n = 1 << table.grid.bits
+        # Padding is empty for every table: no person changes a padded leaf.
         leaves = np.zeros(prod(tree.fanouts), np.int64)
         leaves[:n] = table.to_vector()
         scales = [event.scale] * (1 + len(tree.fanouts))
@@ -153,7 +155,7 @@ class Hay(Mechanism):
 
 
 def _height(fanout: int, n: int) -> int:
-    """Return the least h with ``fanout**h >= n``."""
+    """Return the smallest h with ``fanout**h >= n``."""
     height, leaves = 0, 1
     while leaves < n:
         height, leaves = height + 1, leaves * fanout

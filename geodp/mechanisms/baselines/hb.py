@@ -14,11 +14,11 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.mechanisms.base import MOST_CELLS, PUBLIC_DOMAIN, Mechanism, Query
+from geodp.mechanisms.base import MAX_CELLS, PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import release_dense, stage_query
 from geodp.mechanisms.trees.least_squares import (
     CONSISTENT,
-    MOST_UNALIGNED,
+    MAX_UNALIGNED,
     EvenTree,
     axis_bits,
     box_variances,
@@ -67,26 +67,27 @@ class Branching(Mechanism):
     postprocessing: ClassVar[tuple[str, ...]] = (CONSISTENT, "Negative counts stay as they are.")
 
     def splits(self, grid: Grid) -> list[tuple[int, ...]]:
-        """Parts into which a node is split along every axis, level by level from the root."""
+        """Return the number of parts of a node along every axis, level by level from the root."""
         return _best_splits(grid.shape)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """As of every dense method, padding to whole nodes included."""
+        """Reject grids that are too large after padding to complete nodes."""
         if refusal := super().unsupported(grid):
             return refusal
-        if prod(prod(level) for level in self.splits(grid)) > MOST_CELLS:
+        if prod(prod(level) for level in self.splits(grid)) > MAX_CELLS:
             return Rule(
                 "hb-too-many-cells",
-                f"hb pads the grid to whole nodes, more than {MOST_CELLS:,} cells.",
+                f"hb pads the grid to complete nodes, and this grid then has more than "
+                f"{MAX_CELLS:,} cells; choose a smaller grid.",
             )
         return None
 
     def sensitivity(self, grid: Grid) -> int:
-        """Levels below the root."""
+        """Return the number of levels below the root."""
         return len(self.splits(grid))
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
             f"{self.sensitivity(grid)} levels below the root"
@@ -98,7 +99,7 @@ class Branching(Mechanism):
         return EvenTree(fanouts, (inf,) + (sigma2,) * len(fanouts))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return counts of the nodes of every level below the root."""
+        """List the counts of the nodes of every level below the root."""
         splits = tuple(self.splits(grid))
         return tuple(
             stage_query(level, event.scale, "boxes", splits[:level], splits[level:])
@@ -106,12 +107,12 @@ class Branching(Mechanism):
         )
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Exact variances of the boxes that are blocks of keys.
+        """Compute the exact variances of the boxes that are blocks of keys.
 
-        None on a part of a box, on a grid whose order is not binary, and on more than 2**20 keys,
-        where they are not worked out.
+        None on a domain that is not a box, on a grid whose order is not binary, and on more than
+        2**20 keys, where they are not computed.
         """
-        if not grid.domain.is_box or not grid.order.is_binary or 1 << grid.bits > MOST_UNALIGNED:
+        if not grid.domain.is_box or not grid.order.is_binary or 1 << grid.bits > MAX_UNALIGNED:
             return None
         tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance)
         splits = self.splits(grid)
@@ -123,7 +124,7 @@ class Branching(Mechanism):
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Exact; None on more than 2**20 cells."""
+        """Compute exact variances; None on more than 2**20 cells."""
         tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
         return box_variances(tree, self.splits(grid), grid, stride, block)
 
@@ -134,10 +135,10 @@ class Branching(Mechanism):
         return self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance).best()
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         grid, splits = table.grid, self.splits(table.grid)
         d = len(grid.shape)
-        # Digits of an axis's index stand together; in the tree, digits of a level do.
+        # In an array the digits of an axis are adjacent; in the tree, the digits of a level are.
         digits = [level[axis] for axis in range(d) for level in splits]
         padded = [prod(level[axis] for level in splits) for axis in range(d)]
         to_tree = [axis * len(splits) + level for level in range(len(splits)) for axis in range(d)]
@@ -147,28 +148,26 @@ class Branching(Mechanism):
         leaves = values.reshape(digits).transpose(to_tree)
         tree = self.tree(grid, DiscreteLaplace.of_scale(event.scale).variance)
         scales = [event.scale] * (1 + len(splits))
-        found = tree.estimate(tree.noisy(leaves.reshape(-1), scales, key))[-1]
-        values = found.reshape(leaves.shape).transpose(np.argsort(to_tree)).reshape(padded)
+        estimates = tree.estimate(tree.noisy(leaves.reshape(-1), scales, key))[-1]
+        values = estimates.reshape(leaves.shape).transpose(np.argsort(to_tree)).reshape(padded)
         return release_dense(values[box], grid, event)
 
 
 def _best_splits(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the splits with the least average error; of equals, those of the fewest levels.
-
-    Of all b that give the same number of levels only the least is looked at: on a line it is the
-    best of them, as the formula grows with b, and on more axes it pads least.
-    """
+    """Return the splits with the smallest average error; of equals, those with fewest levels."""
+    # Of all b that give the same number of levels only the smallest is tried: on a line it is the
+    # best one, as the formula grows with b, and on more axes it needs the least padding.
     longest = max(shape)
     choices = []
     for height in range(1, max(1, bits_for(longest)) + 1):
-        fanout = _least_fanout(height, longest)
+        fanout = _min_fanout(height, longest)
         choices.append((_average_error(shape, fanout, height), height, fanout))
     _, height, fanout = min(choices)
     return _splits(shape, fanout, height)
 
 
-def _least_fanout(height: int, n: int) -> int:
-    """Return the least b, at least 2, with ``b**height >= n``."""
+def _min_fanout(height: int, n: int) -> int:
+    """Return the smallest b, at least 2, with ``b**height >= n``."""
     low, high = 2, max(n, 2)
     while low < high:
         middle = (low + high) // 2
@@ -177,7 +176,7 @@ def _least_fanout(height: int, n: int) -> int:
 
 
 def _splits(shape: tuple[int, ...], fanout: int, height: int) -> list[tuple[int, ...]]:
-    """Parts per level and axis; an axis of few cells is not split on the upper levels."""
+    """Return parts per level and axis; an axis of few cells is not split on the upper levels."""
     by_axis = []
     for size in shape:
         parts: list[int] = []
@@ -189,14 +188,18 @@ def _splits(shape: tuple[int, ...], fanout: int, height: int) -> list[tuple[int,
 
 
 def _average_error(shape: tuple[int, ...], fanout: int, height: int) -> Fraction:
-    """Average variance of a range's sum without consistency, over that of a noise 1/epsilon."""
+    """Compute the average variance of a range's sum without consistency.
+
+    Its unit is the variance of noise of scale 1/epsilon.
+    """
     b, h = fanout, height
     if len(shape) == 1:
         return Fraction((b - 1) * h**3) - Fraction(2 * (b + 1) * h**2, 3)
     splits = _splits(shape, b, h)
     padded = [prod(level[axis] for level in splits) for axis in range(len(shape))]
     nodes = [1] * len(shape)
-    used, above = Fraction(0), Fraction(0)  # the root is not there to be used
+    # The root is not measured. A node is used for a box if it lies inside and its parent does not.
+    used, above = Fraction(0), Fraction(0)
     for level in splits:
         nodes = [n * parts for n, parts in zip(nodes, level, strict=True)]
         here = prod(map(_nodes_within, padded, nodes), start=Fraction(1))
@@ -206,10 +209,8 @@ def _average_error(shape: tuple[int, ...], fanout: int, height: int) -> Fraction
 
 
 def _nodes_within(n: int, m: int) -> Fraction:
-    """Average number of m equal parts of a line of n cells that a run of cells holds whole.
-
-    Part i, of w cells, lies in ``(i w + 1) (n - (i + 1) w + 1)`` of the ``n (n + 1) / 2`` runs.
-    """
+    """Compute how many of m equal parts of a line of n cells lie in a range, on average."""
+    # Part i, of w cells, lies in (i w + 1) (n - (i + 1) w + 1) of the n (n + 1) / 2 ranges.
     w = n // m
     runs = Fraction(w * w * m * (m - 1) * (m - 2), 6) + w * m * (m - 1) + m
     return runs / Fraction(n * (n + 1), 2)

@@ -1,4 +1,4 @@
-"""Linear queries answered through other linear queries that take the noise better."""
+"""The matrix mechanism: queries are answered through other queries with smaller errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
-MOST_KEYS = 1024
-"""Most keys of a domain: choosing a strategy for them takes seconds and 100 MiB."""
+MAX_KEYS = 1024
+"""Most keys of a domain: choosing a strategy for this many takes seconds and 100 MiB."""
 
 STRATEGIES = ("optimised", "identity", "wavelet", "tree")
 
@@ -87,11 +87,11 @@ class Matrix(Mechanism):
             )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Its matrices are dense."""
-        if 1 << grid.bits > MOST_KEYS:
+        """Reject more than 1024 keys, as matrices are dense; and optimising without SciPy."""
+        if 1 << grid.bits > MAX_KEYS:
             return Rule(
                 "matrix-too-many-keys",
-                f"matrix takes at most {MOST_KEYS:,} keys, as it works on dense matrices; this "
+                f"matrix takes at most {MAX_KEYS:,} keys, as it works on dense matrices; this "
                 f"grid has {1 << grid.bits:,} (padded to powers of two).",
             )
         if self.strategy == "optimised":
@@ -99,11 +99,11 @@ class Matrix(Mechanism):
         return None
 
     def sensitivity(self, grid: Grid) -> int:
-        """Sum of a column of the strategy: all have the same."""
+        """Return the sum of a column of the strategy, which is the same for all columns."""
         return {"optimised": QUANTUM, "identity": 1}.get(self.strategy, 1 + grid.bits)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the measurements by one column of the strategy, whose "
             f"whole numbers add up to {self.sensitivity(grid)}"
@@ -114,70 +114,72 @@ class Matrix(Mechanism):
         return _strategy(self.workload, self.strategy, grid.bits)
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the rows of the strategy."""
+        """List the rows of the strategy, by a digest."""
         strategy = self.measurements(grid)
         sha256 = digest(strategy.astype("<i8"))
         return (stage_query(0, event.scale, "rows of a matrix", *strategy.shape, sha256),)
 
     def variances(self, grid: Grid, event: Measurement) -> FloatArray:
-        """Of least squares: ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
+        """Compute ``sigma**2 * (A' A)**-1`` summed over a block's cells of the domain."""
         sizes = [1 << shift for shift in range(grid.bits, -1, -1)]
         return np.array([self._of_blocks(grid, event, size).max() for size in sizes])
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> FloatArray:
-        """Exact."""
+        """Compute exact variances."""
         return self._of_blocks(grid, event, stride)[block.astype(np.int64)]
 
     def _of_blocks(self, grid: Grid, event: Measurement, stride: int) -> FloatArray:
-        """Of all blocks of ``stride`` keys, in key order; 0 of one outside the domain."""
+        """Compute the variances of all blocks of ``stride`` keys; 0 outside the domain."""
         keys = np.arange(1 << grid.bits, dtype=np.uint64)
         inside = grid.contains_keys(keys).astype(np.float64)
         start = np.arange(0, keys.size, stride)
         covariance = _covariance(self.workload, self.strategy, grid.bits) * inside[:, None] * inside
-        found = np.add.reduceat(np.add.reduceat(covariance, start), start, axis=1).diagonal()
-        return np.asarray(found * DiscreteLaplace.of_scale(event.scale).variance)
+        sums = np.add.reduceat(np.add.reduceat(covariance, start), start, axis=1).diagonal()
+        return np.asarray(sums * DiscreteLaplace.of_scale(event.scale).variance)
 
     def visited(self, released: ReleasedTable) -> int:
-        """Measurements."""
+        """Count the measurements."""
         return int(self.measurements(released.grid).shape[0])
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Return the counts that fit the noisy measurements best."""
+        """Release the counts that fit the noisy measurements best."""
         strategy, counts = self.measurements(table.grid), table.to_vector()
-        lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)  # sums may pass 2**63
-        upper = strategy @ (counts >> 32) + (lower >> 32)  # digits of the exact noisy ones
+        # Weighted sums may exceed 2**63, so they are computed in two halves of 32 bits. Noise is
+        # added to the lower one, and both together are the digits of the exact noisy sums.
+        lower = add_noise(strategy @ (counts % 2**32), key, 0, event.scale)
+        upper = strategy @ (counts >> 32) + (lower >> 32)
         values = estimate(strategy, upper * 2.0**32 + lower % 2**32)
         return release_vector(values, table.grid, event)
 
 
 def estimate(strategy: NDArray[np.generic], noisy: NDArray[np.generic]) -> FloatArray:
-    """Return counts ``A+ y`` for a strategy of full column rank: float64[n]."""
+    """Compute counts ``A+ y`` for a strategy of full column rank: float64[n]."""
     matrix = strategy.astype(np.float64)
     return np.asarray(np.linalg.solve(matrix.T @ matrix, matrix.T @ noisy.astype(np.float64)))
 
 
 @lru_cache(maxsize=8)
 def _strategy(workload: str, strategy: str, bits: int) -> IntArray:
-    """Return a strategy of whole numbers whose columns all add up to the same."""
+    """Return an integer strategy whose columns all have the same sum."""
     if strategy == "optimised":
-        found = optimise(gram_of(workload, 1 << bits))
+        rows = optimise(gram_of(workload, 1 << bits))
     elif strategy == "identity":
-        found = np.eye(1 << bits, dtype=np.int64)
+        rows = np.eye(1 << bits, dtype=np.int64)
     else:
-        found = tree_rows(np.ones(bits + 1, np.int64), wavelet=strategy == "wavelet")
-    found.setflags(write=False)
-    return found
+        rows = tree_rows(np.ones(bits + 1, np.int64), wavelet=strategy == "wavelet")
+    rows.setflags(write=False)
+    return rows
 
 
 @lru_cache(maxsize=2)
 def _covariance(workload: str, strategy: str, bits: int) -> FloatArray:
     """Return ``(A' A)**-1``, read-only."""
     matrix = _strategy(workload, strategy, bits).astype(np.float64)
-    found = np.linalg.inv(matrix.T @ matrix)
-    found.setflags(write=False)
-    return np.asarray(found)
+    inverse = np.linalg.inv(matrix.T @ matrix)
+    inverse.setflags(write=False)
+    return np.asarray(inverse)
 
 
 METHODS = (Matrix(),)

@@ -1,4 +1,4 @@
-"""Multiplicative weights: measure, again and again, what the estimate gets most wrong."""
+"""MWEM: repeatedly measure the query with the largest error, and update multiplicative weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
-MOST_KEYS = 1 << 20
+MAX_KEYS = 1 << 20
 """Most keys of a domain that the method takes."""
 
 
@@ -94,7 +94,7 @@ class Mwem(Mechanism):
             )
 
     def shares(self, queries: int) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
-        """Of the budget: for the total; for the selection and measurement of every round."""
+        """Return the shares of the total, and of every round's selection and measurement."""
         rounds = min(self.rounds, queries)
         if not rounds:
             return Fraction(1), []
@@ -104,41 +104,41 @@ class Mwem(Mechanism):
     def scales(
         self, queries: int, event: Measurement
     ) -> tuple[Fraction, list[tuple[Fraction, Fraction]]]:
-        """Of the noise: of the total; of the scores and of the measurement of every round."""
+        """Return the noise scales of the total, and of every round's scores and measurement."""
         total, rounds = self.shares(queries)
         each = [(2 * event.scale / select, event.scale / measure) for select, measure in rounds]
         return event.scale / total, each
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the total, and in every round the scores of intervals and one interval's count."""
+        """List the total, and for every round the scores of intervals and one interval's count."""
         total, rounds = self.scales(int(intervals(grid)[1].sum()), event)
-        found = [stage_query(0, total, "total")]
-        for turn, (select, measure) in enumerate(rounds):
-            found += [
-                stage_query(1 + 2 * turn, select, "scores of intervals", 1 << grid.bits),
-                stage_query(2 + 2 * turn, measure, "the interval selected"),
+        queries = [stage_query(0, total, "total")]
+        for number, (select, measure) in enumerate(rounds):
+            queries += [
+                stage_query(1 + 2 * number, select, "scores of intervals", 1 << grid.bits),
+                stage_query(2 + 2 * number, measure, "the interval selected"),
             ]
-        return tuple(found)
+        return tuple(queries)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Any order of at most 2**20 keys."""
-        if 1 << grid.bits > MOST_KEYS:
+        """Reject more than 2**20 keys; any order is supported."""
+        if 1 << grid.bits > MAX_KEYS:
             return Rule(
                 "mwem-too-many-cells",
-                f"mwem takes at most {MOST_KEYS:,} cells (padded to powers of two); "
+                f"mwem takes at most {MAX_KEYS:,} cells (padded to powers of two); "
                 f"this grid has {grid.size:,}.",
             )
         return None
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of the total, or half that of a selection."""
+        """Return the smallest share: of the total, a measurement, or half that of a selection."""
         of_total, of_rounds = self.shares(2 * grid.size)
         return min(
             [of_total, *(part for select, measure in of_rounds for part in (select / 2, measure))]
         )
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the total, every score and every measured count by at "
             "most 1; each of them has its own share of the budget"
@@ -154,13 +154,16 @@ class Mwem(Mechanism):
         estimate = BlockDensity(cells[n:], float(max(people, 1)))
         truth = sums(table.to_vector())
         mean = np.zeros(n)
-        for turn, (select, measure) in enumerate(of_rounds):
-            # Halves go down, so that the last bits of a sum do not decide.
+        for number, (select, measure) in enumerate(of_rounds):
+            # Ties at one half are rounded down: otherwise the last bits of a floating-point sum
+            # would decide, and releases would differ between machines.
             guess = np.rint(sums(estimate.density()) - 2.0**-20).astype(np.int64)
-            score = add_noise(np.abs(truth - guess), key, 1 + 2 * turn, select)
+            score = add_noise(np.abs(truth - guess), key, 1 + 2 * number, select)
+            # argmax takes the first of equal scores, which is the lower node: a fixed order of
+            # ties.
             node = int(np.where(query, score, np.iinfo(np.int64).min).argmax())
             query[node] = False
-            noisy = add_noise(truth[node : node + 1], key, 2 + 2 * turn, measure)
+            noisy = add_noise(truth[node : node + 1], key, 2 + 2 * number, measure)
             estimate.learn(node, float(noisy[0]), self.passes)
             if self.average:
                 mean += estimate.density() / len(of_rounds)
@@ -169,9 +172,13 @@ class Mwem(Mechanism):
 
 
 def intervals(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Cells of the domain under every node, and which nodes are queries: see :func:`nodes`."""
+    """Return the cells of the domain under every node, and which nodes are queries.
+
+    See :func:`nodes`.
+    """
     cells, query = nodes(grid)
-    query[np.flatnonzero(query)[:1]] = False  # the whole domain, whose sum is the total
+    # The first candidate contains the entire domain, whose sum is measured as the total.
+    query[np.flatnonzero(query)[:1]] = False
     return cells, query
 
 
@@ -183,7 +190,7 @@ def nodes(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     cells : int64[2 n]
         Cells of the domain under every node; entry 0 is not used.
     candidate : bool[2 n]
-        Cells of the domain, and nodes of which both halves have any: every set of cells once.
+        Cells of the domain, and nodes with cells in both halves: every set of cells once.
     """
     n = 1 << grid.bits
     cells = np.zeros(2 * n, np.int64)
@@ -204,7 +211,7 @@ class BlockDensity:
     inside : int64[n]
         1 for keys of the domain, 0 for the others.
     total : float
-        What all cells hold together, above 0.
+        Sum of all cells, above 0.
     """
 
     def __init__(self, inside: NDArray[np.int64], total: float) -> None:
@@ -218,13 +225,14 @@ class BlockDensity:
         self.target: list[float] = []
 
     def learn(self, node: int, measured: float, passes: int) -> None:
-        """One more measurement, of a tree's node; then passes over all of them."""
+        """Add a measurement of a tree's node, and update the weights by all measurements."""
         width = self.inside.size >> (node.bit_length() - 1)
         start = node * width - self.inside.size
         self.first.append(start)
         self.last.append(start + width)
         self.target.append(measured)
         edge = np.union1d(self.edge, [start, start + width])
+        # New edges divide pieces, which keep their density.
         self.height = self.height[np.searchsorted(self.edge, edge[:-1], side="right") - 1]
         self.edge = edge
         multiplicative_weights.fit(
@@ -238,17 +246,14 @@ class BlockDensity:
         )
 
     def density(self) -> NDArray[np.float64]:
-        """Return what every key holds: float64[n], 0 outside the domain."""
+        """Compute the estimate of every key: float64[n], 0 outside the domain."""
         mass = np.exp(np.minimum(self.height, 0))
         mass *= self.total / (mass @ np.diff(self.before[self.edge]))
         return np.repeat(mass, np.diff(self.edge)) * self.inside
 
 
 def sums(leaves: NDArray[Any]) -> NDArray[Any]:
-    """Return sums of all nodes of the binary tree over a vector of ``2**k``.
-
-    There are 2 n entries, of which entry 0 is not used.
-    """
+    """Sum all nodes of the binary tree over ``n = 2**k`` leaves: 2 n entries; entry 0 is unused."""
     n = leaves.size
     tree = np.zeros(2 * n, leaves.dtype)
     tree[n:] = leaves

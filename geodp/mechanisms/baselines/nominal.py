@@ -21,7 +21,7 @@ from geodp.mechanisms.measure import (
     release_vector,
     stage_query,
 )
-from geodp.mechanisms.trees.least_squares import MOST_UNALIGNED, sums_of_runs
+from geodp.mechanisms.trees.least_squares import MAX_UNALIGNED, sums_of_runs
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -35,14 +35,15 @@ class PriveletNominal(Mechanism):
     """Xiao, Wang, Gehrke (2011): the nominal wavelet of a hierarchy of areas.
 
     The hierarchy is that of the grid's order: the levels of official areas or of an office's
-    regions, each digit of a key elsewhere. Measured are the total and, for every area, by how
-    much it differs from the mean of the areas that lie with it in the same larger one, f of them.
-    On whole numbers that is f times the area less the larger area, with noise of the scale
-    ``(2 f - 2) / f`` times f: the weights of the paper. Areas without a cell of the domain are no
-    areas; one that is alone in a larger one is not measured. The paper's sensitivity ``2 h`` is
-    for neighbours that differ in one replaced person; adding or removing one has h.
+    regions, otherwise the digits of a key. Measured are the total and, for every area, its
+    difference from the mean of its f siblings, the areas in the same larger area, itself included.
+    On integers that is f times the area minus the larger area, with noise of scale
+    ``(2 f - 2) / f`` times f: the weights of the paper. Areas without a cell of the domain are
+    ignored, and an area without siblings is not measured. The paper's sensitivity ``2 h`` is for
+    neighbours that differ in one replaced person; adding or removing one has h.
 
-    It is not a setting of `privelet`, as those decide the noise of its releases under a kept key.
+    It is not a setting of `privelet`: that would change the identity of all releases of
+    `privelet`, and so their noise under a kept key.
     """
 
     name: ClassVar[str] = "privelet-nominal"
@@ -63,16 +64,16 @@ class PriveletNominal(Mechanism):
     )
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of the areas in the larger area with the most of them."""
-        most = max((group.parts for group in _Tree.of(grid).groups()), default=2)
-        return Fraction(1, 2 * most - 2)
+        """Return the smallest share, of the areas with the most siblings."""
+        largest = max((group.parts for group in _Tree.of(grid).groups()), default=2)
+        return Fraction(1, 2 * largest - 2)
 
     def sensitivity(self, grid: Grid) -> int:
-        """Return the most levels on the way to a cell where a larger area has several parts."""
+        """Return the largest number of measurements of which one cell is a part."""
         return _Tree.of(grid).depth
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Return why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and the deviations of the areas of a "
             "level by 2 - 2 / f, where f are in one larger area and have noise of 2 - 2 / f times "
@@ -80,7 +81,7 @@ class PriveletNominal(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the total, and the deviations of every level by the number of their siblings."""
+        """List the total, and the deviations of every level by number of siblings."""
         total = stage_query(0, event.scale, "total")
         return (
             total,
@@ -98,53 +99,51 @@ class PriveletNominal(Mechanism):
         )
 
     def variances(self, grid: Grid, event: Measurement) -> FloatArray | None:
-        """Return the largest variance of any block of a size; None on more than 2**20 keys."""
-        if 1 << grid.bits > MOST_UNALIGNED:
+        """Compute the largest variance of any block of a size; None on more than 2**20 keys."""
+        if 1 << grid.bits > MAX_UNALIGNED:
             return None
-        key, found = keys_of_domain(grid), []
+        key, largest = keys_of_domain(grid), []
         for level in range(grid.bits + 1):
             stride = 1 << (grid.bits - level)
             variance = self.variances_of(grid, event, stride, np.unique(key // np.uint64(stride)))
             assert variance is not None
-            found.append(float(variance.max()))
-        return np.array(found)
+            largest.append(float(variance.max()))
+        return np.array(largest)
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> FloatArray | None:
-        """Return exact variances; None on more than 2**20 keys.
-
-        A part of a larger area with f parts deviates from ``1/f`` of it with the variance
-        ``V (1 - 1/f)`` and the covariance ``-V/f``, where V is that of a noisy deviation. So a
-        sum that has the part ``a(c)`` of every part c of a larger area adds ``V (sum of a(c)**2 -
-        (sum of a(c))**2 / f)`` there, and has ``sum of a(c) / f`` of the larger area itself.
-        """
-        if 1 << grid.bits > MOST_UNALIGNED:
+        """Compute exact variances; None on more than 2**20 keys."""
+        # A part of a larger area with f parts deviates from 1/f of it with the variance
+        # V (1 - 1/f) and the covariance -V/f, where V is that of a noisy deviation. So a sum with
+        # the fraction a(c) of every part c adds V (sum of a(c)**2 - (sum of a(c))**2 / f) there,
+        # and contains the fraction (sum of a(c)) / f of the larger area itself.
+        if 1 << grid.bits > MAX_UNALIGNED:
             return None
         node = np.sort(keys_of_domain(grid))
         which = np.searchsorted(block, node // np.uint64(stride))
-        kept = which < block.size
-        kept[kept] = block[which[kept]] == node[kept] // np.uint64(stride)
-        node, which = node[kept].astype(np.int64), which[kept]
-        part, found = np.ones(node.size), np.zeros(block.size)
+        selected = which < block.size
+        selected[selected] = block[which[selected]] == node[selected] // np.uint64(stride)
+        node, which = node[selected].astype(np.int64), which[selected]
+        part, result = np.ones(node.size), np.zeros(block.size)
         tree, last = _Tree.of(grid), len(_Tree.of(grid).fanouts)
         for level in range(last - 1, -1, -1):
             node = node // tree.fanouts[level]
             first = np.flatnonzero(_starts(node) | _starts(which))
             parts = tree.parts[level][node[first]]
-            own = np.zeros(parts.size)
+            deviation_variance = np.zeros(parts.size)
             for group in tree.groups_of(level):
-                own[parts == group.parts] = group.variance(event)
+                deviation_variance[parts == group.parts] = group.variance(event)
             shared = np.add.reduceat(part, first) if node.size else part
             squares = np.add.reduceat(part**2, first) if node.size else part
             node, which = node[first], which[first]
-            np.add.at(found, which, own * (squares - shared**2 / parts))
+            np.add.at(result, which, deviation_variance * (squares - shared**2 / parts))
             part = shared / parts
-        np.add.at(found, which, part**2 * DiscreteLaplace.of_scale(event.scale).variance)
-        return found
+        np.add.at(result, which, part**2 * DiscreteLaplace.of_scale(event.scale).variance)
+        return result
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Return every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         grid = table.grid
         tree = _Tree.of(grid)
         counts = [table.to_vector()[: prod(tree.fanouts)]]
@@ -179,9 +178,9 @@ class _Group:
     Attributes
     ----------
     stage : int
-        Of the noise of the parts' deviations.
+        Stage of the noise of the parts' deviations.
     level : int
-        Of the larger areas; 0 is the whole.
+        Level of the larger areas; 0 is the root.
     parts : int
         At least 2.
     nodes : int64[n]
@@ -193,11 +192,11 @@ class _Group:
     nodes: IntArray
 
     def scale(self, event: Measurement) -> Fraction:
-        """Return that of the noise of f times a deviation."""
+        """Return the noise scale of f times a deviation."""
         return (2 * self.parts - 2) * event.scale
 
     def variance(self, event: Measurement) -> float:
-        """Return that of a noisy deviation."""
+        """Return the variance of a noisy deviation."""
         return DiscreteLaplace.of_scale(self.scale(event)).variance / self.parts**2
 
 
@@ -208,11 +207,11 @@ class _Tree:
     Attributes
     ----------
     fanouts : tuple of int
-        Numbers that a node of each level but the last has for parts.
+        Children of a node of each level except the last, including those outside the domain.
     inside : tuple of bool[n]
-        Which nodes of each level hold a cell of the domain.
+        Which nodes of each level contain a cell of the domain.
     parts : tuple of int64[n]
-        Parts of every node that do.
+        Number of children of every node that do.
     """
 
     fanouts: tuple[int, ...]
@@ -221,14 +220,14 @@ class _Tree:
 
     @classmethod
     def of(cls, grid: Grid) -> _Tree:
-        """Return that of the levels of areas; where there are none, of a key's digits."""
+        """Make the tree of the levels of areas; if there are none, of a key's digits."""
         radices = grid.order.radices
         fanouts = [1]
         digit = 0
         for name, digits in grid.areas.steps or [("digit", 1)] * len(radices):
             fanouts[-1] *= prod(radices[digit : digit + digits])
             digit += digits
-            if name:  # others end at no area
+            if name:  # steps without a name lie between levels of areas
                 fanouts.append(1)
         below = tuple(fanout for fanout in fanouts if fanout > 1)
         held = grid.contains_keys(np.arange(prod(radices), dtype=np.uint64))
@@ -240,14 +239,15 @@ class _Tree:
 
     @property
     def depth(self) -> int:
-        """Most measurements on the way to a cell, the total among them."""
-        found = np.ones(1, np.int64)
+        """Largest number of measurements on the path to a cell, including the total."""
+        measured = np.ones(1, np.int64)
         for fanout, parts in zip(self.fanouts, self.parts, strict=True):
-            found = np.repeat(found + (parts > 1), fanout)  # of no cell more than of its siblings
-        return int(found.max())
+            # Children outside the domain count too: their number is that of their siblings.
+            measured = np.repeat(measured + (parts > 1), fanout)
+        return int(measured.max())
 
     def groups(self) -> Iterator[_Group]:
-        """Yield those of all levels."""
+        """Iterate over the groups of all levels."""
         stage = 1
         for level, parts in enumerate(self.parts):
             for number in np.unique(parts[parts > 1]).tolist():
@@ -255,12 +255,12 @@ class _Tree:
                 stage += 1
 
     def groups_of(self, level: int) -> list[_Group]:
-        """Return those of one level."""
+        """List the groups of one level."""
         return [group for group in self.groups() if group.level == level]
 
 
 def _starts(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where another value begins: bool[n]."""
+    """Return where a value differs from the one before: bool[n]."""
     return np.append(True, values[1:] != values[:-1])[: values.size]
 
 

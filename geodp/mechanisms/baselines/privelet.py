@@ -62,40 +62,40 @@ class Privelet(Mechanism):
     postprocessing: ClassVar[tuple[str, ...]] = LINEAR
 
     def sensitivity(self, grid: Grid) -> int:
-        """``1 + k`` on ``2**k`` keys."""
+        """Return ``1 + k`` on ``2**k`` keys."""
         return 1 + grid.bits
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and one difference of two halves by 1 "
             f"on each of the {grid.bits} levels"
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """All coefficients."""
+        """List all coefficients."""
         return (stage_query(0, event.scale, "Haar coefficients of keys", 1 << grid.bits),)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """``sigma**2 / 3 * (1 + 2 / q**2)`` for a block of ``1/q`` of all keys.
+        """Compute ``sigma**2 / 3 * (1 + 2 / q**2)`` for a block of ``1/q`` of all keys.
 
-        Where keys lie outside the domain, blocks at its edge are worked out one by one.
+        If keys lie outside the domain, blocks at its edge are computed one by one.
         """
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
         return sigma2 * haar_variances(grid.bits, inside(grid))
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """Halves with the variance ``sigma**2 / 2`` each."""
+        """Return the tree of halves, with variance ``sigma**2 / 2`` each."""
         return haar_tree(grid.bits, DiscreteLaplace.of_scale(event.scale).variance)
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Exact; None on more than 2**20 keys."""
+        """Compute exact variances; None on more than 2**20 keys."""
         return run_variances(self.tree_variance(grid, event), grid, stride, block)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         noisy = add_noise(forward(table.to_vector()), key, 0, event.scale)
         return release_vector(inverse(noisy), table.grid, event)
 
@@ -122,15 +122,15 @@ class PriveletAxes(Mechanism):
     postprocessing: ClassVar[tuple[str, ...]] = LINEAR
 
     def unsupported(self, grid: Grid) -> str | None:
-        """As of every dense method; and a key's digits must be bits."""
+        """Reject orders of other digits than bits, and domains that are too large."""
         return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
     def sensitivity(self, grid: Grid) -> int:
-        """Product of ``1 + bits`` over the axes."""
+        """Return the product of ``1 + bits`` over the axes."""
         return prod(1 + bits for bits in axis_bits(grid))
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         factors = " x ".join(str(1 + bits) for bits in axis_bits(grid))
         return (
             "a person counted once changes one total and one difference a level along every axis, "
@@ -138,15 +138,15 @@ class PriveletAxes(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """All coefficients."""
+        """List all coefficients."""
         sizes = tuple(1 << bits for bits in axis_bits(grid))
         return (stage_query(0, event.scale, "Haar coefficients of axes", sizes),)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64]:
-        """Product over the axes of ``(1 + 2 / q**2) / 3``, times ``sigma**2``.
+        """Compute the product over the axes of ``(1 + 2 / q**2) / 3``, times ``sigma**2``.
 
-        A block of keys is a box, which has ``1/q`` of an axis. On a grid that does not fill
-        its keys the edges are worked out; on a masked one every block is.
+        A block of keys is a box with ``1/q`` of an axis. On a grid that does not fill its keys,
+        blocks at the edges are computed one by one; with a mask, all blocks are.
         """
         sigma2 = DiscreteLaplace.of_scale(event.scale).variance
         if not grid.domain.is_box:
@@ -160,7 +160,7 @@ class PriveletAxes(Mechanism):
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         order = table.grid.order
         values = order_to_box(table.to_vector(), order, axis_bits(table.grid))
         coefficients = along_every_axis(forward, values)
@@ -170,14 +170,14 @@ class PriveletAxes(Mechanism):
 
 
 def _bit_axes(order: Order) -> tuple[int, ...]:
-    """Bits of a binary order's key by axis, then from the most significant: places in the key."""
+    """Sort the positions of a binary order's bits by axis, then from the most significant."""
     return tuple(sorted(range(len(order.axes)), key=lambda place: order.axes[place]))
 
 
 def order_to_box(
     vector: NDArray[np.int64], order: Order, bits: tuple[int, ...]
 ) -> NDArray[np.int64]:
-    """Values of all keys as an array with an axis of ``2**bits`` cells for each of the grid's.
+    """Arrange the values of all keys as an array with ``2**bits`` cells along each axis.
 
     Examples
     --------
@@ -190,36 +190,36 @@ def order_to_box(
 
 
 def box_to_order(box: NDArray[np.float64], order: Order) -> NDArray[np.float64]:
-    """Inverse of :func:`order_to_box`."""
+    """Invert :func:`order_to_box`."""
     digits = box.reshape((2,) * len(order.axes))
     return digits.transpose(np.argsort(_bit_axes(order))).reshape(-1)
 
 
 def forward(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Unnormalised integer Haar transform along the first axis, of ``2**k`` cells.
+    """Compute the unnormalised integer Haar transform along the first axis, of ``2**k`` cells.
 
     Returns
     -------
     int64, of the same shape
         Along that axis the total, then the differences left - right of all nodes from the root
-        down, as :func:`geodp.table.haar.forward_dense` has them.
+        down, in the order of :func:`geodp.table.haar.forward_dense`.
 
     Examples
     --------
     >>> forward(np.array([5, 0, 0, 2]))
     array([ 7,  3,  5, -2])
     """
-    found, sums = np.empty(values.shape, np.int64), values
+    coefficients, sums = np.empty(values.shape, np.int64), values
     while (half := len(sums) // 2) > 0:
         left, right = sums[::2], sums[1::2]
-        np.subtract(left, right, out=found[half : 2 * half])
+        np.subtract(left, right, out=coefficients[half : 2 * half])
         sums = left + right
-    found[0] = sums[0]
-    return found
+    coefficients[0] = sums[0]
+    return coefficients
 
 
 def inverse(coefficients: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """Inverse of :func:`forward` in real numbers; exact as long as 53 bits hold the values.
+    """Invert :func:`forward` in floating point; exact while values fit 53 bits.
 
     Examples
     --------
@@ -238,17 +238,21 @@ def inverse(coefficients: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np
 
 
 def along_every_axis(transform: Callable[[Any], Any], values: Any) -> Any:
-    """Apply a transform of the first axis to all of them; the axes keep their places."""
+    """Apply a transform of the first axis to every axis; their order stays the same."""
     for _ in range(values.ndim):
         values = np.ascontiguousarray(np.moveaxis(transform(values), 0, -1))
     return values
 
 
 def haar_variances(bits: int, domain: NDArray[np.bool_] | None) -> NDArray[np.float64]:
-    """Largest variance of the blocks of a line, in units of the noise's: float64[bits + 1]."""
-    found = block_variances(haar_tree(bits, 1.0), bits, domain)
-    assert found is not None  # all nodes have powers of two of cells
-    return found
+    """Compute the largest variances of blocks of a line, in the noise's variance: float64[bits +
+    1].
+
+    The index is the number of halvings.
+    """
+    variances = block_variances(haar_tree(bits, 1.0), bits, domain)
+    assert variances is not None  # all nodes have powers of two of cells
+    return variances
 
 
 def haar_tree(bits: int, sigma2: float) -> TreeVariance:
@@ -257,17 +261,15 @@ def haar_tree(bits: int, sigma2: float) -> TreeVariance:
 
 
 def _masked_variances(grid: Grid) -> NDArray[np.float64]:
-    """As of PriveletAxes, in units of the noise's variance, for a domain of any form.
-
-    A sum over a set of cells weighs the coefficient of nodes of w cells per axis by the set's own
-    coefficient over the product of the w. For the blocks of one level, all their coefficients
-    are found by transforms that stay within blocks; above, a block acts as a single cell.
-    """
+    """Compute the variances of PriveletAxes for any domain, in units of the noise's variance."""
+    # In a sum over a set of cells, the weight of the coefficient of nodes of w cells per axis is
+    # the set's own coefficient over the product of the w. Transforms within the blocks of a level
+    # give all coefficients of their sets at once; above it, a block acts as a single cell.
     held = grid.contains_keys(np.arange(1 << grid.bits, dtype=np.uint64)).astype(np.int64)
     values = order_to_box(held, grid.order, axis_bits(grid)).astype(np.float64)
     shape = values.shape
     done = [0] * len(shape)
-    found = []
+    largest = []
     for axis in (None, *grid.order.axes[::-1]):
         if axis is not None:
             line = np.moveaxis(values, axis, 0)
@@ -284,12 +286,12 @@ def _masked_variances(grid: Grid) -> NDArray[np.float64]:
             squares = np.moveaxis(squares, a, -1)
             squares = squares.reshape(*squares.shape[:-1], n // size, size) @ weight
             squares = np.moveaxis(squares, -1, a)
-        found.append(float(squares.max()))
-    return np.array(found[::-1])
+        largest.append(float(squares.max()))
+    return np.array(largest[::-1])
 
 
 def _doublings(first: int, last: int) -> list[int]:
-    """``first``, twice that, and so on up to ``last``."""
+    """Return ``first``, twice that, and so on up to ``last``."""
     return [first << i for i in range((last // first).bit_length())] if first <= last else []
 
 

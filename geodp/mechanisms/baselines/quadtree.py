@@ -28,11 +28,12 @@ from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
+# Integers and not float powers: shares are exact fractions and the same on every machine.
 CUBE_ROOTS = (1_000_000, 1_259_921, 1_587_401)
 """``2**(j / 3)`` for j = 0, 1, 2, in millionths."""
 
 SHARE = 1 << 20
-"""Shares of the budget are multiples of one over this."""
+"""Denominator of the shares of the budget: they are exact fractions, as the levels must add up."""
 
 
 @dataclass(frozen=True)
@@ -81,36 +82,38 @@ class Quadtree(Mechanism):
     def __post_init__(self) -> None:
         if not 1 <= self.height <= 63:
             raise UsageError(
-                "quadtree:height is a whole number from 1 to 63.", code="quadtree-height"
+                "quadtree:height must be an integer from 1 to 63.", code="quadtree-height"
             )
         if self.budget not in ("geometric", "uniform"):
             raise UsageError("quadtree:budget is geometric or uniform.", code="quadtree-budget")
 
     def unsupported(self, grid: Grid) -> str | None:
-        """As of every dense method; and a key's digits must be bits."""
+        """Reject orders of other digits than bits, and domains that are too large."""
         return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of the root."""
+        """Return the share of the root, which is the smallest."""
         return min(self.shares(len(self.fanouts(grid)) + 1))
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "
             f"{len(self.fanouts(grid)) + 1} levels, which share the budget"
         )
 
     def fanouts(self, grid: Grid) -> tuple[int, ...]:
-        """Children of a node, level by level from the root."""
+        """Return the number of children of a node, level by level from the root."""
         return level_fanouts(grid.order.axes)[: self.height]
 
     def shares(self, levels: int) -> tuple[Fraction, ...]:
-        """Shares of the budget from the root to the leaves: multiples of 2**-20, sum exactly 1."""
+        """Return the shares from the root to the leaves: multiples of 2**-20 that add up to 1."""
         weights = [1] * levels
         if self.budget == "geometric":
             weights = [CUBE_ROOTS[i % 3] << (i // 3) for i in range(levels)]
         parts = [weight * SHARE // sum(weights) for weight in weights]
+        # Rounding down leaves a remainder, which goes to the leaves: the exact sum is what the
+        # privacy proof needs.
         parts[-1] += SHARE - sum(parts)
         return tuple(Fraction(part, SHARE) for part in parts)
 
@@ -122,7 +125,7 @@ class Quadtree(Mechanism):
         return EvenTree(fanouts, noise), scales
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return counts of the nodes of every level, the root's first."""
+        """List the counts of the nodes of every level, the root's first."""
         tree, scales = self.plan(grid, event.scale)
         return tuple(
             stage_query(
@@ -132,36 +135,39 @@ class Quadtree(Mechanism):
         )
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Exact where the leaves are cells; None where they are larger."""
+        """Compute exact variances if the leaves are cells; None if they are larger."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else block_variances(tree, grid.bits, inside(grid))
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """As :meth:`variances`, on up to 2**20 keys."""
+        """Compute exact variances as :meth:`variances`; None on more than 2**20 keys."""
         tree = self.tree_variance(grid, event)
         return None if tree is None else run_variances(tree, grid, stride, block)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """Return the tree's estimates; None where the leaves are larger than cells."""
+        """Return the tree of the estimates; None if the leaves are larger than cells."""
         tree, _ = self.plan(grid, event.scale)
         return tree.best() if prod(tree.fanouts) == 1 << grid.bits else None
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain; a real number."""
+        """Release every cell of the domain, as a real number."""
         grid = table.grid
         tree, scales = self.plan(grid, event.scale)
         size = (1 << grid.bits) // prod(tree.fanouts)
         leaves = sums_of_runs(table.to_vector(), size)
         values = tree.estimate(tree.noisy(leaves, scales, key))[-1]
+        # Above the cells nothing distinguishes the cells of a leaf, so they share its estimate
+        # equally.
         if size > 1:
             values = spread(values, inside(grid), size)
         return release_vector(values, grid, event)
 
 
 def level_fanouts(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Children per level, from the root: one level takes bits of different axes.
+    """Return the number of children per level, from the root; a level splits each axis at most
+    once.
 
     Levels are formed from the cells upwards, as that is where the bits of all axes interleave.
 
@@ -181,7 +187,7 @@ def level_fanouts(axes: tuple[int, ...]) -> tuple[int, ...]:
 def spread(
     leaves: NDArray[np.float64], domain: NDArray[np.bool_] | None, size: int
 ) -> NDArray[np.float64]:
-    """Values of all keys: every leaf's, shared out evenly among its cells of the domain.
+    """Spread every leaf's value evenly over its cells of the domain; return values of all keys.
 
     A leaf without any cell of the domain is dropped.
     """

@@ -14,7 +14,7 @@ from geodp.grid.grid import Grid
 from geodp.mechanisms.base import PUBLIC_DOMAIN, Mechanism, Query
 from geodp.mechanisms.measure import add_noise, release_dense, stage_query
 from geodp.mechanisms.trees.plane import (
-    LEAST,
+    MIN_BLOCKS,
     count_blocks,
     noisy_total,
     split_evenly,
@@ -73,38 +73,40 @@ class UGrid(Mechanism):
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """Of the budget: for the number of people, for the blocks."""
+        """Shares of the budget for the number of people and for the blocks."""
         return self.share, 1 - self.share
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Two axes only."""
+        """Reject grids without exactly two axes, and grids that are too large."""
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of the total or of the blocks."""
+        """Return the smaller share, of the total or of the blocks."""
         return min(self.shares)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the total, and the blocks that it decides for."""
+        """List the total, and the blocks that depend on it."""
         total, blocks = self.shares
         return (
             stage_query(0, event.scale / total, "total"),
-            stage_query(1, event.scale / blocks, "blocks", self.c, LEAST),
+            stage_query(1, event.scale / blocks, "blocks", self.c, MIN_BLOCKS),
         )
 
     def blocks_per_axis(self, total: int, event: Measurement) -> int:
-        """g, from a noisy total; it may exceed the cells of an axis."""
-        return max(LEAST, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
+        """Compute g from a noisy total; it may exceed the cells of an axis."""
+        # In exact fractions, so that the number of blocks never depends on a float's last digit.
+        return max(MIN_BLOCKS, isqrt(int(total * self.shares[1] / (event.scale * self.c))))
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """All cells of the domain, evenly within each block."""
+        """Release all cells of the domain, with equal values within each block."""
         grid = table.grid
         rows, cols = grid.shape
         g = self.blocks_per_axis(noisy_total(table, event, key, self.shares[0]), event)
+        # An axis with fewer cells than blocks gets one block per cell.
         tall, wide = min(g, rows), min(g, cols)
         block = split_evenly(rows, tall)[:, None] * wide + split_evenly(cols, wide)
         people = count_blocks(table, block, tall * wide)

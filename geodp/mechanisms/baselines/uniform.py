@@ -1,4 +1,4 @@
-"""The noisy total, spread evenly: what any method that looks at places must beat."""
+"""The noisy total, spread evenly: the baseline that any other method must beat."""
 
 from __future__ import annotations
 
@@ -44,17 +44,19 @@ class Uniform(Mechanism):
     )
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return "a person counted once changes the total by 1"
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return the total."""
+        """List the total."""
         return (stage_query(0, event.scale, "total"),)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """One value for all cells of the domain."""
+        """Release one value for all cells of the domain."""
         grid = table.grid
         total = int(add_noise(table.count.sum(keepdims=True), key, 0, event.scale)[0])
+        # Values outside the domain are dropped by release_vector, so the sum of the release is the
+        # total.
         values = np.full(1 << grid.bits, max(total, 0) / grid.size)
         return release_vector(values, grid, event)
 

@@ -22,12 +22,13 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 
 FINEST_SCALE = 4096
-"""The lattice of real-valued noise is as fine as keeps the scale, in its steps, below this."""
+"""Bound of the scale of real-valued noise, in steps of its lattice: these are as small as it
+allows."""
 
 
 @dataclass(frozen=True)
 class Additive(Mechanism):
-    """Noise of one law on every cell of the domain, each cell by itself."""
+    """Independent noise of one law on every cell of the domain."""
 
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE,
@@ -42,14 +43,14 @@ class Additive(Mechanism):
     )
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """``cells * variance``: the cells of a block have independent noise."""
+        """Compute ``cells * variance``: the cells of a block have independent noise."""
         cells = np.minimum(2.0 ** np.arange(grid.bits, -1, -1), grid.size)
         return np.asarray(cells * self._of_cell(event), np.float64)
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Return the same of the cells that the domain has there."""
+        """Compute ``cells * variance`` with the cells of the domain in each block."""
         if self.nonnegative:
             return None
         return np.asarray(cells_of_box(grid, block, stride) * self._of_cell(event), np.float64)
@@ -59,7 +60,8 @@ class Additive(Mechanism):
         return DiscreteLaplace.of_scale(event.scale / step).variance * float(step) ** 2
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance | None:
-        """Return a tree of one level: all keys under the root, each by itself."""
+        """Return a tree of one level: all keys are children of the root."""
+        # Setting negatives to 0 makes the error depend on how many cells are empty.
         if self.nonnegative:
             return None
         cell = self._of_cell(event)
@@ -67,24 +69,24 @@ class Additive(Mechanism):
         return TreeVariance((n,), (n * cell, cell))
 
     def digits(self, scale: Fraction) -> int:
-        """Binary digits of the noise after the point."""
+        """Return the number of binary digits of the noise after the point."""
         return max(0, (FINEST_SCALE // max(1, round(scale))).bit_length() - 1)
 
     def step(self, scale: Fraction) -> Fraction:
-        """Distance of neighbouring noise values, in counts: a power of two, at most 1."""
+        """Return the distance of neighbouring noise values in counts: a power of two, at most 1."""
         return Fraction(1, 1 << self.digits(scale))
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Every key's count, in steps."""
+        """List the counts of all keys, in steps of the lattice."""
         step = self.step(event.scale)
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return the step of the lattice: noise is drawn in multiples of it."""
+        """Return the step of the lattice, as noise is drawn in multiples of it."""
         return self.step(event.scale)
 
     def noisy(self, table: CountTable, event: Measurement, key: NoiseKey) -> NDArray[np.float64]:
-        """Return counts of all keys, in key order, with noise: float64[2**bits]."""
+        """Add noise to the counts of all keys, in key order: float64[2**bits]."""
         digits = self.digits(event.scale)
         return add_fractional_noise(table.to_vector(), key, 0, event.scale, digits)
 
@@ -108,7 +110,7 @@ class Laplace(Additive):
     noise: ClassVar[str] = "Laplace on a fine lattice of real numbers, sampled exactly"
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain, with noise."""
+        """Release every cell of the domain with noise."""
         return release_vector(self.noisy(table, event, key), table.grid, event)
 
 
@@ -128,12 +130,12 @@ class LaplaceNonnegative(Additive):
     )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain whose noisy count is above 0."""
+        """Release every cell of the domain whose noisy count is above 0."""
         values = np.maximum(self.noisy(table, event, key), 0)
         return release_vector(values, table.grid, event)
 
     def variances(self, grid: Grid, event: Measurement) -> None:
-        """None: the error depends on how many cells are empty."""
+        """Return None: the error depends on how many cells are empty."""
 
 
 @dataclass(frozen=True)
@@ -150,11 +152,11 @@ class Geometric(Additive):
     whole: ClassVar[bool] = True
 
     def digits(self, scale: Fraction) -> int:
-        """None: whole counts."""
+        """Return 0: counts are integers."""
         return 0
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Every cell of the domain, with noise."""
+        """Release every cell of the domain with noise."""
         noisy = add_noise(table.to_vector(), key, 0, event.scale)
         return release_vector(noisy, table.grid, event)
 

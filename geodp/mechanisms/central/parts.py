@@ -1,4 +1,8 @@
-"""Attributes that add up: the map first, then its parts at areas where they have a signal."""
+"""Attributes that add up: the map first, then its parts at areas where they have a signal.
+
+The map is a release of :mod:`geodp.mechanisms.central.pyramid`; the parts are measured and
+apportioned by :mod:`geodp.mechanisms.parts.chain`.
+"""
 
 from __future__ import annotations
 
@@ -26,39 +30,39 @@ from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
 
-MOST_PARTS = 1 << 12
-"""Combinations of labels."""
+MAX_PARTS = 1 << 12
+"""Most combinations of labels."""
 
-MOST_OF_LAST = 1 << 6
-"""Times of its weight."""
+MAX_LAST = 1 << 6
+"""Largest factor of the last level's weight."""
 
 OF_THE_MAP = b"geodp map of a table of parts"
-"""Label of the map's key, where the caller has none for it."""
+"""Label from which the map's key is derived, if the caller does not supply the map."""
 
 
 @dataclass(frozen=True)
 class Parts(Mechanism):
     """A map of totals, and their parts by sex, age ... that add up to it.
 
-    The totals of all cells are released first, as pyramid releases them, with a part of the
-    budget of their own. Then the parts (combinations of labels) of coarse areas are measured,
-    down to the last level where a part expects two noise scales. From the root down, the parts
-    of an area are shared out among the areas inside it: what is measured there, made as small as
-    its noise asks for against the shares of the area above, is fitted to the released counts of
-    the areas and to the parts above, and rounded so that both sums stay. Below the last measured
-    level the shares of the area above hold. More than 64 parts are shared out in two steps:
-    first groups of neighbouring labels, then the parts inside each group.
+    The totals of all cells are released first, by pyramid, with a separate share of the budget.
+    Then the parts (combinations of labels) of coarse areas are measured, down to the last level on
+    which the expected count of a part is at least two noise scales. From the root down, the parts
+    of an area are apportioned to the areas inside it: the measurements there, shrunk towards the
+    shares of the area above as their noise requires, are fitted to the released counts of the areas
+    and to the parts above, and rounded so that both sums are kept. Below the last measured level
+    the shares of the area above are used. More than 64 parts are apportioned in two steps: first
+    groups of neighbouring labels, then the parts inside each group.
 
     Attributes
     ----------
     share : Fraction
-        Of the budget, for the map of totals: above 0, below 1.
+        Share of the budget for the map of totals: above 0, below 1; otherwise UsageError.
     last : int
-        Times that the last level at which parts are measured has its weight, 1 to 64: more for
-        parts of cells and small areas, at the expense of large ones.
+        Factor of the weight of the last measured level, 1 to 64: a larger one favours parts of
+        cells and small areas at the expense of large ones.
     marginals : str
-        Sums of parts that are measured by themselves as well, such as ``sex+sex*age``: each has as
-        much of the budget as all parts of a step. Otherwise UsageError.
+        Sums of parts that are measured separately as well, such as ``sex+sex*age``: each has as
+        much of the budget as all parts of a step.
     """
 
     share: Fraction = Fraction(1, 2)
@@ -98,18 +102,24 @@ class Parts(Mechanism):
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
             raise UsageError("parts:share is above 0 and below 1.", code="parts-share")
-        if not 1 <= self.last <= MOST_OF_LAST:
-            raise UsageError(f"parts:last is 1 to {MOST_OF_LAST}.", code="parts-last")
+        if not 1 <= self.last <= MAX_LAST:
+            raise UsageError(f"parts:last is 1 to {MAX_LAST}.", code="parts-last")
+        # One spelling for equal marginals: settings are part of a release's identity.
         object.__setattr__(self, "marginals", normalise(self.marginals))
 
     @property
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """Without marginals where there are none: such a release is what it always was."""
-        found = super().settings
-        return found if self.marginals else tuple(one for one in found if one[0] != "marginals")
+        """Names and values of all settings; ``marginals`` only if there are any.
+
+        So releases without marginals keep the identity that they had before the setting existed.
+        """
+        settings = super().settings
+        return (
+            settings if self.marginals else tuple(one for one in settings if one[0] != "marginals")
+        )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Any map that pyramid takes, with attributes at the end of the key."""
+        """Reject grids without attributes at the end of the key, or whose map pyramid rejects."""
         joint = split_grid(grid)
         if joint is None:
             return Rule(
@@ -117,12 +127,14 @@ class Parts(Mechanism):
                 "parts needs attributes below the cells of the map (--attribute-order below, which "
                 "is the default).",
             )
-        if joint.parts > MOST_PARTS:
+        if joint.parts > MAX_PARTS:
             return Rule(
                 "parts-too-many-combinations",
-                f"parts shares out at most {MOST_PARTS:,} combinations of labels; this grid has "
+                f"parts shares out at most {MAX_PARTS:,} combinations of labels; this grid has "
                 f"{joint.parts:,}: choose fewer labels or attributes.",
             )
+        # The map is released by pyramid, so its limits are limits here, under the name of this
+        # method.
         if (refusal := Pyramid().unsupported(joint.map)) is not None:
             code = getattr(refusal, "code", "")
             return Rule(code, refusal.replace("pyramid", "parts"))
@@ -133,10 +145,10 @@ class Parts(Mechanism):
         return None
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is 1 for the map's share and for each level of the parts."""
-        if found := _marginals(grid, self.marginals):
+        """Explain the sensitivity of 1 for the map and for each level of the parts."""
+        if marginals := _marginals(grid, self.marginals):
             joint = _joint(grid)
-            names = ", one ".join(f"label of {one.name}" for one in found)
+            names = ", one ".join(f"label of {one.name}" for one in marginals)
             steps = " (one group, and one part in it)" if len(steps_of(joint)) > 1 else ""
             return (
                 f"a person counted once changes the map, which has {self.share} of the budget, and "
@@ -150,45 +162,50 @@ class Parts(Mechanism):
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return those of the map, and the parts of all levels, however many are measured."""
+        """List the queries of the map, and the parts of all levels that can be measured."""
         base = self.base(grid, event)
         return *base.method.queries(base.grid, base.event), *self._queries_of_parts(grid, event)
 
     def _queries_of_parts(self, grid: Grid, event: Measurement) -> list[Query]:
-        found, schedule = list[Query](), self.schedule(grid)
-        asked: list[tuple[int, tuple[Plain, ...]]] = [
-            (step.stream, step.words) for step in steps_of(_joint(grid))
+        queries, schedule = list[Query](), self.schedule(grid)
+        vectors: list[tuple[int, tuple[Plain, ...]]] = [
+            (step.stream, step.description) for step in steps_of(_joint(grid))
         ]
         for one in _marginals(grid, self.marginals):
-            asked.append((one.step.stream, ("labels of nodes of keys", one.name)))
-        for stream, words in asked:
+            vectors.append((one.step.stream, ("labels of nodes of keys", one.name)))
+        for stream, description in vectors:
+            # The number of measured levels depends on the released map, so every possible number is
+            # declared, with its own shares and noise.
             for levels in range(1, len(schedule.strides) + 1):
                 for i, law in enumerate(schedule.laws(event, levels)):
-                    what = (*words, schedule.strides[i], levels)
-                    found.append(Query(stream + i, law.identity, what))
-        return found
+                    what = (*description, schedule.strides[i], levels)
+                    queries.append(Query(stream + i, law.identity, what))
+        return queries
 
     def declare(self, grid: Grid, event: Measurement) -> Draws:
-        """Return the parts and their rounding; and with a key derived from it, the map."""
+        """Declare the draws of the parts and their rounding, and, for a derived key, the map's."""
         base, levels = self.base(grid, event), len(self.schedule(grid).strides)
-        own = [Draw(one.stream, one.noise) for one in self._queries_of_parts(grid, event)]
+        draws = [Draw(one.stream, one.noise) for one in self._queries_of_parts(grid, event)]
+        # Rounding draws uniform numbers, which are not measurements but must be declared too: the
+        # key refuses undeclared draws.
         for step in steps_of(_joint(grid)):
-            own += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
-        return Draws.of(own, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
+            draws += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
+        return Draws.of(draws, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of a level of the map or of the parts."""
+        """Return the smallest share of a level of the map or of the parts."""
         joint = _joint(grid)
-        own = self.event_of_map(joint, event)
-        least = Pyramid().least_share(joint.map, own) * self.share_of_map(joint)
-        return min(least, self.schedule(grid).least_share) if joint.parts > 1 else least
+        map_event = self.event_of_map(joint, event)
+        smallest = Pyramid().least_share(joint.map, map_event) * self.share_of_map(joint)
+        return min(smallest, self.schedule(grid).least_share) if joint.parts > 1 else smallest
 
     def share_of_map(self, joint: Joint) -> Fraction:
         """Return the map's share of the budget: all of it where there are no parts."""
+        # A single part is the map itself, and nothing else is measured.
         return self.share if joint.parts > 1 else Fraction(1)
 
     def event_of_map(self, joint: Joint, event: Measurement) -> Measurement:
-        """Return what the map spends: the same as if it were published by itself."""
+        """Return the privacy event of the map, the same as if it were published alone."""
         share, mechanism = self.share_of_map(joint), Pyramid().spec
         if event.rho is not None:
             rho = event.rho * share
@@ -197,33 +214,37 @@ class Parts(Mechanism):
         return replace(event, mechanism=mechanism, epsilon=event.epsilon * share)
 
     def count_vectors(self, grid: Grid) -> int:
-        """Return how many vectors share what the map leaves of the budget: steps and marginals."""
+        """Count the vectors that divide the rest of the budget: steps and marginals."""
         return len(steps_of(_joint(grid))) + len(_marginals(grid, self.marginals))
 
     def schedule(self, grid: Grid) -> Schedule:
         """Return the levels at which parts can be measured, and the share of each vector."""
         joint = _joint(grid)
         levels = Pyramid(setting="official" if joint.map.areas.nested else "R").levels(joint.map)
+        # What the map leaves of the budget is divided equally among the vectors, which are measured
+        # on the same people.
         share = (1 - self.share) / max(self.count_vectors(grid), 1)
         return Schedule.of(levels, share, self.last)
 
     def list_signals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> list[dict[str, Any]] | None:
-        """Return a row for every level of each step and marginal, the root's first."""
+        """List a row for every level of each step and marginal, the root's first."""
         joint = _joint(grid)
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         schedule, cells = self.schedule(grid), joint.map.size
-        asked: list[tuple[str | None, int]] = [
+        vectors: list[tuple[str | None, int]] = [
             (None, min(step.groups * step.parts, joint.parts)) for step in steps_of(joint)
         ]
-        asked += [(one.name, one.labels) for one in _marginals(grid, self.marginals)]
-        for name, apart in asked:
+        vectors += [(one.name, one.labels) for one in _marginals(grid, self.marginals)]
+        for name, apart in vectors:
             for i, stride in enumerate(schedule.strides):
+                # A level's stride may exceed the padded map: an area has no more cells than the
+                # map.
                 area = min(stride, cells)
                 noise = event.width(schedule.shares(i + 1)[-1])
                 expected = None if people is None else people * area / cells / apart
-                found.append(
+                rows.append(
                     {
                         "marginal": name,
                         "parts": apart,
@@ -234,10 +255,10 @@ class Parts(Mechanism):
                         "signal": None if expected is None else expected >= SIGNAL * noise,
                     }
                 )
-        return found or None
+        return rows or None
 
     def base(self, grid: Grid, event: Measurement) -> BaseUse:
-        """Return the map of totals, as if it were released alone."""
+        """Return the release of the map of totals, as if it were published alone."""
         joint = _joint(grid)
         return BaseUse(joint.map, Pyramid(), self.event_of_map(joint, event))
 
@@ -248,33 +269,34 @@ class Parts(Mechanism):
         return CountTable.of_cells(joint.map, key, count, bound=table.bound)
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Return both, the map with a key that is derived from that of the parts."""
+        """Release both, the map with a key that is derived from that of the parts."""
         base = self.base(table.grid, event)
-        own = key.derive(digest(OF_THE_MAP))
+        map_key = key.derive(digest(OF_THE_MAP))
+        # The derived key is erased even if the map's release fails.
         try:
-            drawn = base.method.release(self.first(table), base.event, own)
+            drawn = base.method.release(self.first(table), base.event, map_key)
         finally:
-            own.forget()
+            map_key.forget()
         return self.release_over(drawn, table, event, key)
 
     def release_over(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
-        """Share out the released map among the parts: O(parts * m+ * levels)."""
+        """Apportion the released map to the parts: O(parts * m+ * levels)."""
         joint = _joint(table.grid)
         truth = TrueParts(*joint.split(table.key), table.count)
         count = np.asarray(first.count, np.int64)
         shared = Shared(first.key, np.zeros(first.key.size, np.int64), count)
         for step in steps_of(joint):
-            beside = () if step.number else _marginals(table.grid, self.marginals)
-            chain = PartsPass(joint.map, self.schedule(table.grid), event, key, step, beside)
+            marginals = () if step.number else _marginals(table.grid, self.marginals)
+            chain = PartsPass(joint.map, self.schedule(table.grid), event, key, step, marginals)
             shared = chain.run(truth, shared)
         return ReleasedTable(table.grid, joint.join(shared.cell, shared.part), shared.count, event)
 
     def split(self, released: ReleasedTable) -> Split | None:
         """Return the map's counts, and the noise of parts down to the last measured level.
 
-        None of a single part, which is the map.
+        None for a single part, which is the map.
         """
         joint, event = _joint(released.grid), released.event
         if joint.parts == 1:
@@ -283,58 +305,62 @@ class Parts(Mechanism):
         schedule = self.schedule(released.grid)
         cell, part = joint.split(released.key)
         count = np.asarray(released.count, np.int64)
-        whole = ReleasedTable(joint.map, *_add_up(cell, count), self.event_of_map(joint, event))
-        tree, steps = MapTree.of(whole, schedule.strides), []
+        map_release = ReleasedTable(
+            joint.map, *_add_up(cell, count), self.event_of_map(joint, event)
+        )
+        # The noise of every group of parts depends on its own released counts, which decide how
+        # many of its levels were measured.
+        tree, steps = MapTree.of(map_release, schedule.strides), []
         for step in steps_of(joint):
             noise = []
             unit = part // step.inside // step.parts
             for group in range(step.groups):
-                own = unit == group
+                of_group = unit == group
                 parts = step.last if group == step.groups - 1 else step.parts
-                levels = schedule.list_nodes(*_add_up(cell[own], count[own]))
-                known = schedule.count_known(event, parts, levels)
-                noise.append(schedule.variances(event, known))
+                levels = schedule.list_nodes(*_add_up(cell[of_group], count[of_group]))
+                measured = schedule.count_levels(event, parts, levels)
+                noise.append(schedule.variances(event, measured))
             steps.append(StepNoise(step.inside, step.parts, np.array(noise)))
-        levels, beside = schedule.list_nodes(*_add_up(cell, count)), []
+        levels, marginals = schedule.list_nodes(*_add_up(cell, count)), []
         for one in _marginals(released.grid, self.marginals):
-            known = schedule.count_known(event, one.labels, levels)
+            measured = schedule.count_levels(event, one.labels, levels)
             label = np.repeat(one.label, steps_of(joint)[0].inside)[: joint.parts]
-            beside.append(MarginalNoise(label, schedule.variances(event, known)))
-        return Split(joint, whole, tree, tuple(steps), tuple(beside))
+            marginals.append(MarginalNoise(label, schedule.variances(event, measured)))
+        return Split(joint, map_release, tree, tuple(steps), tuple(marginals))
 
     def variances_of(
         self, grid: Grid, event: Measurement, stride: int, block: NDArray[np.uint64]
     ) -> NDArray[np.float64] | None:
-        """Return the map's, of whole areas or cells with all of their parts."""
+        """Return the map's variances, for blocks of cells with all of their parts."""
         joint = _joint(grid)
         if joint.parts == 1 or stride % joint.width:
             return None
-        own = self.event_of_map(joint, event)
-        return Pyramid().variances_of(joint.map, own, stride // joint.width, block)
+        map_event = self.event_of_map(joint, event)
+        return Pyramid().variances_of(joint.map, map_event, stride // joint.width, block)
 
     def visited(self, released: ReleasedTable) -> int:
-        """Nodes of the map's tree with somebody in them, each with all of its parts."""
+        """Count the occupied nodes of the map's tree, each with all of its parts."""
         joint = _joint(released.grid)
         cell, nodes = released.key // np.uint64(joint.width), 0
         for stride in self.schedule(released.grid).strides:
-            own = cell // np.uint64(stride)
-            nodes += int((own[1:] != own[:-1]).sum()) + min(own.size, 1)
+            node = cell // np.uint64(stride)
+            nodes += int((node[1:] != node[:-1]).sum()) + min(node.size, 1)
         return nodes * joint.parts
 
 
 def _add_up(
     cell: NDArray[np.uint64], count: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return cells, each once, and the sums of their counts; ``cell``: in order."""
+    """Sum the counts of equal cells; ``cell`` is in order."""
     first = np.flatnonzero(np.append(True, cell[1:] != cell[:-1])[: cell.size])
     return cell[first], np.add.reduceat(count, first) if first.size else count
 
 
 @lru_cache(maxsize=8)
 def _joint(grid: Grid) -> Joint:
-    found = split_grid(grid)
-    assert found is not None
-    return found
+    joint = split_grid(grid)
+    assert joint is not None
+    return joint
 
 
 @lru_cache(maxsize=8)

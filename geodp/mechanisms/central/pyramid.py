@@ -1,4 +1,8 @@
-"""The pyramid: noisy counts of few levels, shared out from the top down."""
+"""The pyramid, geodp's default: noisy counts of few levels, apportioned from the top down.
+
+The levels and their noise are a :class:`geodp.mechanisms.trees.descent.Descent`; the passes are in
+:mod:`geodp.mechanisms.trees.traversal`. docs/decisions/0006 explains why it is the default.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from geodp.mechanisms.trees import (
     dense,
     descent,
     shrinkage,
-    walk,
+    traversal,
 )
 from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
@@ -40,49 +44,50 @@ from geodp.table.stated.prior import StatedPrior
 SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "islands", "official")
 
 SMALL = 1 << 10
-"""On fewer keys a heavy total costs the blocks below it more than it gives them."""
+"""Number of keys below which the total gets the weight of a single bit: on so few keys a larger
+share of the total costs the blocks below it more than it gains them."""
 
 PURPOSE = (
     "; they are the default's, for cells, municipalities and polygons, and aligned blocks pay: "
     "those of more than 4,096 cells can have up to 1.25 times the error of topdown; setting=R is "
     "for those"
 )
-"""What the default is good for, and what it pays: ``python -m bench auto``."""
+"""The default's strengths and costs, measured by ``python -m bench auto``."""
 
 
 @dataclass(frozen=True)
 class Pyramid(Mechanism):
     """Noisy counts of a few levels of a tree, made consistent from the top down.
 
-    Every level has its share of the budget, and every node of it a noisy count. From the root
-    down, a node's released count is shared out among its children as near as possible to their
-    noisy counts, without negative ones; a node with nobody is not visited any further. With two
-    passes, what was measured below a node then improves its own estimate, and the counts are
-    shared out once more. One person changes one count of every level, so the shares add up to
-    epsilon; few levels leave more of it for each.
+    Every level has a share of the budget, and every node of it a noisy count. From the root down, a
+    node's released count is apportioned to its children, as close as possible to their noisy counts
+    and without negative ones; an empty node is not visited any further. With two passes,
+    measurements below a node then improve its own estimate, and the counts are apportioned once
+    more. One person changes one count on every level, so the shares add up to epsilon; with few
+    levels each has more of it.
 
     Attributes
     ----------
     setting : str
-        ``"auto"``: a table by the size of the domain, for what people ask: cells, municipalities,
-        polygons, rectangles, at the cost of large aligned blocks; official on a grid in the order
-        of areas; with Gaussian noise flat.
+        ``"auto"``: a table by the size of the domain, for common queries (cells, municipalities,
+        polygons, rectangles), at the cost of large aligned blocks; official on a grid in the order
+        of areas; flat with Gaussian noise.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
-        shares; ``"informed"``: those of R, less for the cells and more for what is above them, for
-        who trusts a prior; ``"series"``: for snapshots with Gaussian noise that predict each
-        other; ``"islands"``: for settlements that stand alone, at the cost of large areas;
-        ``"official"``: the published areas of the grid's code system, or an office's regions,
-        shares as for R.
+        shares; ``"informed"``: the levels of R with less for the cells and more for the levels
+        above, to be used with a reliable prior; ``"series"``: for snapshots with Gaussian noise
+        that predict each other; ``"islands"``: for isolated settlements, at the cost of large
+        areas; ``"official"``: the published areas of the grid's code system, or an office's
+        regions, with shares as for R.
     chain : str
-        Own levels: the digits of a key (bits, on a binary order) that each splits, from the root
-        on, such as ``"2-4-4-4-4"``; with ``shares``.
+        Custom levels: the digits of a key (bits, in a binary order) that each splits, from the
+        root on, such as ``"2-4-4-4-4"``; with ``shares``.
     shares : str
-        Weights of the levels of an own chain, the root's first: ``"2-2-4-4-4-4"``.
+        Weights of the custom levels, the root's first: ``"2-2-4-4-4-4"``.
     passes : int
         1 or 2.
     prune : Fraction
-        Children with less than this many noise scales are dropped.
+        Children with fewer than this many noise scales are dropped.
     """
 
     setting: str = "auto"
@@ -142,7 +147,7 @@ class Pyramid(Mechanism):
             )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Any size; but an own chain must split all digits of a key."""
+        """Reject settings that do not fit the grid's order; any size is supported."""
         digits = len(grid.order.radices)
         if self.setting == "official" and not self.chain and not grid.areas.nested:
             return Rule(
@@ -168,23 +173,23 @@ class Pyramid(Mechanism):
         return None
 
     def levels(self, grid: Grid, *, gaussian: bool = False) -> LevelScheme:
-        """Return the chain on a grid, with Laplace or Gaussian noise."""
-        return _keep(_levels, self)(self, grid, gaussian)
+        """Return the levels on a grid, with Laplace or Gaussian noise."""
+        return _cached(_levels, self)(self, grid, gaussian)
 
     def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
-        """Why it is 1 for each level, what each level's noise is, and what the default is for."""
+        """Explain the sensitivity of 1 for each level, and list the levels' shares."""
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
-        own = self.setting != "auto" or self.chain or gaussian
+        custom = self.setting != "auto" or self.chain or gaussian
         official = grid.areas.nested or not grid.order.is_binary
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
-            f"{'' if own or official else PURPOSE}"
+            f"{'' if custom or official else PURPOSE}"
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
-        """Return counts of the nodes of every level, the root's first."""
+        """List the counts of the nodes of every level, the root's first."""
         steps = self.descent(grid, event)
         levels = zip(steps.laws, (1, *steps.fanouts), steps.strides, strict=True)
         return tuple(
@@ -193,100 +198,105 @@ class Pyramid(Mechanism):
         )
 
     def list_levels(self, grid: Grid, event: Measurement) -> tuple[NodeLevel, ...]:
-        """Return the counts of all levels; a node is visited where the one above it is above 0."""
+        """List the counts of all levels; a node is visited if its parent is above 0."""
         steps = self.descent(grid, event)
         digits = [grid.order.digits_above(stride) for stride in steps.strides]
         above = [0, *digits[:-1]]
         return tuple(
-            NodeLevel(own, under, COUNT, law.identity, law.variance)
-            for own, under, law in zip(digits, above, steps.laws, strict=True)
+            NodeLevel(below, under, COUNT, law.identity, law.variance)
+            for below, under, law in zip(digits, above, steps.laws, strict=True)
         )
 
     def draw_nodes(
         self, grid: Grid, event: Measurement, key: NoiseKey, level: int, node: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Return the noise of counts."""
+        """Draw the noise of counts."""
         return dense.draw_nodes(self.descent(grid, event), key, level, node)
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """Return the levels and the variances of their estimates."""
-        return _keep(_tree_variance, self)(self, grid, event)
+        """Return the tree of the levels with the variances of their estimates."""
+        return _cached(_tree_variance, self)(self, grid, event)
 
     def least_share(self, grid: Grid, event: Measurement) -> Fraction:
-        """Return that of a level."""
+        """Return the smallest share of a level."""
         return min(self.levels(grid, gaussian=event.rho is not None).shares)
 
     def variances(self, grid: Grid, event: Measurement) -> NDArray[np.float64] | None:
-        """Variance of aligned blocks where nothing is clamped; None on digits that are no bits.
+        """Compute the variance of aligned blocks where nothing is clamped; None if digits are no
+        bits.
 
-        On a domain with edges, where nodes have fewer children, the largest of all blocks of a
-        size; with a mask, a bound.
+        On a domain with edges, where nodes have fewer children, it is the largest of all blocks of
+        a size; with a mask it is a bound.
         """
         return self.tree_variance(grid, event).largest(grid) if grid.order.is_binary else None
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
-        """Bias and root-mean-square error of one lone cell in an empty region, in counts.
+        """Compute bias and root-mean-square error of an isolated cell, in counts.
 
-        The mechanism itself with a public key, on some hundred trees with one occupied cell each:
-        within about 3 % for trees up to 2**40 cells.
+        They are accurate to about 3 % for trees of up to 2**40 cells.
         """
+        # The mechanism itself runs, with a public key, on hundreds of trees with one occupied cell
+        # each: unlike for topdown, no recursion of one variable describes it.
         return shrinkage.cell(self.descent(grid, event))
 
     def isolated_block(self, grid: Grid, event: Measurement) -> dict[str, Any] | None:
-        """Return the same of a lone settlement's sum.
+        """Compute bias and root-mean-square error of an isolated settlement's sum.
 
-        It is right within about 5 % for trees up to 2**40 cells.
+        They are accurate to about 5 % for trees of up to 2**40 cells.
         """
         steps = self.descent(grid, event)
-        run = walk.SyntheticLevels(steps.fanouts, steps.laws, steps.least, steps.passes)
+        run = traversal.SyntheticLevels(steps.fanouts, steps.laws, steps.min_counts, steps.passes)
         return shrinkage.block(run, grid)
 
     def label_totals(
         self, grid: Grid, event: Measurement, people: float | None
     ) -> attributes.Rows | None:
-        """Return what the clamp adds to the total of a small label of every attribute."""
+        """Compute what the clamp adds to the total of a small label of every attribute."""
         steps = self.descent(grid, event)
 
-        def levels(top: int, last: int) -> walk.SyntheticLevels:
+        def levels(top: int, last: int) -> traversal.SyntheticLevels:
             noisy = slice(top, last + 1)
-            fanouts, laws, least = steps.fanouts[top:last], steps.laws[noisy], steps.least[noisy]
-            return walk.SyntheticLevels(fanouts, laws, least, steps.passes)
+            fanouts, laws = steps.fanouts[top:last], steps.laws[noisy]
+            return traversal.SyntheticLevels(fanouts, laws, steps.min_counts[noisy], steps.passes)
 
         return attributes.totals(grid, self.tree_variance(grid, event), levels, people)
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
-        """Return what the clamp takes from a node's occupied children, the others empty."""
+        """Compute the clamp's loss: what a node's occupied children lose to empty siblings."""
         tree, steps = self.tree_variance(grid, event), self.descent(grid, event)
-        found = []
+        losses = []
         for i, (law, fanout) in enumerate(zip(steps.laws[1:], tree.fanouts, strict=True)):
             shrunk = (tree.variances[i + 1] / descent.variance_of(law)) ** 0.5
             above = tree.nodes()[i] ** 0.5
             spared = None if self.passes == 1 else i + 1 < len(steps.fanouts)
-            found.append(shrinkage.split(law, fanout, shrunk, above, steps.least[i + 1], spared))
-        return found
+            losses.append(
+                shrinkage.split(law, fanout, shrunk, above, steps.min_counts[i + 1], spared)
+            )
+        return losses
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """Return the sparse form: O(fanout * m+ * levels), memory O(visited nodes)."""
+        """Release by the sparse form: O(fanout * m+ * levels) time, O(visited nodes) memory."""
         cells, counts, _ = refine(table, self, event, key)
         return ReleasedTable(table.grid, cells, counts, event)
 
     def release_informed(
         self, table: CountTable, event: Measurement, key: NoiseKey, prior: Prior
     ) -> tuple[ReleasedTable, StatedPrior]:
-        """Return the same measurements' counts with a prior; open nodes of all levels are held."""
-        from geodp.mechanisms.trees import informed  # its kernels are those of priors alone
+        """Release the same measurements with a prior; open nodes of all levels stay in memory."""
+        # Imported here, as releases without a prior need not load its kernels.
+        from geodp.mechanisms.trees import informed
 
-        found = informed.refine(table, self.descent(table.grid, event), key, prior)
-        cells, counts, learned = found
+        result = informed.refine(table, self.descent(table.grid, event), key, prior)
+        cells, counts, learned = result
         released = ReleasedTable(table.grid, cells, counts, event)
         return released, informed.state(prior, learned)
 
     def descent(self, grid: Grid, event: Measurement) -> descent.Descent:
-        """How to descend on a grid, with the noise of an event."""
-        return _keep(_descent, self)(self, grid, event)
+        """Return the levels on a grid with the noise of an event."""
+        return _cached(_descent, self)(self, grid, event)
 
     def visited(self, released: ReleasedTable) -> int:
-        """Nodes measured at least, as the output tells: all children of its cells' ancestors."""
+        """Count the nodes that were certainly measured: all children of the cells' ancestors."""
         chain = self.levels(released.grid, gaussian=released.event.rho is not None)
         measured = 1
         for fanout, stride in zip(chain.fanouts, chain.strides, strict=False):
@@ -295,17 +305,19 @@ class Pyramid(Mechanism):
         return measured
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def _keep(function: Callable[..., Found], method: Pyramid) -> Callable[..., Found]:
-    """Return a function that keeps what it found; of a subclass, whose fields may not be all."""
+def _cached(function: Callable[..., Result], method: Pyramid) -> Callable[..., Result]:
+    """Return the cached form of a function; for a subclass the function itself."""
+    # A cache looks values up by equality, which may ignore what a subclass adds.
     return function if type(method) is Pyramid else inspect.unwrap(function)
 
 
 @lru_cache(maxsize=8)
 def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
+    # With areas the default follows them, as published areas are what people ask for there.
     official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
@@ -334,17 +346,18 @@ def _descent(method: Pyramid, grid: Grid, event: Measurement) -> descent.Descent
 @lru_cache(maxsize=8)
 def _tree_variance(method: Pyramid, grid: Grid, event: Measurement) -> TreeVariance:
     steps = method.descent(grid, event)
-    fanouts, own = steps.fanouts, steps.variances
-    best = from_below(fanouts, own) if method.passes == 2 else own
-    fourths = fourths_from_below(fanouts, own, best) if event.rho is None else ()
+    fanouts, measured = steps.fanouts, steps.variances
+    best = from_below(fanouts, measured) if method.passes == 2 else measured
+    # Gaussian noise has practically no fourth cumulant, so quantiles of sums need no correction.
+    fourths = fourths_from_below(fanouts, measured, best) if event.rho is None else ()
     drops: tuple[Drop, ...] = ()
     if method.prune:
         shares = method.levels(grid, gaussian=event.rho is not None).shares
         scales = (0.0 if event.rho is not None else event.width(share) for share in shares)
-        drops = tuple(map(Drop, steps.least, scales))[1:]
+        drops = tuple(map(Drop, steps.min_counts, scales))[1:]
     if method.passes == 1:
-        return TreeVariance(fanouts, own, fourths, drops)
-    return IrregularTree(fanouts, best, fourths, drops, own)
+        return TreeVariance(fanouts, measured, fourths, drops)
+    return IrregularTree(fanouts, best, fourths, drops, measured)
 
 
 def refine(
@@ -355,23 +368,23 @@ def refine(
     parts: int = 0,
     threads: int = 0,
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-    """Cells above 0 and their counts in key order, and the number of nodes measured.
+    """Return cells above 0 and their counts in key order, and the number of nodes measured.
 
     Parameters
     ----------
     parts : int
-        Runs of subtrees that are worked on side by side, where there are many nodes; 0: some for
-        every thread. They do not show in the result.
+        Number of chunks of subtrees that are processed in parallel, if there are many nodes; 0:
+        some for every thread. It does not affect the result.
     threads : int
         0: one for every processor.
     """
-    return walk.refine(table, method.descent(table.grid, event), key, parts, threads)
+    return traversal.refine(table, method.descent(table.grid, event), key, parts, threads)
 
 
 def refine_dense(
     table: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
 ) -> NDArray[np.int64]:
-    """Return counts of all keys, from all nodes of all levels: bit for bit those of :func:`refine`.
+    """Compute counts of all keys, from all nodes of all levels: bit for bit as :func:`refine`.
 
     Returns
     -------

@@ -12,33 +12,34 @@ from geodp.mechanisms.learned.normal import erfcx, log_normal
 from geodp.typing import FloatArray
 
 SCALE = 1 / math.sqrt(2)
-"""Of Laplace noise whose standard deviation is 1."""
+"""Scale of Laplace noise with standard deviation 1."""
 
 WIDTHS = np.concatenate([[0.0], 2.0 ** np.arange(-4, 13)])
-"""Standard deviations of the changes that predictions do not know of, the mixture's parts."""
+"""Standard deviations of the mixture's components: of changes since the prediction was made."""
 
 
 @lru_cache(maxsize=1)
 def knots() -> FloatArray:
-    """Return the ends of the bins of residuals, increasing: float64[705], read-only."""
+    """Compute the ends of the bins of residuals, increasing: float64[705], read-only."""
+    # The bins of geodp.kernels.learned.residuals: their ends are exact floats.
     step = np.arange(SIDE + 1)
     size = 2.0 ** (step // STEPS) * (1 + step % STEPS / STEPS) - 1
     size[-1] = 2.0**OCTAVES - 1
-    found = np.concatenate([-size[:0:-1], size])
-    found.flags.writeable = False
-    return found
+    ends = np.concatenate([-size[:0:-1], size])
+    ends.flags.writeable = False
+    return ends
 
 
 @lru_cache(maxsize=1)
 def middles() -> FloatArray:
-    """Return the middles of the bins: float64[704], read-only."""
-    found = (knots()[1:] + knots()[:-1]) / 2
-    found.flags.writeable = False
-    return found
+    """Compute the middles of the bins: float64[704], read-only."""
+    centres = (knots()[1:] + knots()[:-1]) / 2
+    centres.flags.writeable = False
+    return centres
 
 
 def log_density(value: FloatArray, laplace: bool, variance: float = 1.0) -> FloatArray:
-    """Return logarithms of the density of a change of every width with noise on top.
+    """Compute log densities of a change of every width plus noise.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def log_density(value: FloatArray, laplace: bool, variance: float = 1.0) -> Floa
     laplace : bool
         Laplace noise, whose variance is 1; otherwise normal noise.
     variance : float
-        Of normal noise.
+        Variance of normal noise.
 
     Returns
     -------
@@ -55,15 +56,15 @@ def log_density(value: FloatArray, laplace: bool, variance: float = 1.0) -> Floa
     if not laplace:
         spread = variance + WIDTHS**2
         return np.asarray(-0.5 * value[:, None] ** 2 / spread - 0.5 * np.log(2 * np.pi * spread))
-    found = np.empty((value.size, WIDTHS.size))
-    found[:, 0] = -np.abs(value) / SCALE - math.log(2 * SCALE)
+    densities = np.empty((value.size, WIDTHS.size))
+    densities[:, 0] = -np.abs(value) / SCALE - math.log(2 * SCALE)
     upper, lower = _log_parts(value)
-    found[:, 1:] = np.logaddexp(upper, lower) - math.log(2 * SCALE)
-    return found
+    densities[:, 1:] = np.logaddexp(upper, lower) - math.log(2 * SCALE)
+    return densities
 
 
 def posterior_mean(value: FloatArray, laplace: bool, variance: float = 1.0) -> FloatArray:
-    """Return the expected change, given it and the noise together, for every width.
+    """Compute the expected change for every width, given the sum of change and noise.
 
     Returns
     -------
@@ -71,7 +72,7 @@ def posterior_mean(value: FloatArray, laplace: bool, variance: float = 1.0) -> F
     """
     if not laplace:
         return np.asarray(value[:, None] * (WIDTHS**2 / (WIDTHS**2 + variance)))
-    found, width = np.zeros((value.size, WIDTHS.size)), WIDTHS[1:]
+    means, width = np.zeros((value.size, WIDTHS.size)), WIDTHS[1:]
     upper, lower = _log_parts(value)
     # The change is normal around +drift below the size and around -drift above it, cut off there.
     above, below = _ends(value)
@@ -79,21 +80,19 @@ def posterior_mean(value: FloatArray, laplace: bool, variance: float = 1.0) -> F
     first = drift - factor / erfcx(-above / math.sqrt(2))
     second = factor / erfcx(-below / math.sqrt(2)) - drift
     share = np.exp(upper - np.logaddexp(upper, lower))
-    found[:, 1:] = np.sign(value)[:, None] * (share * first + (1 - share) * second)
-    return found
+    means[:, 1:] = np.sign(value)[:, None] * (share * first + (1 - share) * second)
+    return means
 
 
 def _ends(value: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where the two normal pieces of such a density are cut off, in their own units."""
+    """Return where the two normal pieces of such a density are cut off, in their own units."""
     width, size = WIDTHS[1:], np.abs(value)[:, None]
     return size / width - width / SCALE, -size / width - width / SCALE
 
 
 def _log_parts(value: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Logarithms of both pieces of a Laplace density convolved with normal ones of all widths.
-
-    With the scaled complement of the error function, as large numbers would cancel otherwise.
-    """
+    """Compute the logarithms of both pieces of a Laplace density convolved with normal ones."""
+    # By the scaled complementary error function: otherwise large numbers would cancel.
     width, size = WIDTHS[1:], np.abs(value)[:, None]
     above, below = _ends(value)
     rest, tilt = -0.5 * (size / width) ** 2 - math.log(2), (width / SCALE) ** 2 / 2 - size / SCALE

@@ -1,4 +1,7 @@
-"""How far a level's predictions can be trusted, as a mixture of widths, and the tables of it."""
+"""The reliability of a level's predictions: a mixture of widths, and tables of shrinkage.
+
+Residuals of a level's noisy counts determine the weights (:class:`Reliability`); :class:`Tables`
+are what kernels look up. All of it is post-processing of noisy counts."""
 
 from __future__ import annotations
 
@@ -17,26 +20,29 @@ from geodp.mechanisms.learned.residuals import Residuals
 from geodp.typing import FloatArray, IntArray
 
 GUARD = 97, 100
-"""Predictions whose residuals add up to more of those of even ones are left alone."""
+"""Largest ratio of the residuals of predictions to those of equal shares; above it the predictions
+are not used."""
 
 ROUNDS = 60
-"""Of expectation and maximisation."""
+"""Rounds of expectation maximisation."""
 
 WIDEST = 6
-"""Widths that get pseudo-counts, ``BROAD`` together: a residual that nobody saw is believed."""
+"""Number of the widest components, which share ``BROAD`` pseudo-counts: an unusually large residual
+is then taken for a real change."""
 
 BROAD = 2.0
 
 QUANTILES = 401
-"""Of the noise, over which slopes are averaged."""
+"""Number of quantiles of the noise over which slopes are averaged."""
 
 STEP = 2.0**-20
-"""Tables are whole multiples of it, so that processors agree that do not in the last digits."""
+"""Unit of table entries: rounded to it, tables are the same on processors whose mathematical
+functions differ in the last digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """What is learned of a level's predictions: it is asked for tables.
+    """The learned reliability of a level's predictions.
 
     Attributes
     ----------
@@ -47,10 +53,10 @@ class Reliability:
     row : int64[42]
         Group of each size class.
     weight : float64[g, 18 or 19]
-        Of the changes' widths, 0 and ``2**-4 ... 2**12`` standard deviations of the noise; on the
-        cells' level at last that of cells which are empty now.
+        Weights of the widths of changes, 0 and ``2**-4 ... 2**12`` standard deviations of the
+        noise; on the level of cells, the last one is that of cells that have become empty.
     middle : float64[g]
-        Middle prediction of each group, in standard deviations of the noise.
+        Mean prediction of each group, in standard deviations of the noise.
     """
 
     laplace: bool
@@ -68,7 +74,7 @@ class Reliability:
     def learn(
         cls, residuals: Residuals, *, sd: float, laplace: bool, cells: bool
     ) -> Reliability | None:
-        """Fit the mixtures of all groups of size classes; None: the predictions explain too little.
+        """Fit the mixtures of all groups of size classes; None if predictions explain too little.
 
         Parameters
         ----------
@@ -77,68 +83,73 @@ class Reliability:
             Standard deviation of the noise.
         laplace : bool
         cells : bool
-            Whether it is the level of cells, many of which may be empty now whatever is predicted.
+            Whether it is the level of cells, which may have become empty whatever was predicted.
         """
         if not residuals.explain(GUARD):
             return None
         row, bins = residuals.group()
-        middle, known = _middles(residuals, row), _likelihood(laplace)
+        middle, likelihoods = _middles(residuals, row), _likelihood(laplace)
         more = np.zeros(WIDTHS.size + cells)
+        # Without pseudo-counts a width that no residual needed would get weight 0, and a large
+        # change would be shrunk away.
         more[WIDTHS.size - WIDEST : WIDTHS.size] = BROAD / WIDEST
         weight = np.empty((middle.size, more.size))
         for g, count in enumerate(bins):
             seen = np.flatnonzero(count)
             likelihood = np.empty((more.size, seen.size))
-            likelihood[: WIDTHS.size] = known.likelihood[seen].T
+            likelihood[: WIDTHS.size] = likelihoods.likelihood[seen].T
             if cells:
-                likelihood[-1] = known.of_empty(middle[g])[seen]
+                likelihood[-1] = likelihoods.of_empty(middle[g])[seen]
             counted = count[seen].astype(np.float64)
             weight[g] = mixtures.fit_weights(counted, likelihood, more, ROUNDS)
         return cls(laplace, sd, row, weight, middle)
 
     @cached_property
     def tables(self) -> Tables:
-        """Return tables for the measurements themselves."""
+        """Tables for the measurements themselves."""
         return self._tabulate(self.laplace, 1.0)
 
     def gain(self, residuals: Residuals) -> float:
-        """Return which part of the variance the predictions take away, on average: 0 to 1.
+        """Return the average fraction of the variance that predictions remove, 0 to 1.
 
-        ``residuals``: those that it was learned from.
+        ``residuals``: those from which this was learned.
         """
         return 1 - self._left(residuals) * STEP / 2 / max(residuals.members, 1)
 
-    def gains(self, least: tuple[int, int], residuals: Residuals) -> bool:
-        """Whether that is so much at least, compared in whole numbers.
+    def gains(self, fraction: tuple[int, int], residuals: Residuals) -> bool:
+        """Test whether :meth:`gain` is at least a fraction.
 
         Parameters
         ----------
-        least : int, int
+        fraction : int, int
             Numerator and denominator, both small.
         residuals : Residuals
-            Those that it was learned from.
+            Those from which this was learned.
         """
-        part, whole = least
-        most = (whole - part) * round(2 / STEP) * residuals.members
-        return self._left(residuals) * whole <= most
+        # In integers: the decision must not depend on the last digit of a float.
+        part, denominator = fraction
+        limit = (denominator - part) * round(2 / STEP) * residuals.members
+        return self._left(residuals) * denominator <= limit
 
     def _left(self, residuals: Residuals) -> int:
-        """Sum what is left of the members' variances, in halves of ``STEP``."""
+        """Sum the remaining variances of all members, in halves of ``STEP``."""
         steps = np.rint(self.tables.factor / STEP).astype(np.int64)
         return int((residuals.bins * (steps[:, 1:] + steps[:, :-1])[self.row]).sum())
 
     def slope(self, change: float, residuals: Residuals) -> float:
-        """Return which part of a change estimates show, on average over noise and those changed.
+        """Return the fraction of a change that estimates show, averaged over noise and counts.
 
         Parameters
         ----------
         change : float
-            Of a count against its prediction, in standard deviations of the noise; above 0.
+            Difference of a count from its prediction, in standard deviations of the noise; above
+            0.
         residuals : Residuals
-            Those that it was learned from.
+            Those from which this was learned.
         """
         chance = (np.arange(QUANTILES) + 0.5) / QUANTILES
         if self.laplace:
+            # Quantiles of the Laplace law by inversion.
             noise = -SCALE * np.sign(chance - 0.5) * np.log1p(-2 * np.abs(chance - 0.5))
         else:
             noise = np.array([NormalDist().inv_cdf(one) for one in chance.tolist()])
@@ -146,45 +157,52 @@ class Reliability:
         at = np.clip(np.searchsorted(knots, shown, "right") - 1, 0, knots.size - 2)
         part = np.clip((shown - knots[at]) / (knots[at + 1] - knots[at]), 0, 1)
         keep = self.tables.keep
-        kept = (keep[:, at] * (1 - part) + keep[:, at + 1] * part).mean(axis=1)
-        # How many members changed by so much is told by the mixtures: those of the large, mostly.
+        shown_part = (keep[:, at] * (1 - part) + keep[:, at + 1] * part).mean(axis=1)
+        # The mixtures estimate how many members of each size class changed by this much.
         width = WIDTHS[1:]
         chances = self.weight[:, 1 : WIDTHS.size] * np.exp(-0.5 * (change / width) ** 2) / width
         many = residuals.bins.sum(axis=1) * np.cumsum(chances, axis=1)[self.row, -1]
-        return float((many * kept[self.row]).sum() / many.sum()) / change
+        return float((many * shown_part[self.row]).sum() / many.sum()) / change
 
     def tabulate(self, variance: float) -> Tables:
-        """Return tables for better estimates, with normal errors of some variance."""
+        """Make tables for improved estimates, whose errors are nearly normal, of some variance."""
         return self._tabulate(False, variance / self.sd**2)
 
-    def _tabulate(self, laplace: bool, own: float) -> Tables:
-        """Return tables for Laplace errors of variance 1 or normal ones, in units of ``sd``."""
-        known, mean = _of_knots(laplace, own)
-        kept = WIDTHS**2 / (WIDTHS**2 + own)
-        keep, factor = np.empty((2, self.middle.size, known.value.size))
-        share, wide = np.empty((known.value.size, self.weight.shape[1])), np.sqrt(kept * own)
+    def _tabulate(self, laplace: bool, variance: float) -> Tables:
+        """Make tables for Laplace errors of variance 1 or for normal ones, in units of ``sd``."""
+        likelihoods, mean = _of_knots(laplace, variance)
+        remaining = WIDTHS**2 / (WIDTHS**2 + variance)
+        keep, factor = np.empty((2, self.middle.size, likelihoods.value.size))
+        share, wide = (
+            np.empty((likelihoods.value.size, self.weight.shape[1])),
+            np.sqrt(remaining * variance),
+        )
         for g, (weight, middle) in enumerate(zip(self.weight, self.middle.tolist(), strict=True)):
-            empty = known.of_empty(middle) if self.cells else keep[g]
+            empty = likelihoods.of_empty(middle) if self.cells else keep[g]
             out = keep[g], factor[g]
-            mixtures.expect(known.likelihood, mean, kept, weight, (empty, middle), share, out)
+            mixtures.expect(
+                likelihoods.likelihood, mean, remaining, weight, (empty, middle), share, out
+            )
+            # For cells, the median and not the mean: the law has a large mass at "unchanged" and at
+            # "became empty".
             if self.cells:
-                mixtures.medians(known.value, share, mean, wide, middle, keep[g])
+                mixtures.medians(likelihoods.value, share, mean, wide, middle, keep[g])
         return Tables(self.sd, self.row, np.rint(keep / STEP) * STEP, np.rint(factor / STEP) * STEP)
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What is kept of a residual, by the prediction's size class: exact multiples of 2**-20.
+    """Shrinkage of residuals by the prediction's size class, in exact multiples of 2**-20.
 
     Attributes
     ----------
     sd : float
         Unit of the residuals.
     row : int64[42]
-        Of the tables, for each size class.
+        Row of the tables for each size class.
     keep, factor : float64[g, 705]
-        What is kept of residuals of the sizes :func:`geodp.mechanisms.learned.densities.knots`,
-        and which part of an estimate's variance is left.
+        Shrunk residuals and factors of the variance, at the residuals of
+        :func:`geodp.mechanisms.learned.densities.knots`.
     """
 
     sd: float
@@ -194,13 +212,13 @@ class Tables:
 
     @cached_property
     def both(self) -> FloatArray:
-        """Return both side by side, as kernels look them up: float64[g, 705, 2]."""
+        """Both tables in one array, as kernels use them: float64[g, 705, 2]."""
         return np.stack([self.keep, self.factor], axis=-1)
 
     def apply(self, measured: FloatArray, predicted: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return estimates, not below 0, and the parts of their variances that are left.
+        """Compute estimates, not below 0, and the factors of their variances.
 
-        Beyond ``2**11`` standard deviations what is measured is believed.
+        Beyond ``2**11`` standard deviations measurements are taken as they are.
 
         Parameters
         ----------
@@ -217,7 +235,7 @@ class Tables:
 
 @dataclass(frozen=True, eq=False)
 class Likelihoods:
-    """Of residuals under every width, each residual's own in units of its largest.
+    """Likelihoods of residuals under every width, relative to each residual's largest one.
 
     Attributes
     ----------
@@ -225,10 +243,10 @@ class Likelihoods:
         Residuals, in standard deviations of the noise.
     likelihood : float64[n, 18]
     largest : float64[n]
-        Logarithms of the units.
+        Logarithms of the largest likelihoods.
     laplace : bool
     variance : float
-        Of the noise.
+        Variance of the noise.
     """
 
     value: FloatArray
@@ -239,15 +257,16 @@ class Likelihoods:
 
     @classmethod
     def of(cls, value: FloatArray, laplace: bool, variance: float = 1.0) -> Self:
-        """Work them out."""
+        """Compute the likelihoods of some residuals."""
+        # Relative to the largest one, so that no residual's likelihoods all underflow.
         density = densities.log_density(value, laplace, variance)
         largest = density.max(axis=1)
         return cls(value, np.exp(density - largest[:, None]), largest, laplace, variance)
 
     def of_empty(self, middle: float) -> FloatArray:
-        """Return those of cells that are empty now, in the same units: float64[n].
+        """Compute the likelihoods for cells that have become empty, in the same units: float64[n].
 
-        ``middle``: what was predicted of them.
+        ``middle``: their prediction.
         """
         noise = self.value + middle
         density = -np.abs(noise) / SCALE - np.log(2 * SCALE)
@@ -264,14 +283,14 @@ def _likelihood(laplace: bool) -> Likelihoods:
 
 @lru_cache(maxsize=16)
 def _of_knots(laplace: bool, variance: float) -> tuple[Likelihoods, FloatArray]:
-    """Return likelihoods, and means of changes, at the knots."""
+    """Compute likelihoods and expected changes at the knots."""
     knots = densities.knots()
     likelihoods = Likelihoods.of(knots, laplace, variance)
     return likelihoods, densities.posterior_mean(knots, laplace, variance)
 
 
 def _middles(residuals: Residuals, row: IntArray) -> FloatArray:
-    """Mean over a group's members of the middles of their size classes."""
+    """Average the middles of size classes over the members of each group."""
     size = 2.0 ** ((np.arange(row.size) - 14.5) / 2)
     size[0] = 0.0
     held, count = np.zeros((2, int(row.max()) + 1))

@@ -1,4 +1,7 @@
-"""Functions of the normal law that NumPy has not, in float64 and to its last digits."""
+"""Functions of the normal law that NumPy lacks, accurate to the last digits of float64.
+
+SciPy has them, but geodp does not depend on it.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,15 @@ import numpy as np
 from geodp.typing import FloatArray
 
 FAR, FARTHEST = 2.0, 50.0
-"""From here on the scaled complement is a continued fraction, and one of five terms."""
+"""From these sizes on the scaled complement is computed as a continued fraction, and as one of five
+terms."""
 
 TERMS = 60
-"""Of that fraction: at ``FAR`` the rest is less than float64 can tell, and beyond it less still."""
+"""Terms of that fraction: from ``FAR`` on the remainder is below the precision of float64."""
 
 
 def erfc(x: FloatArray) -> FloatArray:
-    """Return the complement of the error function, as :func:`math.erfc` of every number.
+    """Compute the complementary error function of every number with :func:`math.erfc`.
 
     Parameters
     ----------
@@ -31,7 +35,7 @@ def erfc(x: FloatArray) -> FloatArray:
 
 
 def erfcx(x: FloatArray) -> FloatArray:
-    """Return ``exp(x**2) * erfc(x)``, which does not vanish where ``erfc(x)`` does.
+    """Compute ``exp(x**2) * erfc(x)``, which does not underflow where ``erfc(x)`` does.
 
     Parameters
     ----------
@@ -52,17 +56,17 @@ def erfcx(x: FloatArray) -> FloatArray:
     rest = far.copy()
     for k in range(TERMS, 0, -1):
         rest = far + k / 2 / rest
-    # Multiplied out in this order, as in SciPy: what is taken from it nearly cancels.
+    # Multiplied out in this order, as in SciPy: callers subtract nearly equal numbers from it.
     square = far * far
     five = root * (square * (square + 4.5) + 2) / (far * (square * (square + 5) + 3.75))
-    found = np.where(size > FARTHEST, five, root / rest)
-    found = np.where(size < FAR, np.exp(near**2) * erfc(near), found)
+    result = np.where(size > FARTHEST, five, root / rest)
+    result = np.where(size < FAR, np.exp(near**2) * erfc(near), result)
     with np.errstate(over="ignore"):
-        return np.asarray(np.where(x < 0, 2 * np.exp(np.minimum(x, 0) ** 2) - found, found))
+        return np.asarray(np.where(x < 0, 2 * np.exp(np.minimum(x, 0) ** 2) - result, result))
 
 
 def log_normal(x: FloatArray) -> FloatArray:
-    """Return logarithms of the standard normal law's distribution function at x of 0 or more.
+    """Compute logarithms of the standard normal distribution function at non-negative x.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Residuals of a level's predictions as whole numbers, which add up in any order to the same."""
+"""Residuals of a level's predictions as integers, so that their sums do not depend on the order."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from geodp.kernels.learned import residuals as kernels
 
 FEWEST = 60
-"""Members of a group of size classes at least; of fewer children nothing is learned."""
+"""Fewest members of a group of size classes; from fewer children nothing is learned."""
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is seen of a level's predictions: post-processing of noisy counts.
+    """A histogram of the residuals of a level's predictions: post-processing of noisy counts.
 
     Attributes
     ----------
     bins : int64[42, 704]
-        Residuals by the prediction's size class and by their own size, in units of the noise's
-        standard deviation: 32 bins an octave of 1 + |residual| on either side of 0.
+        Numbers of residuals by the prediction's size class and by residual, in units of the noise's
+        standard deviation: 32 bins per octave of 1 + |residual| on each side of 0.
     sums : int64[2, 2]
-        Sizes of the residuals, of this prediction and of an even one, see :meth:`sizes`.
+        Sizes of the residuals of this prediction and of equal shares, see :meth:`sizes`.
     """
 
     bins: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Residuals:
 
     @classmethod
     def none(cls) -> Self:
-        """Return those of no child."""
+        """Make an empty histogram."""
         shape = kernels.CLASSES, 2 * kernels.SIDE
         return cls(np.zeros(shape, np.int64), np.zeros((2, 2), np.int64))
 
@@ -49,44 +49,45 @@ class Residuals:
         Parameters
         ----------
         measured, predicted, even : float64[n]
-            Counts with noise, what is predicted, not below 0, and what would be said without.
+            Noisy counts, their predictions, not below 0, and the equal shares used without these.
         sd : float
             Standard deviation of the noise, above 0.
         """
-        found = cls.none()
-        kernels.gather(measured, predicted, even, sd, found.bins, found.sums)
-        return found
+        residuals = cls.none()
+        kernels.gather(measured, predicted, even, sd, residuals.bins, residuals.sums)
+        return residuals
 
     def __add__(self, other: Residuals) -> Residuals:
-        """Return those of both: of parts in any order the same as of the whole."""
+        """Add two histograms; the order of several does not matter."""
         return Residuals(self.bins + other.bins, self.sums + other.sums)
 
     @property
     def members(self) -> int:
-        """Return how many children were seen."""
+        """Number of children."""
         return int(self.bins.sum())
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Sums of the residuals' sizes, predicted and even, in 256ths of a standard deviation."""
+        """Sums of the residuals' sizes, for predictions and equal shares, in 1/256 deviations."""
+        # As Python integers, which do not overflow.
         high, low = self.sums[:, 0].tolist(), self.sums[:, 1].tolist()
         return (high[0] << kernels.LOW_BITS) + low[0], (high[1] << kernels.LOW_BITS) + low[1]
 
-    def explain(self, most: tuple[int, int]) -> bool:
-        """Whether the predictions are nearer than even ones, compared in whole numbers.
+    def explain(self, ratio: tuple[int, int]) -> bool:
+        """Test whether predictions are closer than equal shares; compared in integers.
 
         Parameters
         ----------
-        most : int, int
-            Numerator and denominator: their sizes add up to at most so much of the others'.
+        ratio : int, int
+            Numerator and denominator of the largest accepted ratio of their residuals.
         """
         predicted, even = self.sizes
-        return self.members >= FEWEST and predicted * most[1] <= even * most[0]
+        return self.members >= FEWEST and predicted * ratio[1] <= even * ratio[0]
 
     def group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Put neighbouring size classes together until each group has 60 members.
+        """Merge neighbouring size classes until each group has 60 members.
 
-        From the largest class down; what is left at the lower end joins the last group.
+        It starts with the largest class; a remainder at the lower end joins the last group.
 
         Returns
         -------
@@ -96,6 +97,7 @@ class Residuals:
         row, count = np.zeros(kernels.CLASSES, np.int64), self.bins.sum(axis=1)
         groups, held = 0, 0
         for k in range(kernels.CLASSES - 1, -1, -1):
+            # A group is closed only if the remaining classes can fill another one.
             if held >= FEWEST and int(count[: k + 1].sum()) >= FEWEST:
                 groups, held = groups + 1, 0
             row[k] = groups

@@ -1,4 +1,4 @@
-"""Counts of parts: confidential, measured with noise, and released."""
+"""Counts of parts in three classes: confidential, measured with noise, and released."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodp.kernels.parts import fitting as kernels
 from geodp.mechanisms.parts.levels import Step
 from geodp.privacy.noise.law import Law
 
-Found = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
+PartCounts = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
 """Cells, parts and counts."""
 
 
@@ -34,15 +34,17 @@ class TrueParts:
         return "Truth(confidential)"
 
     def of_group(self, group: int, step: Step) -> TrueParts:
-        """Return the parts of a step in one of its groups, by their number in it."""
+        """Select the parts of one of a step's groups, numbered inside the group."""
         if step.groups == step.inside == 1:
             return self
         part = self.part // step.inside
+        # Parts are numbered group by group, so an integer division gives the group.
         some = part // step.parts == group
         return TrueParts(self.cell[some], part[some] - group * step.parts, self.count[some])
 
     def tally(self, node: NDArray[np.uint64], stride: int, parts: int) -> NDArray[np.int64]:
-        """Add up nodes in key order, by part, as integers: int64[n, parts]."""
+        """Sum counts by node, in key order, and by part: int64[n, parts]."""
+        # Integers: noise is added to exact sums, see docs/decisions/0002.
         sums = np.zeros((node.size, parts), np.int64)
         kernels.tally(node, np.uint64(stride), self.cell, self.part, self.count, sums)
         return sums
@@ -50,20 +52,20 @@ class TrueParts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measured:
-    """Noisy parts of nodes of a level, and what is made of them.
+    """Noisy parts of a level's nodes, and the estimates from them.
 
     Attributes
     ----------
     node : uint64[n]
-        In order; all children of nodes that are open, but for those outside the domain.
+        In order; all children of open nodes, except those outside the domain.
     y : float64[n, parts]
-        Counts with noise.
+        Noisy counts.
     z : float64[n, parts]
-        The best estimates from these and from what is measured below.
+        The best estimates from these and from the measurements below.
     variance : float64[n]
-        Of z, of every part.
+        Variance of z, the same for every part.
     law : Law
-        Of the noise.
+        Law of the noise.
     """
 
     node: NDArray[np.uint64]
@@ -73,7 +75,7 @@ class Measured:
     law: Law
 
     def at(self, node: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return places of nodes that are among these."""
+        """Return the positions of nodes that are among these."""
         return np.searchsorted(self.node, node)
 
 

@@ -1,4 +1,4 @@
-"""Where parts of counts are measured: the levels of a map, their shares, and how far down."""
+"""The levels on which parts are measured: their shares of the budget, and how far down they go."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import Law
 
 WEIGHTS = (1, 2, 4)
-"""Of the measured levels from the top down; the last one is that of all that follow."""
+"""Weights of the measured levels from the top down; the last one is repeated."""
 
 SIGNAL = 2
-"""Noise scales that a part is to expect in a node of a level that is measured."""
+"""Expected count of a part, in noise scales, from which on a level is measured."""
 
 
-MOST_OF_A_STEP = 1 << 6
-"""Parts that are shared out at once."""
+MAX_STEP_PARTS = 1 << 6
+"""Most parts that are apportioned together: the rounding has words of 64 bits for them."""
 
 STREAMS = 1 << 6
-"""Of a step: one for each level."""
+"""Number of streams reserved for a step: one for each level."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """Parts that are shared out at once: all of them, groups, or the parts inside each group.
+    """Parts that are apportioned together: all parts, groups, or the parts inside each group.
 
     Attributes
     ----------
     number : int
-        0 or 1.
+        0 or 1; marginals have larger ones.
     groups : int
-        That have been shared out before; 1: none.
+        Number of groups from the previous step; 1: there was none.
     parts : int
-        Of each group.
+        Parts of each group.
     last : int
-        Of the last group, which may have fewer.
+        Parts of the last group, which may have fewer.
     inside : int
-        Parts of the next step that each of these holds.
+        Parts of the next step inside each of these.
     """
 
     number: int
@@ -58,7 +58,7 @@ class Step:
 
     @property
     def stream(self) -> int:
-        """Of the noise of its first level."""
+        """Stream of the noise on its first level."""
         return Stream.PARTS + STREAMS * self.number
 
     @property
@@ -67,31 +67,31 @@ class Step:
         return Stream.PARTS_ROUNDING + STREAMS * self.number
 
     @property
-    def words(self) -> tuple[str, int, int, int]:
-        """What it counts, in words and numbers."""
+    def description(self) -> tuple[str, int, int, int]:
+        """Description of the counts, for queries."""
         return "parts of nodes of keys", self.groups, self.parts, self.inside
 
 
 def steps_of(joint: Joint) -> tuple[Step, ...]:
-    """Return the steps in which a grid's parts are shared out; none of one part.
+    """Return the steps in which a grid's parts are apportioned; none for a single part.
 
-    More parts than fit into one step are groups of neighbouring ones first: those that differ in
-    the last attributes only, where these have enough labels and not too many, otherwise runs that
-    hold some labels of the next attribute whole.
+    More parts than fit into one step form groups of neighbouring ones first: those that differ in
+    the last attributes only, if these have a suitable number of labels; otherwise runs that contain
+    some labels of the next attribute completely.
     """
     if joint.parts == 1:
         return ()
-    if joint.parts <= MOST_OF_A_STEP:
+    if joint.parts <= MAX_STEP_PARTS:
         return (Step(0, 1, joint.parts, joint.parts, 1),)
-    fewest, unit = -(-joint.parts // MOST_OF_A_STEP), 1
+    fewest, unit = -(-joint.parts // MAX_STEP_PARTS), 1
     inside = 0
-    for whole in accumulate(reversed(joint.labels), lambda a, b: a * b):
-        if fewest <= whole <= MOST_OF_A_STEP:
-            inside = whole
+    for size in accumulate(reversed(joint.labels), lambda a, b: a * b):
+        if fewest <= size <= MAX_STEP_PARTS:
+            inside = size
             break
-        unit = whole if whole < fewest else unit
+        unit = size if size < fewest else unit
     inside = inside or -(-fewest // unit) * unit
-    inside = inside if inside <= MOST_OF_A_STEP else fewest
+    inside = inside if inside <= MAX_STEP_PARTS else fewest
     groups = -(-joint.parts // inside)
     last = joint.parts - (groups - 1) * inside
     return Step(0, 1, groups, groups, inside), Step(1, groups, inside, last, 1)
@@ -99,7 +99,7 @@ def steps_of(joint: Joint) -> tuple[Step, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Nodes of a level with somebody in them, as the map's release says.
+    """The occupied nodes of a level in the map's release.
 
     Attributes
     ----------
@@ -123,17 +123,17 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many levels can be measured, and with which part of the budget each.
+    """The levels that can be measured, and their shares of the budget.
 
     Attributes
     ----------
     fanouts, strides : tuple of int
-        Of all levels from the root to the cells, see
+        Children and keys of the nodes of all levels from the root to the cells, see
         :class:`geodp.mechanisms.trees.levels.LevelScheme`.
     share : Fraction
-        Of the budget, for all levels together.
+        Share of the budget for all levels together.
     last : int
-        Times that the last measured level has its weight, so that small areas are known better.
+        Factor of the last measured level's weight; a larger one favours small areas.
     """
 
     fanouts: tuple[int, ...]
@@ -143,62 +143,66 @@ class Schedule:
 
     @classmethod
     def of(cls, chain: LevelScheme, share: Fraction, last: int = 1) -> Self:
-        """With the levels of a chain; its shares are not looked at."""
+        """Make a schedule with the levels of a scheme; the scheme's shares are not used."""
         return cls(chain.fanouts, chain.strides, share, last)
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """Of all levels, the root's first."""
+        """Weights of all levels, the root's first."""
         more = len(self.strides) - len(WEIGHTS)
         return (WEIGHTS + (WEIGHTS[-1],) * max(more, 0))[: len(self.strides)]
 
     def shares(self, levels: int) -> tuple[Fraction, ...]:
-        """Of the budget, where so many levels are measured; they add up to ``share``."""
+        """Return the shares of the budget if ``levels`` are measured; they add up to ``share``."""
         *above, last = self.weights[:levels]
         weights = [*above, last * self.last]
         return tuple(self.share * Fraction(weight, sum(weights)) for weight in weights)
 
     def laws(self, event: Measurement, levels: int) -> tuple[Law, ...]:
-        """Noise of every level, where so many are measured."""
+        """Return the noise of every level if ``levels`` are measured."""
         return tuple(event.law(share) for share in self.shares(levels))
 
     def count_measured(self, event: Measurement, parts: int, expected: list[float]) -> int:
-        """Return how many levels are measured: as many as have a signal; the root always.
+        """Count the levels that are measured: those with a signal, and always the root.
 
         Parameters
         ----------
         event : Measurement
         parts : int
         expected : list of float
-            People of a node of each level, in all parts together: of the map's release, or of a
+            Average people of a node of each level, in all parts: by the map's release, or by a
             public guess.
         """
+        # The budget is divided by the number of levels, so every number is tried, the largest
+        # first. Only released counts are read: the choice is post-processing of the map.
         for levels in range(len(self.strides), 1, -1):
             width = event.width(self.shares(levels)[-1])
             if expected[levels - 1] >= SIGNAL * width * parts:
                 return levels
         return 1
 
-    def count_known(self, event: Measurement, parts: int, levels: list[Nodes]) -> int:
-        """Return the same of nodes of released counts; 0 without any."""
+    def count_levels(self, event: Measurement, parts: int, levels: list[Nodes]) -> int:
+        """Count the levels that are measured, from released counts; 0 if these are empty."""
         if not levels[0].count.size:
             return 0
-        return self.count_measured(event, parts, [float(own.count.mean()) for own in levels])
+        return self.count_measured(event, parts, [float(nodes.count.mean()) for nodes in levels])
 
     def list_nodes(self, cell: NDArray[np.uint64], count: NDArray[np.int64]) -> list[Nodes]:
-        """Return the nodes of all levels that hold cells; cells and counts as of the last."""
+        """List the occupied nodes of all levels, from released cells and counts."""
         return [Nodes.of(cell, count, stride) for stride in self.strides]
 
     def variances(self, event: Measurement, levels: int) -> NDArray[np.float64]:
-        """Return those of the noise of all levels, where so many are measured: float64[levels].
+        """Return the variances of the noise of all levels if ``levels`` are measured: float64[h].
 
-        Infinite of the others.
+        They are infinite for levels that are not measured.
         """
-        found = np.full(len(self.strides), np.inf)
-        found[:levels] = [variance_of(law) for law in self.laws(event, levels)] if levels else []
-        return found
+        variances = np.full(len(self.strides), np.inf)
+        variances[:levels] = (
+            [variance_of(law) for law in self.laws(event, levels)] if levels else []
+        )
+        return variances
 
     @property
     def least_share(self) -> Fraction:
-        """Smallest part of the budget that a level can have."""
+        """Smallest share of the budget that a level can have."""
         return self.shares(len(self.strides))[0]

@@ -1,9 +1,9 @@
-"""Marginals of parts, such as one sex or one age: measured by themselves, and how parts go by it.
+"""Marginals of parts, such as one sex or one age, which are measured separately.
 
-A marginal has a share of the budget of its own, and noisy counts at the areas where its labels have
-a signal, which is further down than single parts have one. What is known of it is what was measured
-and the sums of measured parts, each by the inverse of its variance. The parts that an area is to
-have are then scaled in proportion until they add up to that.
+A marginal has its own share of the budget, and noisy counts at the areas where its labels have a
+signal, which are smaller than those where single parts have one. Its estimates combine its
+measurements with the sums of measured parts, weighted by inverse variances. The estimated parts of
+an area are then scaled until they add up to the marginal's estimates.
 """
 
 from __future__ import annotations
@@ -22,52 +22,57 @@ from geodp.mechanisms.parts.counts import Measured
 from geodp.mechanisms.parts.levels import Step, steps_of
 from geodp.typing import FloatArray, IntArray
 
-MOST = 16
-"""Marginals of a release."""
+MAX_MARGINALS = 16
+"""Most marginals of a release."""
 
 ROUNDS = 4
-"""Of scaling to all marginals in turn."""
+"""Rounds of scaling to all marginals in turn: a fixed number, so that all machines agree."""
 
 FIRST_STEP = 2
-"""Number of the first one's step; those of the parts come before it."""
+"""Number of the first marginal's step; the steps of the parts have the numbers before it."""
 
 Number = TypeVar("Number", np.int64, np.float64)
 
 
 def normalise(text: str) -> str:
-    """Return marginals as ``sex+age+sex*age``, which settings hold; commas do for plus signs.
+    """Write marginals as ``sex+age+sex*age``, the form of settings; commas may stand for plus
+    signs.
 
-    Raises UsageError for one that is empty or there twice.
+    Raises UsageError for one that is empty or repeated.
     """
     names = [[name.strip() for name in one.split("*")] for one in text.replace(",", "+").split("+")]
     if text and not all(all(one) for one in names):
         raise UsageError(
-            "parts:marginals are attributes: sex,age or sex*age,nationality.", code="marginals-form"
+            "parts:marginals lists attributes, such as sex,age or sex*age,nationality.",
+            code="marginals-form",
         )
     sets = [frozenset(one) for one in names]
     if len(set(sets)) < len(sets) or any(len(set(one)) < len(one) for one in names):
         raise UsageError(
-            "parts:marginals has every marginal once, and every attribute in it once.",
+            "parts:marginals must name each marginal once, and each attribute once in a marginal.",
             code="marginals-repeated",
         )
-    if len(names) > MOST:
-        raise UsageError(f"parts:marginals are at most {MOST}.", code="marginals-too-many")
+    if len(names) > MAX_MARGINALS:
+        raise UsageError(
+            f"parts:marginals may list at most {MAX_MARGINALS} marginals.",
+            code="marginals-too-many",
+        )
     return "+".join("*".join(one) for one in names)
 
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """Sums of the parts that are shared out first.
+    """Sums of the parts of the first step.
 
     Attributes
     ----------
     name : str
         Its attributes in the order of the grid, such as ``sex*age``.
     number : int
-        Among all.
+        Its number among all marginals.
     labels : int
     label : int64[parts]
-        Of every part.
+        Label of every part.
     """
 
     name: str
@@ -77,24 +82,27 @@ class Marginal:
 
     @property
     def each(self) -> int:
-        """Parts that a label has."""
+        """Number of parts of a label."""
         return self.label.size // self.labels
 
     @property
     def step(self) -> Step:
-        """Numbers its noise, and says how many labels there are."""
+        """The marginal as a step, which determines its streams of noise."""
         return Step(FIRST_STEP + self.number, 1, self.labels, self.labels, 1)
 
     def add_up(self, table: NDArray[Number]) -> NDArray[Number]:
-        """Return sums by label, of the table's type: [n, labels]; ``table``: [n, parts]."""
+        """Sum a table [n, parts] by label, in the table's type: [n, labels]."""
         sums = np.zeros((table.shape[0], self.labels), table.dtype)
-        for part, label in enumerate(self.label):  # in order, so that processors agree
+        # One after the other: the order of a floating-point sum must not depend on the processor.
+        for part, label in enumerate(self.label):
             sums[:, label] += table[:, part]
         return sums
 
-    def improve(self, own: Sequence[Measured], parts: Sequence[Measured]) -> None:
-        """Improve its estimates by sums of those of the parts, on levels that have both."""
-        for mine, theirs in zip(own, parts, strict=False):
+    def improve(self, measured: Sequence[Measured], parts: Sequence[Measured]) -> None:
+        """Improve its estimates by sums of the parts' estimates, on levels that have both."""
+        # A marginal's label sums `each` parts, so the variance of that sum is `each` times a
+        # part's.
+        for mine, theirs in zip(measured, parts, strict=False):
             spread = self.each * theirs.variance
             weight = spread / (spread + mine.variance)
             mine.z[:] = weight[:, None] * mine.z + (1 - weight)[:, None] * self.add_up(theirs.z)
@@ -102,22 +110,22 @@ class Marginal:
 
 
 def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
-    """Return the marginals of a grid; without those whose labels are the parts' own or one.
+    """List the marginals of a grid, without trivial ones: of a single label, or equal to the parts.
 
-    Raises UsageError for an attribute that is not there, and for a marginal that is no sum of what
-    is shared out first.
+    Raises UsageError for an unknown attribute, and for a marginal that is not a sum of the parts of
+    the first step.
     """
     names = [attribute.name for attribute in grid.attributes]
-    found: list[Marginal] = []
-    for words in text.split("+") if text else ():
-        for name in words.split("*"):
+    marginals: list[Marginal] = []
+    for names_text in text.split("+") if text else ():
+        for name in names_text.split("*"):
             if name not in names:
                 raise UsageError(
                     f"A marginal is over attributes of the grid ({', '.join(names) or 'none'}), "
                     f"and {name} is not one.",
                     code="marginal-attribute-unknown",
                 )
-        axes = sorted(names.index(name) for name in words.split("*"))
+        axes = sorted(names.index(name) for name in names_text.split("*"))
         sizes = [joint.labels[axis] for axis in axes]
         index = np.unravel_index(np.arange(joint.parts), joint.labels)
         label = np.ravel_multi_index([index[axis] for axis in axes], sizes)
@@ -125,26 +133,28 @@ def list_marginals(grid: Grid, joint: Joint, text: str) -> tuple[Marginal, ...]:
         first = np.asarray(label[::inside], np.int64)
         if (np.repeat(first, inside)[: label.size] != label).any():
             raise UsageError(
-                f"More than 64 parts are shared out in two steps, and a marginal over {words} is "
-                "no sum of the groups that come first: name its attributes before the others when "
-                "the grid is made.",
+                f"More than 64 parts are apportioned in two steps, and a marginal over "
+                f"{names_text} is not a sum of the groups of the first step: list its attributes "
+                "before the others when you make the grid.",
                 code="marginal-not-nested",
             )
         labels = int(np.prod(sizes))
+        # A marginal with a single label is the total, and one with all labels is the parts: both
+        # are measured anyway.
         if 1 < labels < first.size:
             name = "*".join(names[axis] for axis in axes)
-            found.append(Marginal(name, len(found), labels, first))
-    return tuple(found)
+            marginals.append(Marginal(name, len(marginals), labels, first))
+    return tuple(marginals)
 
 
 Goals = list[tuple[Marginal, FloatArray]]
-"""Marginals, and what nodes should have of their labels."""
+"""Marginals, and target counts of their labels."""
 
 
 def shift(z: FloatArray, total: float, goals: Goals) -> FloatArray:
-    """Return estimates of parts, moved evenly so that they meet a total and its marginals.
+    """Shift estimates of parts evenly, so that they add up to a total and to its marginals.
 
-    z: float64[parts]; goals: float64[1, labels] each.
+    ``z``: float64[parts]; ``goals``: float64[1, labels] each.
     """
     for marginal, goal in goals * ROUNDS:
         held = marginal.add_up(z[None])[0]
@@ -154,27 +164,28 @@ def shift(z: FloatArray, total: float, goals: Goals) -> FloatArray:
 
 
 def fit_rows(wanted: FloatArray, people: IntArray) -> FloatArray:
-    """Return a table whose rows add up to people; rows of nobody stay so: float64[n, parts]."""
+    """Scale the rows of a table to given sums; rows of zeros stay zero: float64[n, parts]."""
     sums = np.cumsum(wanted, axis=1)[:, -1:]
     by = np.divide(people[:, None], sums, out=np.zeros_like(sums), where=sums > 0)
     return wanted * by
 
 
 def scale(wanted: FloatArray, people: IntArray, goals: Goals) -> FloatArray:
-    """Return what nodes should have of parts, in proportion to marginals: float64[n, parts].
+    """Scale the estimated parts of nodes to marginals: float64[n, parts].
 
     Parameters
     ----------
     wanted : float64[n, parts]
-        Not negative; where a label has nobody, it stays so.
+        Not negative; empty labels stay empty.
     people : int64[n]
-        Of the nodes, above 0.
+        Counts of the nodes, above 0.
     goals : Goals
         float64[n, labels] each, not negative.
     """
     for marginal, goal in goals * ROUNDS:
-        asked, held = fit_rows(goal, people), marginal.add_up(wanted)
-        some = (held > 0) & (asked.sum(axis=1, keepdims=True) > 0)
-        by = np.divide(asked, held, out=np.ones_like(goal), where=some)
+        targets, held = fit_rows(goal, people), marginal.add_up(wanted)
+        # Where a label's parts are all 0 there is nothing to scale; the row's total corrects it.
+        some = (held > 0) & (targets.sum(axis=1, keepdims=True) > 0)
+        by = np.divide(targets, held, out=np.ones_like(goal), where=some)
         wanted = wanted * by[:, marginal.label]
     return wanted

@@ -1,10 +1,10 @@
-"""What the clamp adds to the total of a small label of an attribute.
+"""The bias that the clamp adds to the total of a small label of an attribute.
 
-Where a cell's people are fewer than the noise of its labels, the projection that keeps counts from
-falling below 0 pulls the labels towards equal parts, with the same sign in every cell, so that what
-a label gains or loses grows with the cells, and its stated error with their square root only. Here
-the mechanism itself runs, on the last levels of its tree, for made-up people and under a key that
-everybody knows: the figures are public, and the same everywhere.
+If a cell has fewer people than the noise of its labels, the projection that keeps counts from
+falling below 0 pulls the labels towards equal parts, with the same sign in every cell. So the bias
+of a label's total grows with the number of cells, while its stated error grows with their square
+root. The mechanism itself runs here, on the last levels of its tree, for synthetic people and with
+a public key: the results are public, and the same everywhere.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from geodp.privacy.event import Spent
 
 SMALL = 0.1
-"""People of a label that is looked at, to those of every other one."""
+"""People of a small label, relative to every other label."""
 
 APART = 16
-"""Every so many labels there is one that is looked at."""
+"""Distance of the small labels that are simulated together."""
 
 KEYS = 1 << 14
-"""A tree has more levels than those that split labels up to so many leaves."""
+"""A simulated tree contains levels beyond those that split labels, up to this number of leaves."""
 
-MOST_KEYS = 1 << 16
-"""And fewer, where these alone have more."""
+MAX_KEYS = 1 << 16
+"""It contains fewer levels if those that split labels have more leaves than this."""
 
 LEAVES = 1 << 17
-"""Of all trees that stand side by side."""
+"""Leaves of all trees that are simulated together."""
 
 FEWEST_TREES = 1 << 4
 
 TRIED = (-2, 5)
-"""Powers of 2 of the noise that a label's people are tried at, where nobody guessed them.
+"""Powers of 2 times the noise at which a label's people are tried if there is no guess.
 
-Fewer people too, where a label has others below it.
+Fewer people are tried too if a label is above others in the tree.
 """
 
-MOST_PEOPLE = 2.0**36
-"""Of a leaf: more are no less above the noise."""
+MAX_PEOPLE = 2.0**36
+"""Most people of a leaf: larger counts are all far above the noise, and sums could overflow."""
 
 SURE = 3
-"""Standard errors of the simulation by which a bias must exceed the stated error."""
+"""Number of standard errors of the simulation by which a bias must exceed the stated error."""
 
 GOLDEN = (sqrt(5) - 1) / 2
 
@@ -68,7 +68,7 @@ MEANING = (
 )
 
 CURE = (
-    "Take the method parts, the default with attributes below the cells: it has no such bias. Or "
+    "Use the method parts, the default for attributes below the cells, which has no such bias; or "
     "choose larger cells, a larger epsilon or fewer labels."
 )
 
@@ -81,24 +81,24 @@ Levels = Callable[[int, int], Trial]
 
 @dataclass(frozen=True)
 class Window:
-    """The levels of a tree that split an attribute's labels, and some more.
+    """The levels of a tree that split an attribute's labels, and some neighbouring ones.
 
     Attributes
     ----------
     levels : (int, int)
-        Of the roots and of the leaves.
+        Levels of the roots and of the leaves.
     axis : int
-        The attribute's, in ``sizes``.
+        The attribute's axis, from 1.
     axes, radices : tuple of int
-        Of the digits from a root to a leaf; axes are numbered from 1.
+        Axis and radix of each digit between a root and a leaf; axes are numbered from 1.
     sizes : tuple of int
-        Of axes 1, 2 ...
+        Sizes of axes 1, 2 ...
     cells : int, int
-        Of the map: below a root, and below a leaf.
+        Cells of the map below a root, and below a leaf.
     labels : int
-        Combinations of labels that leaves have, in all trees.
+        Number of combinations of labels among the leaves of all trees.
     apart : int
-        Combinations of other labels that are told apart above the roots.
+        Number of combinations of other labels that are separated above the roots.
     """
 
     levels: tuple[int, int]
@@ -112,7 +112,7 @@ class Window:
 
     @classmethod
     def of(cls, grid: Grid, ends: list[int], axis: int) -> Window:
-        """For an attribute by its axis; ``ends``: digits above the nodes of each level."""
+        """Make the window of an attribute's axis; ``ends``: digits above the nodes by level."""
         order, radices = grid.order, grid.order.radices
         digits = [i for i, owner in enumerate(order.axes) if owner == axis]
         top = max(i for i, end in enumerate(ends) if end <= digits[0])
@@ -121,7 +121,7 @@ class Window:
         def keys(first: int, stop: int) -> int:
             return prod(radices[ends[first] : ends[stop]])
 
-        while top < last - 1 and keys(top, last) > MOST_KEYS:
+        while top < last - 1 and keys(top, last) > MAX_KEYS:
             top += 1
         while last < len(ends) - 1 and keys(top, last + 1) <= KEYS:
             last += 1
@@ -155,28 +155,28 @@ class Window:
 
     @property
     def trees(self) -> int:
-        """How many stand side by side; a power of 2."""
+        """Number of trees that are simulated together; a power of 2."""
         return 1 << max(FEWEST_TREES, LEAVES // prod(self.radices)).bit_length() - 1
 
     def grid(self) -> Grid:
-        """Of all trees; axis 0 numbers them."""
+        """Return the grid of all trees, which axis 0 numbers."""
         bits = self.trees.bit_length() - 1
         order = Order((*(0,) * bits, *self.axes), (*(2,) * bits, *self.radices))
         return Grid.regular((self.trees, *self.sizes)).with_order(order)
 
     def others(self, people: float) -> float:
-        """People of a leaf of every other label, with so many people in a cell of the map."""
+        """Return the people of a leaf of every other label, by the people of a map cell."""
         count = self.sizes[self.axis - 1]
         return people * self.cells[1] / self.labels * count / (count - (1 - SMALL) * self.small)
 
     @property
     def small(self) -> int:
-        """Labels that are looked at: those that APART divides."""
+        """Number of small labels: those that ``APART`` divides."""
         return -(-self.sizes[self.axis - 1] // APART)
 
 
 def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | None) -> Rows | None:
-    """Bias and stated error of the total of a small label, for every attribute.
+    """Compute bias and stated error of the total of a small label, for every attribute.
 
     Parameters
     ----------
@@ -185,15 +185,15 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         The closed form, of levels that split whole digits.
     mechanism : function
     people : float, optional
-        A public guess of all. Default: of the numbers that are tried, powers of 2 around the
-        noise, that with the largest bias that is sure.
+        A public guess of their total number. Default: the worst case among powers of 2 around the
+        noise, after allowing for the simulation's error.
 
     Returns
     -------
     list of dict, or None
         None on a grid whose attributes have no two labels.
     """
-    found: Rows = []
+    rows: Rows = []
     ends = _ends(grid.order.radices, tree.fanouts)
     cells = grid.size // prod(len(attribute.labels) for attribute in grid.attributes)
     first = len(grid.shape) - len(grid.attributes)
@@ -205,7 +205,8 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         if people is None:
             noise = log2(max(tree.variances[window.levels[1]], 1.0)) / 2
             middle = round(noise - log2(window.others(1.0)))
-            # A label above others is worst off where it has as many people, not each combination.
+            # A label above others in the tree is worst off if all of its combinations together, and
+            # not each of them, have as many people as the noise.
             below = (window.labels // window.sizes[window.axis - 1]).bit_length()
             tried = [2.0 ** (middle + power) for power in range(TRIED[0] - below, TRIED[1])]
         else:
@@ -215,7 +216,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
         bias, doubt = (figure * cells for figure in biases[each])
         error = sqrt(_variance(grid, tree, ends, axis))
         row = {"bias": bias, "simulation_error": doubt, "standard_error": error}
-        found.append(
+        rows.append(
             {
                 "attribute": attribute.name,
                 "people_per_cell": float(f"{each:.4g}"),
@@ -225,13 +226,13 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
                 "holds": abs(bias) - SURE * doubt <= error,
             }
         )
-    return found or None
+    return rows or None
 
 
 def describe(
     method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> dict[str, Any] | None:
-    """For the card; None where there are no attributes, or the method clamps nothing."""
+    """Make the card's section; None without attributes, or if the method clamps nothing."""
     rows = method.label_totals(grid, event, people)
     return None if rows is None else {"meaning": MEANING, "labels": rows}
 
@@ -239,8 +240,8 @@ def describe(
 def warnings_of(
     method: Method[Any], grid: Grid, event: Spent, people: float | None
 ) -> tuple[str, ...]:
-    """Return a sentence on the totals that do not have their stated error, if there are any."""
-    found = [
+    """Warn of totals whose bias exceeds their stated error, if there are any, in one sentence."""
+    sentences = [
         f"a label of {row['attribute']} with a tenth of the people of every other one is too "
         f"{'large' if row['bias'] > 0 else 'small'} by about {abs(row['bias']):,.0f}, where its "
         f"stated standard error is {row['standard_error']:,.0f}, if {row['people_per_cell']:,.10g} "
@@ -248,15 +249,22 @@ def warnings_of(
         for row in method.label_totals(grid, event, people) or ()
         if not row["holds"]
     ]
-    return (f"Totals of small labels are biased: {'; '.join(found)}. {CURE}",) if found else ()
+    return (
+        (f"Totals of small labels are biased: {'; '.join(sentences)}. {CURE}",) if sentences else ()
+    )
 
 
 @lru_cache(maxsize=256)
 def _bias(window: Window, run: Trial, others: float) -> tuple[float, float]:
-    """Bias of a small label in a cell of the map, and its standard error; others have so many."""
+    """Simulate the bias of a small label per map cell, and its standard error.
+
+    ``others``: people of a leaf of every other label.
+    """
     grid, label, rank = _leaves(window)
     small = (label % APART == 0) & (label >= 0)
-    each = min(others, MOST_PEOPLE) * np.where(small, SMALL, 1.0)
+    each = min(others, MAX_PEOPLE) * np.where(small, SMALL, 1.0)
+    # A fractional number of people per leaf is spread by rounding cumulative sums, with another
+    # phase for every label, so that labels do not gain a person in the same cells.
     phase = label * GOLDEN % 1
     count = (np.floor(each * (rank + 1) + phase) - np.floor(each * rank + phase)).astype(np.int64)
     count[label < 0] = 0
@@ -287,29 +295,27 @@ def _leaves(window: Window) -> tuple[Grid, NDArray[np.int64], NDArray[np.int64]]
 
 
 def _variance(grid: Grid, tree: TreeVariance, ends: list[int], axis: int) -> float:
-    """Variance of the total of label 0 of an attribute, as :mod:`geodp.accuracy.variance` has it.
-
-    Every node that holds the label has the same part ``a`` of it, so that level i adds
-    ``V a**2 (1 - 1 / k)`` for each of its nodes, where k labels are told apart in a parent.
-    """
-    size, found, part = grid.shape[axis], 0.0, 1.0
+    """Compute the closed-form variance of the total of label 0 of an attribute."""
+    # As in geodp.accuracy.variance: every node with the label contains the same part a of it, so
+    # level i adds V a**2 (1 - 1 / k) for each of its nodes, if a parent separates k labels.
+    size, variance, part = grid.shape[axis], 0.0, 1.0
     for i in range(len(ends) - 1, 0, -1):
         above = min(grid.order.width(ends[i - 1], axis), size)
         apart = -(-above // grid.order.width(ends[i], axis))
         if apart > 1:
             nodes = grid.domain.count_label_blocks(ends[i], axis)
-            found += tree.variances[i] * nodes * part**2 * (1 - 1 / apart)
+            variance += tree.variances[i] * nodes * part**2 * (1 - 1 / apart)
             part /= apart
-    return found + tree.variances[0] * part**2
+    return variance + tree.variances[0] * part**2
 
 
 def _ends(radices: tuple[int, ...], fanouts: tuple[int, ...]) -> list[int]:
-    """Digits above the nodes of every level, from the root's 0 on."""
-    found = [0]
+    """Return the number of digits above the nodes of every level, from the root's 0 on."""
+    ends = [0]
     for fanout in fanouts:
-        end = found[-1]
+        end = ends[-1]
         while fanout > 1:
             fanout //= radices[end]
             end += 1
-        found.append(end)
-    return found
+        ends.append(end)
+    return ends

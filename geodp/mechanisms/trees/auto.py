@@ -1,9 +1,9 @@
-"""Levels and shares of the pyramid's default, by the bits of a key: ``python -m bench auto``.
+"""Levels and shares of the pyramid's default, by the bits of a key.
 
-A line has the bits that each level splits, from the root on, and the levels' shares in parts of
-10,000, the root's first. They are chosen for what people ask (cells, municipalities, polygons,
-rectangles) under a bound: no aligned block of up to 2**12 cells is worse than with the paper's
-method by more than 5 %, and none by more than 25 %.
+A line of the table has the bits that each level splits, from the root on, and the levels' shares in
+parts of 10,000, the root's first. ``python -m bench auto`` optimises them for common queries
+(cells, municipalities, polygons, rectangles) with a bound: compared with ``topdown``, the error of
+aligned blocks of up to 2**12 cells is at most 5 % larger, and that of any block at most 25 %.
 """
 
 from __future__ import annotations
@@ -48,25 +48,26 @@ PLANS = (
     "3-3-3-3-3-3-3-4-4-6 297-567-598-595-595-595-595-595-865-974-3724",
     "1-3-3-3-3-3-3-3-4-4-6 294-294-623-570-574-574-574-574-574-833-938-3578",
 )
-"""Of keys of 1, 2, 3 ... bits."""
+"""Levels and shares for keys of 1, 2, 3 ... bits."""
 
 LINES = {
     13: "2-3-3-5 1276-902-1960-1792-4070",
     14: "3-3-3-5 1238-1288-1750-1665-4059",
 }
-"""In one dimension: lowest nodes are narrower there, as ends of runs cut many of them in two."""
+"""Levels and shares in one dimension, by bits: the lowest nodes have fewer cells, as the ends of a
+range cut many of them."""
 
 
 def plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
-    """Return the bits of each level, and weights, the root's first; of keys of 1 bit or more.
+    """Return the bits of each level, and weights, the root's first, for keys of 1 bit or more.
 
-    Beyond the table the longest lines repeat their third level, of 3 bits, as often as it takes.
+    Beyond the table the longest lines repeat their third level, of 3 bits, as often as needed.
 
     Parameters
     ----------
     bits : int
     line : bool
-        Of a domain in one dimension.
+        Whether the domain has one dimension.
 
     Examples
     --------
@@ -82,19 +83,15 @@ def plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]
 
 
 ROOT, CELLS, MIDDLE = Fraction(3, 100), Fraction(17, 20), Fraction(1, 6)
-"""Of a series: the root's share at least, what is left of the cells', and what nodes of 4 cells
-get, over that."""
+"""Adjustments for a series: smallest share of the root, factor of the cells' share, and share of
+nodes of 4 cells relative to that."""
 
 NARROWEST = 4
-"""Bits of a lowest step up to which it is not cut in two."""
+"""Largest number of bits of a lowest level that is not divided in two."""
 
 
 def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
-    """Return the same for snapshots with Gaussian noise, which predict each other.
-
-    The variance of Gaussian noise is one over a share and not over its square: with the squares of
-    the default's shares all levels gain alike. As predictions make single cells better than sums
-    of a few, nodes of 4 cells are measured too.
+    """Return levels and weights for snapshots with Gaussian noise, which predict each other.
 
     Examples
     --------
@@ -102,11 +99,14 @@ def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fr
     ['0.03', '0.119', '0.152', '0.103', '0.617']
     """
     steps, weights = plan_of(bits, line=line)
+    # The variance of Gaussian noise is inversely proportional to a share, not to its square: with
+    # the squares of the default's shares the ratios between levels stay the same.
     total = sum(weight**2 for weight in weights)
-    found = [weight**2 / total for weight in weights]
-    found[0] = max(found[0], ROOT)
-    found[-1] *= CELLS
+    shares = [weight**2 / total for weight in weights]
+    shares[0] = max(shares[0], ROOT)
+    shares[-1] *= CELLS
+    # Predictions improve single cells more than sums of a few, so nodes of 4 cells are measured.
     if steps[-1] > NARROWEST:
         steps[-1:] = [steps[-1] - 2, 2]
-        found[-1:] = [found[-1] * MIDDLE, found[-1]]
-    return steps, found
+        shares[-1:] = [shares[-1] * MIDDLE, shares[-1]]
+    return steps, shares

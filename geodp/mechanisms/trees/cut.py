@@ -1,4 +1,8 @@
-"""What passes between the two parts of a release that is cut: roots, and what is below them."""
+"""Values exchanged between the top of a partitioned release and its subtrees.
+
+:mod:`geodp.features.cluster` sends them between workers. All are noisy but not released: their
+``repr`` shows no numbers.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,21 @@ import numpy as np
 
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.layer import Stage
-from geodp.mechanisms.trees.walk import PassRecords
+from geodp.mechanisms.trees.traversal import PassRecords
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roots:
-    """Nodes of a cut that hold somebody, in key order: noisy, and not released before the end.
+    """Occupied nodes of a cut, in key order: the roots of subtrees.
 
     Attributes
     ----------
     prefix : uint64[n]
     count : int64[n]
-        What the top gives them.
+        Counts apportioned by the top.
     z, variance : float64[n]
-        Their own estimates, where estimates from below are to improve them; otherwise empty.
+        Estimates of their counts, if estimates from below are to improve them; otherwise empty.
     """
 
     prefix: KeyArray
@@ -40,22 +44,23 @@ class Roots:
 
     @classmethod
     def of_counts(cls, prefix: KeyArray, count: IntArray) -> Roots:
-        """Without estimates."""
+        """Make roots without estimates."""
         return cls(prefix, count, np.empty(0), np.empty(0))
 
     def counts_of(self, some: Roots) -> IntArray:
-        """Return counts of roots that are among these: int64[n]."""
+        """Return the counts of roots that are among these: int64[n]."""
         return self.count[np.searchsorted(self.prefix, some.prefix)]
 
     def between(self, first: int, stop: int) -> Roots:
-        """Those with ``first <= prefix < stop``."""
+        """Select the roots with ``first <= prefix < stop``."""
+        # Prefixes are sorted, so a range is a slice and its arrays are views.
         here = slice(*np.searchsorted(self.prefix, np.array([first, stop], np.uint64)))
         return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Held:
-    """What is held of subtrees with a prior: their open nodes, and variances, by layer."""
+    """Open nodes of subtrees of a release with a prior, and their variances, by layer."""
 
     stage: Stage
     variances: tuple[FloatArray, ...] = ()
@@ -64,13 +69,13 @@ class Held:
         return "Held(noisy)"
 
     def __sizeof__(self) -> int:
-        """Bytes of all that is kept, see :class:`Roots`."""
+        """Bytes of all arrays, see :class:`Roots`."""
         return getsizeof(self.stage) + sum(part.nbytes for part in self.variances)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen:
-    """What subtrees tell of the predictions of a level: nodes that were measured, residuals."""
+    """Statistics of the predictions of a level in subtrees: nodes measured, and residuals."""
 
     nodes: int
     residuals: Residuals
@@ -81,16 +86,16 @@ class Seen:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Subtrees:
-    """What is below some roots, with all noise drawn.
+    """Subtrees below some roots, with all noise drawn.
 
     Attributes
     ----------
     roots : Roots
-        With their estimates improved from below.
+        With estimates improved from below.
     cells : pair of arrays
-        Released cells and their counts, where they do not wait for the top; otherwise empty.
-    records : Records or Held
-        What the second pass needs; empty without one.
+        Released cells and their counts, if there is no second pass; otherwise empty.
+    records : PassRecords or Held
+        Input of the second pass; empty without one.
     """
 
     roots: Roots
@@ -101,13 +106,13 @@ class Subtrees:
         return "Subtrees(noisy)"
 
     def __sizeof__(self) -> int:
-        """Bytes of all that is kept, see :class:`Roots`."""
+        """Bytes of all arrays, see :class:`Roots`."""
         cells = sum(part.nbytes for part in self.cells)
         return getsizeof(self.roots) + cells + getsizeof(self.records)
 
 
 def fill_counts(roots: Roots, counted: KeyedCounts) -> IntArray:
-    """Return counts of all roots, where those of the others are 0."""
+    """Return counts of all roots, with 0 for those that are not among ``counted``."""
     count = np.zeros(roots.prefix.size, np.int64)
     count[np.searchsorted(roots.prefix, counted[0])] = counted[1]
     return count

@@ -1,4 +1,7 @@
-"""The pyramid on all nodes of all levels, for what the sparse one gives to be held against."""
+"""The dense form of the pyramid: all nodes of all levels, as a reference for the sparse form.
+
+Noise is a function of the node, so both forms give the same bytes; tests compare them.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,29 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.kernels.pyramid import shares as kernels
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.mechanisms.trees.descent import Descent
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import CountTable
 
 LARGEST_DENSE = 1 << 22
-"""Most keys of a domain that the dense twin takes."""
+"""Most keys of a domain for the dense form."""
 
 
 @dataclass(eq=False)
 class DenseLevel:
-    """The children of all nodes of a level, each node's side by side.
+    """The children of all nodes of a level, those of one node next to each other.
 
     Attributes
     ----------
     fanout : int
     z : float64[n * fanout]
-        The noisy counts; with two passes later the estimates from below.
+        Noisy counts; with two passes later the estimates from below.
     variance : float64[n * fanout]
-        Of z; 0 where the domain ends.
+        Variance of z; 0 outside the domain.
     uniform : float64[n]
-        The parents' random numbers.
+        The parents' uniform numbers.
     """
 
     fanout: int
@@ -45,7 +48,7 @@ class DenseLevel:
     def of(
         cls, grid: Grid, truth: NDArray[np.int64], descent: Descent, i: int, noise: NodeNoise
     ) -> DenseLevel:
-        """All nodes of level i, whose cells have these counts."""
+        """Measure all nodes of level i; ``truth``: counts of all keys."""
         fanout, stride = (1, *descent.fanouts)[i], descent.strides[i]
         above = np.arange(truth.size // (stride * fanout), dtype=np.uint64)
         drawn, uniform = noise.families(above, fanout)
@@ -53,28 +56,36 @@ class DenseLevel:
         inside = overlaps(grid, number_children(above, fanout), stride)
         return cls(fanout, z, np.where(inside, descent.variances[i], 0.0), uniform)
 
-    def share(self, total: NDArray[np.int64], least: float) -> NDArray[np.int64]:
-        """Return counts of the children, which add up to their parents' totals."""
+    def share(self, total: NDArray[np.int64], min_count: float) -> NDArray[np.int64]:
+        """Apportion their parents' totals to the children."""
         members, out = np.full(self.uniform.size, self.fanout), np.empty(self.z.size, np.int64)
-        kernels.share(self.z, self.variance, members, total, self.uniform, least, out)
+        kernels.share(self.z, self.variance, members, total, self.uniform, min_count, out)
         return out
 
     def combine(
-        self, below: DenseLevel, opened: NDArray[np.bool_], some: NDArray[np.bool_], own: float
+        self,
+        below: DenseLevel,
+        opened: NDArray[np.bool_],
+        some: NDArray[np.bool_],
+        noise_variance: float,
     ) -> None:
-        """Improve the estimates of some nodes from their children's, the open ones last."""
+        """Improve the estimates of some nodes from their children's."""
+        # Closed children are added first, then the open ones: floating-point sums in the order of
+        # the sparse form, so that both agree bit for bit. cumsum adds one after the other; sum
+        # would add pairwise.
         order = np.argsort(opened.reshape(-1, below.fanout), axis=1, kind="stable")
         z = np.where(below.variance > 0, below.z, 0.0).reshape(-1, below.fanout)
         spread = np.take_along_axis(below.variance.reshape(z.shape), order, 1).cumsum(axis=1)[:, -1]
         summed = np.take_along_axis(z, order, 1).cumsum(axis=1)[:, -1]
-        weight = spread / (spread + own)
+        weight = spread / (spread + noise_variance)
         self.z = np.where(some, weight * self.z + (1 - weight) * summed, self.z)
-        self.variance = np.where(some, weight * own, self.variance)
+        self.variance = np.where(some, weight * noise_variance, self.variance)
 
 
 def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int64]:
-    """All nodes of all levels: bit for bit the counts of
-    :func:`geodp.mechanisms.trees.walk.refine`.
+    """Release from all nodes of all levels, bit for bit as the sparse form.
+
+    See :func:`geodp.mechanisms.trees.traversal.refine`.
 
     Returns
     -------
@@ -95,7 +106,7 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     ]
     held = np.maximum(levels[0].z, 0).astype(np.int64)
     opened = [held > 0]
-    for level, few in zip(levels[1:], descent.least[1:], strict=True):
+    for level, few in zip(levels[1:], descent.min_counts[1:], strict=True):
         held = level.share(held, few)
         opened.append(held > 0)
     if descent.passes == 1:
@@ -107,15 +118,15 @@ def dense(table: CountTable, descent: Descent, key: NoiseKey) -> NDArray[np.int6
     )
     for i, (level, some) in enumerate(zip(levels[1:], opened[1:], strict=True), 1):
         level.variance = np.where(some, level.variance, 0.0)
-        members, known = np.full(held.size, level.fanout), (level.fanout, i < descent.last)
-        spare_all(level.z, level.variance, members, held, known)
-        held = level.share(held, descent.least[i])
+        members, family = np.full(held.size, level.fanout), (level.fanout, i < descent.last)
+        reweight_all(level.z, level.variance, members, held, family)
+        held = level.share(held, descent.min_counts[i])
     return held
 
 
 def draw_nodes(
     descent: Descent, key: NoiseKey, level: int, node: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Return the noise of any nodes of a level, which both forms add to their counts: int64[n]."""
+    """Draw the noise of any nodes of a level, the same in both forms: int64[n]."""
     noise = NodeNoise(key, Stream.PYRAMID + level, descent.laws[level])
     return noise.among_children(node, (1, *descent.fanouts)[level])

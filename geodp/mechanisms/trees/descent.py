@@ -1,4 +1,4 @@
-"""How the pyramid descends: its levels, their noise, and what is dropped."""
+"""Parameters of the pyramid's passes: its levels, their noise, and the arrays of its kernels."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from numpy.typing import NDArray
 from geodp.kernels import chacha
 from geodp.kernels.pyramid import edges, layout
 from geodp.kernels.pyramid.edges import ROWS
-from geodp.kernels.pyramid.layout import Below, Desk, Levels
+from geodp.kernels.pyramid.layout import Levels, PassWorkspace, SharingWorkspace
 from geodp.mechanisms.trees.levels import LevelScheme
 from geodp.privacy.event import Measurement
 from geodp.privacy.noise.law import Law
 
 CHILDREN = 1 << 11
-"""Most children of a block of families: they and all that is done to them stay in the cache."""
+"""Most children of a block of families: their arrays fit the cache."""
 
 NARROWEST = 8
-"""Families of a block at least, as the cipher makes so many blocks at the price of one."""
+"""Fewest families of a block: the cipher computes 8 blocks in the time of one."""
 
-LEAST_VARIANCE = 1e-12
-"""Noise of less is as good as none; a variance of 0 is that of a child that cannot be."""
+MIN_VARIANCE = 1e-12
+"""Smallest variance of a measurement: 0 would mean that the child is outside the domain."""
 
 
 def variance_of(law: Law) -> float:
-    """Return the variance of a measurement, above 0 even where so large a budget leaves none."""
-    return max(law.variance, LEAST_VARIANCE)
+    """Return the variance of a measurement, above 0 even if the budget leaves no noise."""
+    return max(law.variance, MIN_VARIANCE)
 
 
 @dataclass(frozen=True)
 class Descent:
-    """How to descend: the levels, their noise, and what is dropped.
+    """Levels of a pyramid, their noise, and thresholds.
 
     Attributes
     ----------
     fanouts, strides : tuple of int
-        Of a :class:`geodp.mechanisms.trees.levels.LevelScheme`.
+        See :class:`geodp.mechanisms.trees.levels.LevelScheme`.
     laws : tuple of Law
         Noise of every level.
-    least : tuple of float
-        Children below it are dropped.
+    min_counts : tuple of float
+        Counts of every level below which children are dropped.
     passes : int
         1 or 2.
     """
@@ -54,25 +54,25 @@ class Descent:
     fanouts: tuple[int, ...]
     strides: tuple[int, ...]
     laws: tuple[Law, ...]
-    least: tuple[float, ...]
+    min_counts: tuple[float, ...]
     passes: int
 
     @cached_property
     def variances(self) -> tuple[float, ...]:
-        """Of the measurements of every level."""
+        """Variances of the measurements of every level."""
         return tuple(variance_of(law) for law in self.laws)
 
     @cached_property
     def tables(self) -> tuple[NDArray[Any], ...]:
-        """The laws' tables, each part of all levels together; read-only."""
+        """The laws' tables, concatenated over all levels; read-only."""
         parts = zip(*((*law.table, law.bucket) for law in self.laws), strict=True)
-        found = tuple(np.concatenate(part) for part in parts)
-        for part in found:
+        tables = tuple(np.concatenate(part) for part in parts)
+        for part in tables:
             part.flags.writeable = False
-        return found
+        return tables
 
     def levels(self, streams: Sequence[int]) -> Levels:
-        """Return what the kernel asks of all levels; ``streams``: of their noise."""
+        """Return all levels in the kernels' form; ``streams``: the streams of their noise."""
         fanouts, first = (1, *self.fanouts), [law.table.first.size for law in self.laws]
         widths = [width_of(fanout) for fanout in fanouts]
         rows = {
@@ -86,64 +86,69 @@ class Descent:
             layout.STREAM: streams,
             layout.LONG: [a * b >= layout.WIDE for a, b in zip(fanouts, first, strict=True)],
         }
-        found = np.zeros((len(rows), len(self.laws) + 1), np.int64)
+        table = np.zeros((len(rows), len(self.laws) + 1), np.int64)
         for row, values in rows.items():
-            found[row, : len(values)] = values
-        spread = [spreads_of(own, most) for own, most in zip(self.variances, fanouts, strict=True)]
-        real = np.array([self.variances, self.least])
-        return Levels(found, real, np.concatenate(spread), *self.tables)
+            table[row, : len(values)] = values
+        spread = [
+            spreads_of(variance, fanout_here)
+            for variance, fanout_here in zip(self.variances, fanouts, strict=True)
+        ]
+        real = np.array([self.variances, self.min_counts])
+        return Levels(table, real, np.concatenate(spread), *self.tables)
 
     @classmethod
     def of(cls, chain: LevelScheme, event: Measurement, prune: float, passes: int) -> Descent:
-        """With an event's noise; ``prune`` in noise scales."""
+        """Make the parameters for an event; ``prune``: threshold in noise scales."""
         laws = tuple(event.law(share) for share in chain.shares)
-        least = tuple(prune * event.width(share) for share in chain.shares)
-        return cls(chain.fanouts, chain.strides, laws, least, passes)
+        min_counts = tuple(prune * event.width(share) for share in chain.shares)
+        return cls(chain.fanouts, chain.strides, laws, min_counts, passes)
 
     @property
     def last(self) -> int:
-        """The cells' level."""
+        """Level of the cells."""
         return len(self.fanouts)
 
     def is_short(self, cells: int, roots: int = 1) -> bool:
-        """Whether one thread is done before several have begun, with so many occupied cells."""
+        """Test whether one thread is faster than several, by the number of occupied cells."""
         return min(roots * self.strides[0], cells * sum(self.fanouts)) <= FEW_NODES
 
 
 FEW_NODES = 1 << 20
-"""That are measured, about, up to which one thread is done before several have begun."""
+"""Approximate number of measured nodes up to which one thread is faster than several."""
 
 
 def width_of(fanout: int) -> int:
-    """Return the most families of a block, of so many children each."""
+    """Return the most families of a block, if each has ``fanout`` children."""
     return min(max(CHILDREN // (-(-fanout // ROWS) * ROWS), NARROWEST), chacha.LANES)
 
 
 def count_before(sizes: Sequence[int]) -> list[int]:
-    """Return where each of several pieces starts, and where the last one ends."""
+    """Return where each of several consecutive arrays starts, and where the last one ends."""
     return list(accumulate(sizes, initial=0))
 
 
 @lru_cache(maxsize=64)
-def spreads_of(own: float, most: int) -> NDArray[np.float64]:
-    """Return the variances of sums of 0, 1, 2 ... measurements, added up one by one; read-only."""
-    found = np.cumsum([0.0, *[own] * most])
-    found.flags.writeable = False
-    return found
+def spreads_of(variance: float, number: int) -> NDArray[np.float64]:
+    """Return the variances of sums of 0, 1, 2 ... measurements; read-only."""
+    # Added one by one and not multiplied: kernels that add variances child by child then get the
+    # same bits.
+    sums = np.cumsum([0.0, *[variance] * number])
+    sums.flags.writeable = False
+    return sums
 
 
-def desk_of(levels: Levels) -> Desk:
-    """Return room for a block of every level."""
+def make_workspace(levels: Levels) -> PassWorkspace:
+    """Allocate the arrays of one thread: a block of every level."""
     table, lanes = levels.table, chacha.LANES
-    size, most = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
+    size, max_fanout = int(table[layout.START, -1]), int(table[layout.FANOUT].max())
     parts = -(-table[layout.FANOUT] // ROWS) * table[layout.WIDTH]
     widest = int((-(-parts // edges.STEP) * edges.STEP * ROWS).max())
-    return Desk(
+    return PassWorkspace(
         nodes=np.empty((5, size), np.int64),
         estimates=np.empty((2, size)),
         child=np.empty(size, np.uint16),
         lane=np.empty((table.shape[1] - 1, 3, lanes)),
-        room=(align((16 * lanes,), np.uint32), align((widest,), np.uint64)),
+        cipher=(align((16 * lanes,), np.uint32), align((widest,), np.uint64)),
         digits=align((2, lanes), np.uint32),
         noisy=align((widest,), np.int32),
         row=align((6, widest), np.int32),
@@ -151,28 +156,35 @@ def desk_of(levels: Levels) -> Desk:
         scratch=np.empty((3, widest), np.int64),
         part=np.empty(widest, np.uint8),
         far=np.empty(widest, np.int64),
-        family=(np.empty((4, most)), np.empty((2, most), np.uint64), np.empty(most, np.int64)),
-        whole=np.empty(most, np.int32),
+        family=(
+            np.empty((4, max_fanout)),
+            np.empty((2, max_fanout), np.uint64),
+            np.empty(max_fanout, np.int64),
+        ),
+        measured=np.empty(max_fanout, np.int32),
     )
 
 
 def align(shape: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    """Return zeros of which every row starts with a line of the cache, and no two rows alike.
-
-    A vector that lies across two lines is read and written in two steps.
-    """
+    """Return zeros in which every row starts at a cache line of its own."""
+    # A vector across two lines is read and written in two steps. The pitch is an odd number of
+    # lines, so that rows do not compete for the same sets of the cache.
     *above, last = shape
     line = layout.LINE // np.dtype(kind).itemsize
     pitch = (-(-last // line) | 1) * line
     size = math.prod(above) * pitch
-    room = np.zeros(size + line, kind)
-    address, _ = room.__array_interface__["data"]
-    first = -(address // room.itemsize) % line
-    return room[first : first + size].reshape(*above, pitch)
+    buffer = np.zeros(size + line, kind)
+    address, _ = buffer.__array_interface__["data"]
+    first = -(address // buffer.itemsize) % line
+    return buffer[first : first + size].reshape(*above, pitch)
 
 
-def below_of(levels: Levels) -> Below:
-    """Return room for a second pass."""
-    size, most = int(levels.table[layout.START, -1]), int(levels.table[layout.FANOUT].max())
-    family = np.empty((3, most)), np.empty(most, np.uint64), np.empty(most, np.int64)
-    return Below(np.empty((2, size), np.int64), family)
+def make_sharing_workspace(levels: Levels) -> SharingWorkspace:
+    """Allocate the arrays of a second pass."""
+    size, max_fanout = int(levels.table[layout.START, -1]), int(levels.table[layout.FANOUT].max())
+    family = (
+        np.empty((3, max_fanout)),
+        np.empty(max_fanout, np.uint64),
+        np.empty(max_fanout, np.int64),
+    )
+    return SharingWorkspace(np.empty((2, size), np.int64), family)

@@ -1,4 +1,8 @@
-"""What the clamp takes where a node's people lie in one of its halves, in noise scales."""
+"""Loss by the clamp if all people of a node are in one of its halves, in noise scales.
+
+With E the node's error and N the noise, the error of the occupied half is ``min(E, (E + N) / 2)``:
+the empty half cannot become negative. Distributions are computed on a lattice.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,14 @@ from geodp.typing import FloatArray
 
 @lru_cache(maxsize=256)
 def lose(above: float, gaussian: bool) -> tuple[float, float]:
-    """Return mean and standard deviation of ``-min(E, (E + N) / 2)``.
+    """Compute mean and standard deviation of ``-min(E, (E + N) / 2)``.
 
     Parameters
     ----------
     above : float
-        E has so many times N's law.
+        E is distributed as this many times N.
     gaussian : bool
-        The law of N; otherwise Laplace.
+        Whether N is normal; otherwise it is Laplace noise.
     """
     noise = np.arange(-10, 10.05, 0.1)
     weight = np.exp(-(noise**2) / 2 if gaussian else -np.abs(noise))
@@ -31,14 +35,14 @@ def lose(above: float, gaussian: bool) -> tuple[float, float]:
 
 @lru_cache(maxsize=128)
 def isolate(spreads: tuple[float, ...]) -> tuple[float, float]:
-    """Return bias and root-mean-square error of a lone cell under a total that is known.
+    """Compute bias and root-mean-square error of an isolated cell if the total is exact.
 
-    E is 0 at the root and becomes ``min(E, (E + N) / 2)`` on every level, N normal.
+    E is 0 at the root and becomes ``min(E, (E + N) / 2)`` on every level, with normal N.
 
     Parameters
     ----------
     spreads : tuple of float
-        Standard deviations of N, the root's level first; the scale is 1 at most.
+        Standard deviations of N, the root's level first; at most 1.
     """
     step, reach = 1 / 40, 8.0
     value = np.arange(-reach, reach + step / 2, step)
@@ -52,8 +56,9 @@ def isolate(spreads: tuple[float, ...]) -> tuple[float, float]:
 
 
 def halve_sums(error: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the law of (E + N) / 2 where N < E: chances on the same lattice as both."""
-    # It has twice the resolution; every second point is shared out.
+    """Compute the part of the law of (E + N) / 2 with N < E, on the lattice of both laws."""
+    # The half sum has twice the resolution; the probability of every second point is divided
+    # between its neighbours, which keeps the mean.
     half = np.zeros(2 * error.size - 1)
     for i in np.flatnonzero(error > 1e-12):
         half[i : 2 * i] += error[i] * noise[:i]

@@ -1,8 +1,8 @@
-"""Levels and shares for settlements that stand alone.
+"""Levels and shares for isolated settlements.
 
-What is measured of a settlement vies with empty siblings, on every level anew. Of what was tried on
-made-up maps (``python -m bench settlements``) least is lost with narrow lowest nodes, which a
-settlement fills, few levels above them, and most of the budget for nodes and cells.
+On every level a settlement's measurement competes with those of empty siblings. Of the levels tried
+on synthetic maps (``python -m bench settlements``), the loss is smallest with narrow lowest nodes,
+which a settlement fills, few levels above them, and most of the budget for nodes and cells.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 NODE, STEP, TOP = 5, 12, 4
-"""Bits of a lowest node; of every level above, and of the first at least, where that can be."""
+"""Bits of a lowest node; bits of every level above; fewest bits of the first level, if possible."""
 
 ROOT_WEIGHT, UPPER_WEIGHT, NODE_WEIGHT, CELL_WEIGHT = 1, 12, 35, 52
 """Weights of the root, of every level above lowest nodes, of these and of the cells."""

@@ -1,4 +1,4 @@
-"""The children of a level's open nodes, as the pyramid with a prior holds them."""
+"""The children of a level's open nodes, as the pyramid with a prior stores them."""
 
 from __future__ import annotations
 
@@ -9,63 +9,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.kernels.learned import passes
-from geodp.kernels.learned.lanes import LaneWorkspace, make_room
+from geodp.kernels.learned.lanes import LaneWorkspace, make_workspace
 from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees import parallel
 from geodp.mechanisms.trees.descent import Descent
 from geodp.typing import FloatArray, IntArray
 
 CHILDREN = 1 << 16
-"""Most nodes that are measured together: they stay in the cache."""
+"""Most children that are measured together: they stay in the cache."""
 
 RUNS = 4
-"""Of a level's nodes, for every thread."""
+"""Chunks of a level's nodes for every thread."""
 
-MOST = 1 << 20
-"""Nodes of such a run at most, about."""
+MAX_NODES = 1 << 20
+"""Approximate number of children of the largest chunk."""
 
 FEW = 1 << 27
-"""Nodes of a level up to which what is measured is kept until they are opened; more are measured
-again, which takes less time than so much memory, and none of it."""
+"""Number of nodes of a level up to which measurements are stored until the nodes are opened. More
+are measured again: noise is a function of the node, and drawing it is cheaper than the memory."""
 
 FEWER = 1 << 21
-"""The same of what the prior says, which takes more memory and less time."""
+"""The same for the prior's counts, which take more memory and less time."""
 
 Measured = tuple[IntArray, NDArray[np.bool_]]
-"""Counts with noise of children, and which hold a cell of the domain; none: all."""
+"""Noisy counts of children, and which contain a cell of the domain; size 0: all."""
 
-Known = tuple[Reliability | None, ...]
-"""How far a prior can be trusted, by level; None: not at all."""
+Reliabilities = tuple[Reliability | None, ...]
+"""Reliability of a prior by level; None: it is not used."""
 
-Kept = tuple[NDArray[np.int32 | np.int64], NDArray[np.bool_], passes.Prior | None]
+Stored = tuple[NDArray[np.int32 | np.int64], NDArray[np.bool_], passes.Prior | None]
 
 
 @dataclass(eq=False)
 class Layer:
-    """The children of a level's open nodes, each node's side by side.
+    """The children of a level's open nodes, those of one node next to each other.
 
     Attributes
     ----------
     above, total : uint64[n], int64[n]
-        The nodes, and what is shared out below them.
+        The nodes, and their counts.
     fanout, stride : int
         Children of a node, and keys of a child.
     uniform : float64[n]
-        The nodes' random numbers.
+        The nodes' uniform numbers.
     z : float64[k]
-        Counts with noise of the open children.
-    share, whole : float64[k], float64[n]
-        The prior's people in the open children, and in the nodes; both are empty where it says
-        nothing, or nothing that counts.
+        Noisy counts of the open children.
+    share, totals : float64[k], float64[n]
+        The prior's counts of the open children, and of the nodes; both are empty if the prior is
+        not used.
     members : int64[n]
-        How many children of each node are open.
+        Number of open children of each node.
     prefix : uint64[k]
-        Numbers of the open children.
+        Prefixes of the open children.
     closed : float64[2, n]
-        Sums of the other children's counts and of their variances.
-    kept : dict
-        What was measured of the children of a block of nodes, by its first, in 32 bits where that
-        holds it; and what the prior says.
+        Sums of the other children's noisy counts and of their variances.
+    stored : dict
+        Measurements of the children of a block of nodes, by its first node, in 32 bits if they
+        fit; and the prior's counts.
     """
 
     above: NDArray[np.uint64]
@@ -75,20 +75,20 @@ class Layer:
     uniform: FloatArray
     z: FloatArray = field(default_factory=lambda: np.empty(0))
     share: FloatArray = field(default_factory=lambda: np.empty(0))
-    whole: FloatArray = field(default_factory=lambda: np.empty(0))
+    totals: FloatArray = field(default_factory=lambda: np.empty(0))
     members: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     prefix: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     closed: FloatArray = field(default_factory=lambda: np.empty((2, 0)))
-    kept: dict[int, Kept] = field(default_factory=dict)
+    stored: dict[int, Stored] = field(default_factory=dict)
 
     @classmethod
     def of(cls, above: NDArray[np.uint64], total: IntArray, shape: tuple[int, int]) -> Layer:
-        """Return nothing yet of the children of some nodes; ``shape``: children, keys of one."""
+        """Make a layer without measurements; ``shape``: children of a node, and keys of a child."""
         return cls(above, total, *shape, np.empty(above.size))
 
     @classmethod
-    def found(cls, prefix: NDArray[np.uint64], z: FloatArray) -> Layer:
-        """Return open nodes with their counts, found elsewhere, and nothing of those above them."""
+    def of_open(cls, prefix: NDArray[np.uint64], z: FloatArray) -> Layer:
+        """Make a layer of open nodes that were measured elsewhere, without their parents."""
         return cls(
             above=np.empty(0, np.uint64),
             total=np.empty(0, np.int64),
@@ -102,83 +102,85 @@ class Layer:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        found = (getattr(self, one.name) for one in fields(self))
-        return sum(one.nbytes for one in found if isinstance(one, np.ndarray))
+        arrays = (getattr(self, one.name) for one in fields(self))
+        return sum(one.nbytes for one in arrays if isinstance(one, np.ndarray))
 
     def keep(self, nodes: slice, measured: Measured, prior: passes.Prior) -> None:
-        """Keep what was measured of a block, in few bytes, unless the level has many nodes.
-
-        With what the prior says, unless it has more than some.
-        """
+        """Store a block's measurements and the prior's counts, unless the level is too large."""
         children = self.above.size * self.fanout
         if children > FEW:
             return
         noisy, inside = measured
+        # Half of the memory in the usual case: counts with noise of 2**31 and more are rare.
         small = noisy.astype(np.int32)
         held = small if bool((small == noisy).all()) else noisy
-        self.kept[nodes.start] = held, inside, prior if children <= FEWER else None
+        self.stored[nodes.start] = held, inside, prior if children <= FEWER else None
 
     def recall(self, nodes: slice) -> tuple[Measured | None, passes.Prior | None]:
-        """Return what was kept of a block, and let it go; None: nothing was."""
-        if nodes.start not in self.kept:
+        """Remove and return the stored measurements of a block; None: there are none."""
+        if nodes.start not in self.stored:
             return None, None
-        noisy, inside, prior = self.kept.pop(nodes.start)
+        noisy, inside, prior = self.stored.pop(nodes.start)
         return (noisy.astype(np.int64, copy=False), inside), prior
 
     def forget_prior(self) -> None:
-        """Let go what the prior says."""
-        self.share = self.whole = np.empty(0)
+        """Release the memory of the prior's counts."""
+        self.share = self.totals = np.empty(0)
 
-    def room(self) -> LaneWorkspace:
-        """Return room for the children of some nodes."""
-        return make_room(self.fanout)
+    def workspace(self) -> LaneWorkspace:
+        """Allocate the arrays of one thread."""
+        return make_workspace(self.fanout)
 
     def runs(self, threads: int) -> list[slice]:
-        """Return runs of nodes that are worked on side by side."""
+        """Divide the nodes into chunks that are processed in parallel."""
         n = self.above.size
         each = -(-n // (RUNS * parallel.processors(threads)))
-        each = min(max(each, CHILDREN // self.fanout), MOST // self.fanout)
+        # Chunks are neither so small that starting them dominates, nor so large that threads wait
+        # for the last one.
+        each = min(max(each, CHILDREN // self.fanout), MAX_NODES // self.fanout)
         return _cut(0, n, max(each, 1))
 
     @property
     def together(self) -> int:
-        """Return how many nodes a block has at most."""
+        """Largest number of nodes of a block."""
         return max(CHILDREN // self.fanout, 1)
 
     def blocks(self, run: slice) -> list[slice]:
-        """Return a run's nodes in blocks that stay in the cache."""
+        """Divide a chunk's nodes into blocks that stay in the cache."""
+        # Blocks are aligned to the start of a chunk, and measurements are stored by a block's first
+        # node, so that both passes over a chunk find them.
         return _cut(run.start, run.stop, self.together)
 
     def opened(self, runs: list[slice]) -> list[slice]:
-        """Return the places of the open children of all nodes, by neighbouring runs of them."""
+        """Return the positions of the open children of each chunk of nodes."""
         ends = accumulate((int(self.members[run].sum()) for run in runs), initial=0)
-        return [slice(*own) for own in pairwise(ends)]
+        return [slice(*ends_here) for ends_here in pairwise(ends)]
 
     def prior(self, nodes: slice, children: slice) -> passes.Prior:
-        """Return what the prior says of some nodes and children."""
-        return self.share[children], self.whole[nodes]
+        """Return the prior's counts of some children and nodes."""
+        return self.share[children], self.totals[nodes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stage:
-    """Open nodes of some neighbouring levels, noisy and not released: the first pass went so far.
+    """Open nodes of consecutive levels during the first pass: noisy, and not released.
 
     Attributes
     ----------
     first : int
         Level of the first layer.
     layers : tuple of Layer
-        Of the first only the open nodes count.
+        Of the first layer only the open nodes are used.
     count : int64[k]
-        What the last layer's open nodes have.
+        Counts of the last layer's open nodes.
     learned : tuple of (Reliability or None)
-        Of every layer but the first.
+        Reliability of the prior on every layer except the first.
     """
 
     first: int
     layers: tuple[Layer, ...]
     count: IntArray
-    learned: Known
+    learned: Reliabilities
 
     def __repr__(self) -> str:
         return "Stage(noisy)"
@@ -189,19 +191,20 @@ class Stage:
 
     @property
     def level(self) -> int:
-        """Of the last layer."""
+        """Level of the last layer."""
         return self.first + len(self.layers) - 1
 
     def below(self, descent: Descent) -> Layer:
-        """Return nothing yet of the children of the last layer's open nodes."""
+        """Make the next layer, of the children of the last layer's open nodes."""
         shape = descent.fanouts[self.level], descent.strides[self.level + 1]
         return Layer.of(self.layers[-1].prefix, self.count, shape)
 
     def copy(self) -> Stage:
-        """Return the same, with estimates that may be improved."""
+        """Copy the stage, so that its estimates can be improved in place."""
+        # Estimates are improved in place, and a task of a cluster may run twice on the same stage.
         return replace(self, layers=tuple(replace(one, z=one.z.copy()) for one in self.layers))
 
 
 def _cut(start: int, stop: int, each: int) -> list[slice]:
-    """Return neighbouring runs of so many, one at least."""
+    """Divide a range into consecutive slices of a size; return at least one."""
     return [slice(*ends) for ends in pairwise([*range(start, max(stop, start + 1), each), stop])]

@@ -1,4 +1,4 @@
-"""Levels of a pyramid: chains, presets and how they are written."""
+"""Levels of a pyramid: custom chains, presets, and their notation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LevelScheme:
     fanouts : tuple of int
         Children of a node of each level but the last.
     shares : tuple of Fraction
-        Of the budget, for every level from the root on; they add up to 1.
+        Shares of the budget for every level from the root on; they add up to 1.
     """
 
     fanouts: tuple[int, ...]
@@ -34,27 +34,28 @@ class LevelScheme:
 
 
 def steps_of(chain: str, name: str = "pyramid") -> list[int]:
-    """Digits of every level of an own chain; empty: none is given."""
+    """Parse the digits of every level of a custom chain; empty: there is none."""
     try:
         steps = [int(part) for part in chain.split("-")] if chain else []
     except ValueError:
         steps = [0]
     if any(step < 1 for step in steps):
         raise UsageError(
-            f"{name}:chain is written as digits per level, such as 2-4-4-4-4.", code="chain-form"
+            f"{name}:chain must be digits per level with hyphens between, such as 2-4-4-4-4.",
+            code="chain-form",
         )
     return steps
 
 
 def weights_of(shares: str) -> list[Fraction]:
-    """Weights of the levels of an own chain."""
+    """Parse the weights of the levels of a custom chain."""
     try:
         weights = [Fraction(part) for part in shares.split("-")] if shares else []
     except (ValueError, ZeroDivisionError):
         weights = [Fraction(0)]
     if any(weight <= 0 for weight in weights):
         raise UsageError(
-            "pyramid:shares is written as weights above 0, such as 2-2-4-4-4-4.",
+            "pyramid:shares must be weights above 0 with hyphens between, such as 2-2-4-4-4-4.",
             code="pyramid-shares-form",
         )
     return weights
@@ -63,12 +64,13 @@ def weights_of(shares: str) -> list[Fraction]:
 def preset(
     setting: str, radices: tuple[int, ...], *, line: bool = False
 ) -> tuple[list[int], list[Fraction]]:
-    """Digits of each level and weights, the root's first; what does not fit comes at the top.
+    """Return the digits of each level and weights, the root's first.
 
-    An empty list of weights: 2 for the root, elsewhere the bits that a level splits. "auto" is
-    the table of :mod:`geodp.mechanisms.trees.auto`, on digits that are no bits R; "series" what is
-    made of that table, on others "flat"; "islands", on bits alone, that of
-    :mod:`geodp.mechanisms.trees.islands`. ``line``: of a domain in one dimension.
+    An empty list of weights means 2 for the root, and otherwise the bits that a level splits.
+    "auto" is the table of :mod:`geodp.mechanisms.trees.auto`, and R on digits that are not bits;
+    "series" is derived from that table, and "flat" on other digits; "islands" is
+    :mod:`geodp.mechanisms.trees.islands`, for bits only. Digits that do not fit form a smaller
+    level at the top. ``line``: whether the domain has one dimension.
     """
     if setting == "islands":
         return islands_plan_of(len(radices))
@@ -91,32 +93,36 @@ def preset(
         return top, []
     if setting == "flat":
         return top, [Fraction(1)] * (len(top) + 1)
-    # 0.35 of the budget for the root and the upper levels, as in the table of 2**18 cells.
+    # The root and the upper levels get 0.35 of the budget, as in the table for 2**18 cells.
     upper = [Fraction(2), *[Fraction(3)] * len(top)]
     lower = [Fraction(115), Fraction(110), Fraction(425)][3 - len(bottom) :]
     return top + bottom, [350 * w / sum(upper) for w in upper] + lower
 
 
 def trust_below(weights: list[Fraction]) -> list[Fraction]:
-    """Return weights for who trusts a prior, which knows cells better than areas that have grown.
+    """Shift weights from the cells to the upper levels, for use with a reliable prior.
 
-    The cells have half as much, and what lies above their parents a quarter more.
+    The cells get half as much, and levels above their parents a quarter more.
 
     Examples
     --------
     >>> [str(w) for w in trust_below([Fraction(w) for w in (2, 2, 4, 4, 4, 4)])]
     ['2', '5/2', '5', '5', '4', '2']
     """
+    # A prior predicts the distribution inside an area well, but not by how much areas have grown.
     root, *upper = weights[:-2]
     return [root, *(w * Fraction(5, 4) for w in upper), weights[-2], weights[-1] / 2]
 
 
-def _group(radices: tuple[int, ...], most: int) -> list[int]:
-    """Digits of levels of at most so many children, filled from the cells up; a digit is whole."""
+def _group(radices: tuple[int, ...], max_fanout: int) -> list[int]:
+    """Group digits into levels of at most ``max_fanout`` children, from the cells up.
+
+    A digit is never divided: one with a larger radix is a level of its own.
+    """
     steps: list[int] = []
-    fanout = most + 1
+    fanout = max_fanout + 1
     for radix in reversed(radices):
-        if fanout * radix > most:
+        if fanout * radix > max_fanout:
             steps, fanout = [0, *steps], 1
         steps[0] += 1
         fanout *= radix

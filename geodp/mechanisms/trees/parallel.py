@@ -1,4 +1,7 @@
-"""Subtrees that are worked on by themselves, in blocks, on several threads, and joined in order."""
+"""Chunks of subtrees that are processed on several threads, with results joined in key order.
+
+Noise is a function of the node, so neither the chunks nor the threads affect a release.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from numpy.typing import NDArray
 from geodp import progress
 
 MANY = 1 << 11
-"""Nodes of a level from which on their subtrees are worked on side by side."""
+"""Number of nodes of a level from which on their subtrees are processed in parallel."""
 
 PARTS = 16
-"""Runs of subtrees for every thread, so that none waits long for the last one."""
+"""Chunks for every thread: enough that none waits long for the last one."""
 
 FEWEST = 1 << 8
-"""Nodes of a run at least: fewer are not worth a start."""
+"""Fewest nodes of a chunk: fewer are not worth starting."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -28,7 +31,10 @@ Columns = TypeVar("Columns", bound=tuple[NDArray[Any], ...])
 
 
 def partition(weight: NDArray[np.int64], parts: int) -> list[slice]:
-    """Neighbouring nodes in at most ``parts`` runs of about the same weight; none is empty."""
+    """Divide nodes into at most ``parts`` consecutive chunks of about the same weight.
+
+    None is empty.
+    """
     before = np.concatenate([[0], np.cumsum(weight)])
     ends = np.searchsorted(before, before[-1] * (np.arange(1, parts) / parts))
     cuts = np.unique(np.concatenate([[0], ends, [weight.size]])).tolist()
@@ -36,17 +42,17 @@ def partition(weight: NDArray[np.int64], parts: int) -> list[slice]:
 
 
 def processors(threads: int) -> int:
-    """Threads that are asked for; 0: one for every processor."""
+    """Return the number of threads; 0: one for every processor."""
     return threads or os.cpu_count() or 1
 
 
 def count_runs(nodes: int, threads: int) -> int:
-    """Into how many runs to cut so many nodes."""
+    """Return the number of chunks for ``nodes`` nodes."""
     return min(PARTS * processors(threads), -(-nodes // FEWEST))
 
 
 def map_items(work: Callable[[Item], Result], items: Sequence[Item], threads: int) -> list[Result]:
-    """Results of some work on every item, in order."""
+    """Apply a function to every item on several threads; return the results in order."""
     threads = min(processors(threads), len(items))
     if threads < 2:
         return [work(item) for item in items]
@@ -54,7 +60,8 @@ def map_items(work: Callable[[Item], Result], items: Sequence[Item], threads: in
     pool = ThreadPoolExecutor(threads)
     try:
         return [_count(result) for result in pool.map(work, items)]
-    finally:  # after Ctrl-C nobody waits for what the threads are at
+    finally:
+        # After Ctrl-C the call returns at once instead of waiting for running threads.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -64,19 +71,17 @@ def _count(result: Result) -> Result:
 
 
 def concat(parts: list[Columns]) -> Columns:
-    """Tuples of arrays put together, one part after the other; ``parts`` is empty afterwards.
-
-    What is put together is let go at once, so that a result is not held twice.
-    """
+    """Concatenate tuples of arrays column by column; ``parts`` is empty afterwards."""
+    # Each part is released as soon as it is copied, so that a result is not in memory twice.
     if len(parts) == 1:
         return parts.pop()
     size = sum(part[0].size for part in parts)
-    found = cast("Columns", tuple(np.empty(size, column.dtype) for column in parts[0]))
+    joined = cast("Columns", tuple(np.empty(size, column.dtype) for column in parts[0]))
     parts.reverse()
     at = 0
     while parts:
         part = parts.pop()
-        for one, column in zip(found, part, strict=True):
+        for one, column in zip(joined, part, strict=True):
             one[at : at + column.size] = column
         at += part[0].size
-    return found
+    return joined

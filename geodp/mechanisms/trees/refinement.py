@@ -1,4 +1,8 @@
-"""The refinement of Terada et al. (2015): sparse in blocks (T2), and dense (T1)."""
+"""The refinement of Terada et al. (2015): sparse in blocks (T2), and dense (T1).
+
+The paper proves that both agree in distribution; here noise is a function of (key, node), so they
+agree bit for bit. The loops of T2 are in :mod:`geodp.kernels.topdown`.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,13 @@ from geodp.typing import KeyedCounts
 ROOT = np.array([1], np.uint64)
 
 BLOCK = kernels.BLOCK
-"""Most nodes that are refined together: they and their noise stay in the cache."""
+"""Most nodes that are refined together: they and their noise fit the cache."""
 
 PIECE = 1 << 16
-"""Cells that are put out at once, beside those of one block."""
+"""Number of results that are collected at once, in addition to those of one block."""
 
 FEW_SPLIT = 1 << 18
-"""Nodes, about, up to which one thread has split them before several have begun."""
+"""Approximate number of split nodes up to which one thread is faster than several."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,14 @@ class RefinementNoise:
 
     @classmethod
     def of(cls, event: Measurement, key: NoiseKey) -> RefinementNoise:
-        """Both of the event's scale, in streams of their own."""
+        """Make both noises with the event's scale, in separate streams."""
         law = event.law()
         return cls(
             NodeNoise(key, Stream.TOPDOWN_TOTAL, law), NodeNoise(key, Stream.TOPDOWN_DETAIL, law)
         )
 
     def refined_total(self, total: int) -> int:
-        """``max(S(root) + noise, 0)``."""
+        """Return ``S*(root) = max(S(root) + noise, 0)``."""
         drawn, _ = self.total.at(ROOT, 0, 0)
         return max(total + int(drawn[0]), 0)
 
@@ -59,8 +63,8 @@ Nodes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Prefixes of nodes of one level, in key order, and their refined sums, all above 0."""
 
 
-Desk = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
-"""What one thread works on; the last is for nodes that are put out."""
+Scratch = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
+"""Arrays of one thread; the last one is for results."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +73,7 @@ class RefinementRun:
 
     table: Cells
     noise: NodeNoise
-    desks: list[Desk] = field(default_factory=list)
+    scratches: list[Scratch] = field(default_factory=list)
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
@@ -91,12 +95,12 @@ class RefinementRun:
         return np.zeros(1, np.int64)[total > 0], total[total > 0]
 
     def below(self, nodes: Nodes, level: int, last: int) -> tuple[Nodes, int]:
-        """Nodes above 0 of a lower level, and the number of nodes split on the way.
+        """Refine nodes to a lower level: its nodes above 0, and the number of nodes split.
 
         Parameters
         ----------
         level, last : int
-            Of the nodes and of the result; blocks of noise start at both.
+            Levels of the nodes and of the result; blocks of noise start on both.
         """
         if level == last:
             return nodes, 0
@@ -107,52 +111,56 @@ class RefinementRun:
     def _below(
         self, nodes: Nodes, level: int, last: int, words: NDArray[np.uint32]
     ) -> tuple[list[Nodes], int]:
-        stack, room, out = self._desk(level, last)
-        tree, noise = self._looked_up, kernels.NoiseStreams(words, np.uint32(self.noise.stream))
+        stack, workspace, out = self._make_scratch(level, last)
+        tree, noise = self._tables, kernels.NoiseStreams(words, np.uint32(self.noise.stream))
         done: list[Nodes] = []
-        visited, most = 0, stack.nodes.shape[2]
-        for first in range(0, nodes[0].size, most):
-            self._push(stack, *(row[first : first + most] for row in nodes))
+        visited, capacity = 0, stack.nodes.shape[2]
+        for first in range(0, nodes[0].size, capacity):
+            self._push(stack, *(row[first : first + capacity] for row in nodes))
             while stack.fill[:, kernels.NODE].tolist() != stack.fill[:, kernels.NODES].tolist():
-                written, split, _, undecided = kernels.descend(stack, BLOCK, room, tree, noise, out)
+                written, split, _, undecided = kernels.descend(
+                    stack, BLOCK, workspace, tree, noise, out
+                )
                 visited += split
                 done.append((out[0, 0, :written].copy(), out[0, 1, :written].copy()))
+                # One draw in many millions: it is decided exactly, in Python, and the kernel
+                # continues with its value.
                 if undecided:
                     node = np.array([undecided], np.uint64)
                     drawn, _ = self.noise.at(node, undecided.bit_length() - 1, self.bits)
-                    known = np.append(tree.known, [[undecided], drawn], axis=1)
-                    tree = tree._replace(known=known)
-        self.desks.append((stack, room, out))
+                    resolved = np.append(tree.resolved, [[undecided], drawn], axis=1)
+                    tree = tree._replace(resolved=resolved)
+        self.scratches.append((stack, workspace, out))
         return done, visited
 
     @cached_property
-    def _looked_up(self) -> kernels.RefinementTables:
-        domain, nobody = self.table.grid.domain_tests(), np.empty((2, 0), np.int64)
+    def _tables(self) -> kernels.RefinementTables:
+        domain, none = self.table.grid.domain_tests(), np.empty((2, 0), np.int64)
         law = self.noise.law
-        return kernels.RefinementTables(self.table.key, self.cumulative, *domain, law.table, nobody)
+        return kernels.RefinementTables(self.table.key, self.cumulative, *domain, law.table, none)
 
-    def _desk(self, level: int, last: int) -> Desk:
-        """Return what a descent works on: one that is free, or a new one."""
+    def _make_scratch(self, level: int, last: int) -> Scratch:
+        """Return the arrays of one thread: free ones, or new ones."""
         levels = [level]
         while levels[-1] < last:
             levels.append(self.next(levels[-1]))
         rows = len(levels) - 1
         try:
-            stack, room, out = self.desks.pop()
+            stack, workspace, out = self.scratches.pop()
         except IndexError:
-            most = kernels.MOST + 1
+            capacity = kernels.MAX_OPEN + 1
             every = -(-self.bits // LEVELS)
-            nodes, data = (np.empty((every, n, most), np.int64) for n in (2, 3))
+            nodes, data = (np.empty((every, n, capacity), np.int64) for n in (2, 3))
             fill = np.zeros((0, 4), np.int64)
             stack = kernels.Stack(np.zeros(1, np.int64), nodes, data, fill)
-            room, out = _room(), np.empty((1, 2, PIECE + most), np.int64)
+            workspace, out = _make_workspace(), np.empty((1, 2, PIECE + capacity), np.int64)
         fill = np.zeros((rows, 4), np.int64)
-        return kernels.Stack(np.array(levels), stack.nodes, stack.data, fill), room, out
+        return kernels.Stack(np.array(levels), stack.nodes, stack.data, fill), workspace, out
 
     def _push(
         self, stack: kernels.Stack, prefix: NDArray[np.int64], total: NDArray[np.int64]
     ) -> None:
-        """Nodes, and those of them that hold data, into the first row of a stack."""
+        """Put nodes, and the data below them, into the first row of a stack."""
         height = np.uint64(self.bits - int(stack.level[0]))
         first = prefix.view(np.uint64) << height
         start = np.searchsorted(self.table.key, first)
@@ -166,35 +174,31 @@ class RefinementRun:
         stack.fill[0] = prefix.size, at.size, 0, 0
 
 
-def _room() -> kernels.RefinementWorkspace:
-    most = kernels.MOST // 2 + 1
+def _make_workspace() -> kernels.RefinementWorkspace:
+    size = kernels.MAX_OPEN // 2 + 1
     return kernels.RefinementWorkspace(
         np.empty(kernels.BLOCK, np.int64),
         np.empty(16 * kernels.BLOCK, np.uint32),
-        np.empty((2, most), np.int64),
-        np.empty((2, most), np.uint32),
-        np.empty((2, 3, most), np.int64),
-        np.empty(most, np.uint32),
-        np.empty(most, np.int64),
-        np.empty(most, np.int32),
-        *np.empty((3, most), np.int64),
+        np.empty((2, size), np.int64),
+        np.empty((2, size), np.uint32),
+        np.empty((2, 3, size), np.int64),
+        np.empty(size, np.uint32),
+        np.empty(size, np.int64),
+        np.empty(size, np.int32),
+        *np.empty((3, size), np.int64),
     )
 
 
 def refine(
     table: CountTable, noise: RefinementNoise, parts: int = 0, threads: int = 0
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], int]:
-    """T2: refine from the root down, visiting only nodes that hold somebody.
-
-    The sum of a node is a difference of two prefix sums over the sorted keys, so no Haar
-    coefficient is stored. Blocks of nodes are refined depth first, four levels at a time: they
-    stay in the cache, and memory is that of the output.
+    """Run T2: refine from the root down, visiting only nodes with a refined sum above 0.
 
     Parameters
     ----------
     parts : int
-        Runs of subtrees that are worked on by themselves, where there are many nodes; 0: some for
-        every thread. A node's noise depends on the node alone, so they do not show.
+        Number of chunks of subtrees that are processed in parallel, if there are many nodes; 0:
+        some for every thread. It does not affect the result.
     threads : int
         0: one for every processor.
 
@@ -206,6 +210,9 @@ def refine(
         Nodes that were split.
     """
     grid = binary(table.grid)
+    # A node's sum is a difference of two prefix sums over the sorted keys, so no Haar coefficient
+    # is stored. Blocks of nodes are refined depth first, four levels at a time: memory is that of
+    # the output.
     tree = RefinementRun(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
     few = min(1 << grid.bits, table.key.size * grid.bits) <= FEW_SPLIT
@@ -215,32 +222,33 @@ def refine(
         level = grid.bits
     while level < grid.bits and 0 < top[0].size < parallel.MANY:
         last = tree.next(level)
-        while last < min(grid.bits, parallel.MANY.bit_length()):  # above, there cannot be many
+        # On levels above this there are not enough nodes for several threads.
+        while last < min(grid.bits, parallel.MANY.bit_length()):
             last = tree.next(last)
         top, split = tree.below(top, level, last)
         level, visited = last, visited + split
 
-    found: list[int] = []
+    splits: list[int] = []
 
     def finished(run: slice) -> Nodes:
         cells, split = tree.below((top[0][run], top[1][run]), level, grid.bits)
-        found.append(split)
+        splits.append(split)
         return cells
 
     runs = 1 if alone else parallel.count_runs(top[1].size, threads)
     cuts = partition(top[1], parts or runs)
     key, count = concat(parallel.map_items(finished, cuts, threads))
-    return key.view(np.uint64), count, visited + sum(found)
+    return key.view(np.uint64), count, visited + sum(splits)
 
 
 @dataclass(frozen=True)
 class Halving:
-    """Some levels of ``topdown``, for made-up people; the trees stand under more of its levels."""
+    """Some levels of ``topdown``, for simulations with synthetic people."""
 
     law: Law
 
     def __call__(self, table: CountTable, trees: int, key: NoiseKey) -> KeyedCounts:
-        """Release a table of so many trees."""
+        """Release a table of several trees, whose upper levels are refined too."""
         streams = (Stream.TOPDOWN_TOTAL, Stream.TOPDOWN_DETAIL)
         noise = RefinementNoise(*(NodeNoise(key, stream, self.law) for stream in streams))
         cells, counts, _ = refine(table, noise, threads=1)
@@ -248,7 +256,9 @@ class Halving:
 
 
 def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]:
-    """T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
+    """Run T1, the dense form in three passes, ``O(n)``: bit for bit the result of :func:`refine`.
+
+    The passes are noise on every coefficient, the refinement, and the inverse transform.
 
     Returns
     -------
@@ -278,7 +288,7 @@ def refine_dense(table: CountTable, noise: RefinementNoise) -> NDArray[np.int64]
 
 
 def binary(grid: Grid) -> Grid:
-    """Return the grid, or raise UsageError."""
+    """Return the grid if every node splits in two; otherwise raise UsageError."""
     if (refusal := grid.order.why_no_halves("topdown")) is not None:
         raise UsageError(refusal)
     return grid

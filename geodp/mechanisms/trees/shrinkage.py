@@ -1,8 +1,8 @@
-"""What the clamp does to one lone populous cell, or settlement, in an empty region.
+"""Shrinkage by the clamp of an isolated populous cell, or settlement, in an empty region.
 
-The sum of a settlement loses more than a cell, as it is cut by more nodes. Here is the
-mechanism itself, run on many trees that each have one of them. They stand side by side
-under one key that everybody knows, so the figures are the same everywhere, and public.
+The sum of a settlement loses more than a cell, as more nodes cut it. The mechanism itself runs here
+on many trees with one of them each, all in one table and with a public key: so the results are
+public, and the same everywhere.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from geodp.grid.grid import Grid
 from geodp.grid.order import KEY_BITS, Order
 from geodp.kernels.pyramid import shares as kernels
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.mechanisms.trees.descent import Descent, variance_of
-from geodp.mechanisms.trees.walk import descend
+from geodp.mechanisms.trees.traversal import descend
 from geodp.privacy.key import NoiseKey, Stream, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise
@@ -28,31 +28,31 @@ from geodp.table.counts import CountTable
 from geodp.typing import KeyedCounts
 
 Trial = Callable[[CountTable, int, NoiseKey], KeyedCounts]
-"""A mechanism on some levels of its tree: of a table of so many trees, the cells above 0 and their
-counts. Equal ones are one, so that what they show is kept."""
+"""A mechanism on some levels of its tree: it releases a table of several trees. Equal mechanisms
+compare equal, so that results are cached."""
 
 PEOPLE = 1 << 32
-"""In the cell: far more than the clamp can take away."""
+"""People in the cell: far more than the clamp can take away."""
 
-FIRST_TREES, MOST_TREES = 1 << 7, 1 << 10
-"""With one lone cell each: first some, and then as many more as ``MOST_NODES`` allow."""
+FIRST_TREES, MAX_TREES = 1 << 7, 1 << 10
+"""Number of trees with an isolated cell: at first, and at most, as ``MAX_NODES`` allows."""
 
-MOST_NODES = 1 << 18
+MAX_NODES = 1 << 18
 
 SIDE = 4
-"""Cells on a side of a lone settlement."""
+"""Cells on a side of an isolated settlement."""
 
 SETTLEMENTS = 1 << 9
-"""On trees of their own, side by side where keys are long enough."""
+"""Number of settlements, each in a separate tree; in one table if keys are long enough."""
 
-MOST_ROUNDS = 1 << 5
+MAX_ROUNDS = 1 << 5
 
 SPLITS = 1 << 11
-"""Nodes that are split to see what one split takes."""
+"""Number of simulated splits of a node."""
 
 
 def cell(descent: Descent) -> dict[str, float]:
-    """``bias`` and ``rmse``, in counts."""
+    """Return ``bias`` and ``rmse`` of an isolated cell, in counts."""
     error = _errors(descent)
     bias, rmse = float(error.mean()), float(np.sqrt((error**2).mean()))
     return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
@@ -60,28 +60,31 @@ def cell(descent: Descent) -> dict[str, float]:
 
 @lru_cache(maxsize=256)
 def _errors(descent: Descent) -> NDArray[np.float64]:
-    """Released minus true counts of the cell, for every tree: float64[n]."""
-    room = (1 << KEY_BITS) // prod(descent.fanouts)
-    found: list[NDArray[np.float64]] = []
-    trees, visited, more = 0, 0, min(FIRST_TREES, room)
+    """Simulate released minus true counts of the cell, for every tree: float64[n]."""
+    capacity = (1 << KEY_BITS) // prod(descent.fanouts)
+    errors: list[NDArray[np.float64]] = []
+    # Each batch of trees has its own public key, so batches are independent.
+    trees, visited, more = 0, 0, min(FIRST_TREES, capacity)
     while more:
-        error, nodes = _errors_of(descent, more, NoiseKey(len(found).to_bytes(32, "little")))
-        found.append(error)
+        error, nodes = _errors_of(descent, more, NoiseKey(len(errors).to_bytes(32, "little")))
+        errors.append(error)
         trees, visited = trees + more, visited + nodes
-        more = min((MOST_NODES - visited) * trees // visited, MOST_TREES - trees, room)
+        more = min((MAX_NODES - visited) * trees // visited, MAX_TREES - trees, capacity)
         more = max(more, 0)
-    return np.concatenate(found)
+    return np.concatenate(errors)
 
 
 def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[np.float64], int]:
-    """Return the same for so many trees side by side, and how many nodes were measured."""
+    """Simulate errors for ``trees`` trees; also return the number of nodes measured."""
     keys = prod(descent.fanouts)
     digits = (trees, *descent.fanouts) if trees > 1 else descent.fanouts
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
+    # A third of the way along the keys: not at a corner of its nodes on every level.
     occupied = np.arange(trees, dtype=np.uint64) * np.uint64(keys) + np.uint64(keys // 3)
     table = CountTable.from_keys(grid, occupied, np.full(trees, PEOPLE))
     roots = np.arange(trees, dtype=np.uint64)
     key, count, nodes = descend(table, descent, public, roots, threads=1)
+    # A cell that is not released lost all of its people.
     error = np.full(trees, -float(PEOPLE))
     at = np.searchsorted(key, occupied)
     error[: at.size] = count[at] - PEOPLE
@@ -89,9 +92,9 @@ def _errors_of(descent: Descent, trees: int, public: NoiseKey) -> tuple[NDArray[
 
 
 def block(run: Trial, grid: Grid) -> dict[str, Any] | None:
-    """``meaning``, ``cells``, ``bias`` and ``rmse`` of the sum of a lone settlement, in counts.
+    """Return ``meaning``, ``cells``, ``bias`` and ``rmse`` of an isolated settlement, in counts.
 
-    None in an order of regions, where nothing tells which cells lie side by side.
+    None in an order of regions, which does not tell which cells are neighbours.
     """
     if not grid.order.follows_map:
         return None
@@ -107,51 +110,58 @@ def block(run: Trial, grid: Grid) -> dict[str, Any] | None:
 
 
 def _sides(shape: tuple[int, ...]) -> list[int]:
-    """Of a settlement on the first axes."""
+    """Return the sides of a settlement on the first axes."""
     wanted = (SIDE, SIDE) if len(shape) > 1 else (SIDE**2,)
     return [min(side, size) for side, size in zip(wanted, shape, strict=False)]
 
 
 @lru_cache(maxsize=256)
 def _losses(run: Trial, order: Order, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Released minus true sums of settlements at many places: float64[n]."""
+    """Simulate released minus true sums of settlements at many places: float64[n]."""
     bits = max(0, min(SETTLEMENTS.bit_length() - 1, KEY_BITS - order.bits))
     trees, keys = 1 << bits, prod(order.radices)
     digits = (*(2,) * bits, *order.radices)
     grid = Grid.regular((trees * keys,)).with_order(Order((0,) * len(digits), digits))
-    found: list[NDArray[np.int64]] = []
-    for n in range(min(MOST_ROUNDS, SETTLEMENTS >> bits)):
-        places = _settle(order, shape, np.arange(n * trees, (n + 1) * trees))
+    errors: list[NDArray[np.int64]] = []
+    for n in range(min(MAX_ROUNDS, SETTLEMENTS >> bits)):
+        places = _place_settlements(order, shape, np.arange(n * trees, (n + 1) * trees))
         places += np.arange(trees, dtype=np.uint64)[:, None] * np.uint64(keys)
         key = np.sort(places.reshape(-1))
         table = CountTable.from_keys(grid, key, np.full(key.size, PEOPLE))
         cells, counts = run(table, trees, NoiseKey(n.to_bytes(32, "little")))
+        # Only the settlement's own cells count; what neighbours gained is not its sum.
         error = np.full(trees, -places.shape[1] * PEOPLE)
         inside = np.isin(cells, key)
         np.add.at(error, (cells[inside] // np.uint64(keys)).astype(np.int64), counts[inside])
-        found.append(error)
-    return np.concatenate(found).astype(np.float64)
+        errors.append(error)
+    return np.concatenate(errors).astype(np.float64)
 
 
-def _settle(order: Order, shape: tuple[int, ...], number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Keys of the cells of numbered settlements, anywhere on a map: uint64[n, cells]."""
+def _place_settlements(
+    order: Order, shape: tuple[int, ...], number: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Place numbered settlements anywhere on a map; return their cells' keys: uint64[n, cells]."""
     sides = (*_sides(shape), *(1,) * len(shape))[: len(shape)]
     cell = np.indices(sides).reshape(len(shape), -1)
-    words = blocks(NoiseKey(bytes(32)), Stream.CONTINUOUS, number.astype(np.uint64))
-    room = [size - side + 1 for size, side in zip(shape, sides, strict=True)]
-    corner = np.array([words[i % len(words)] % np.uint64(n) for i, n in enumerate(room)], np.int64)
+    random_words = blocks(NoiseKey(bytes(32)), Stream.CONTINUOUS, number.astype(np.uint64))
+    corners = [size - side + 1 for size, side in zip(shape, sides, strict=True)]
+    # Uniform enough: the range is tiny compared with 2**64, and the figures are simulations.
+    corner = np.array(
+        [random_words[i % len(random_words)] % np.uint64(n) for i, n in enumerate(corners)],
+        np.int64,
+    )
     index = corner[:, :, None] + cell[:, None, :]
     return order.encode(index.reshape(len(shape), -1)).reshape(number.size, -1)
 
 
 @lru_cache(maxsize=512)
 def split(
-    law: Law, fanout: int, shrunk: float, above: float, least: float, spared: bool | None
+    law: Law, fanout: int, shrunk: float, above: float, min_count: float, closes_small: bool | None
 ) -> tuple[float, float]:
-    """Mean and standard deviation of what one split takes from occupied children, in counts.
+    """Simulate the loss of occupied children in one split: mean and standard deviation, in counts.
 
-    All other children are empty; of 1, 2, 4 ... occupied ones, those that lose most together.
-    Where nothing is clamped their mean error is 0.
+    All other children are empty. Of 1, 2, 4 ... occupied children the case with the largest loss is
+    returned.
 
     Parameters
     ----------
@@ -159,33 +169,34 @@ def split(
         Noise of the children's measurements.
     fanout : int
     shrunk : float
-        What is left of its standard deviation after the second pass, as a factor.
+        Factor of its standard deviation after the second pass.
     above : float
         Standard deviation of the node's own error.
-    least : float
-        Children below it are dropped.
-    spared : bool or None
-        None: all pay alike; otherwise the populous are spared, and whether small ones beside them
-        are closed, see :mod:`geodp.kernels.pyramid.spare`.
+    min_count : float
+        Count below which children are dropped.
+    closes_small : bool or None
+        None: all children pay equally; otherwise populous ones pay less, and this says whether
+        small ones are closed, see :mod:`geodp.kernels.pyramid.reweighting`.
     """
-    trials = min(SPLITS, max(MOST_NODES // fanout, 16))
+    trials = min(SPLITS, max(MAX_NODES // fanout, 16))
     noise = NodeNoise(NoiseKey(bytes(32)), 0, law)
     drawn = noise.sequence(trials * (fanout + 1)).astype(np.float64)
     spread = variance_of(law)
-    own = np.rint(above / sqrt(spread) * drawn[:trials]).astype(np.int64)
+    node_error = np.rint(above / sqrt(spread) * drawn[:trials]).astype(np.int64)
+    # Evenly spaced instead of random rounding numbers: less simulation noise with the same mean.
     uniform = (np.arange(trials) + 0.5) / trials
     z = shrunk * drawn[trials:].reshape(trials, fanout)
     members = np.full(trials, fanout)
-    found, occupied = (0.0, 0.0), 1
+    largest, occupied = (0.0, 0.0), 1
     while occupied < fanout:
         people = np.where(np.arange(fanout) < occupied, PEOPLE, 0)
         out = np.empty(z.size, np.int64)
-        total, given = occupied * PEOPLE + own, (z + people).reshape(-1)
+        total, noisy = occupied * PEOPLE + node_error, (z + people).reshape(-1)
         variance = np.full(z.size, shrunk**2 * spread)
-        if spared is not None:
-            spare_all(given, variance, members, total, (fanout, spared))
-        kernels.share(given, variance, members, total, uniform, least, out)
+        if closes_small is not None:
+            reweight_all(noisy, variance, members, total, (fanout, closes_small))
+        kernels.share(noisy, variance, members, total, uniform, min_count, out)
         lost = occupied * PEOPLE - out.reshape(trials, fanout)[:, :occupied].sum(axis=1)
-        found = max(found, (float(lost.mean()), float(lost.std())))
+        largest = max(largest, (float(lost.mean()), float(lost.std())))
         occupied *= 2
-    return found
+    return largest

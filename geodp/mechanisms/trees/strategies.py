@@ -1,4 +1,7 @@
-"""Strategies of the matrix mechanism: workloads, their errors, and the search for good ones."""
+"""Strategies of the matrix mechanism: workloads, errors, and the search for good strategies.
+
+Used by :mod:`geodp.mechanisms.baselines.matrix`.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,15 @@ larger a scale, which has a limit.
 
 WORKLOADS = ("ranges", "blocks", "cells")
 
-MOST_MIXED = 16
+MAX_MIXED = 16
 STEPS = 80
-"""Most rows of a p-identity strategy besides the cells, and steps of its optimiser."""
+"""Most mixed rows of a p-identity strategy, and most steps of its optimiser."""
 
 
 def gram_of(workload: str, n: int) -> FloatArray:
-    """``W' W`` of a workload on n keys: how many queries hold both of two keys; float64[n, n].
+    """Compute ``W' W`` of a workload on n keys: float64[n, n].
+
+    An entry is the number of queries that contain both keys.
 
     Examples
     --------
@@ -45,7 +50,7 @@ def gram_of(workload: str, n: int) -> FloatArray:
 
 
 def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> IntArray:
-    """Weighted sums of all aligned blocks, from the root to the cells: int64[rows, 2**k].
+    """Make the strategy of weighted sums of all aligned blocks: int64[rows, 2**k].
 
     With ``wavelet`` they are Haar rows instead: the total, then the difference of the halves of
     every block from the root down. A level of weight 0 is left out.
@@ -53,7 +58,7 @@ def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> IntArra
     Parameters
     ----------
     weights : int64[k + 1]
-        Of every level.
+        Weights of all levels.
 
     Examples
     --------
@@ -79,16 +84,16 @@ def tree_rows(weights: NDArray[np.generic], *, wavelet: bool = False) -> IntArra
 
 def optimise(gram: FloatArray) -> IntArray:
     """Return the better strategy for ``W' W`` of two families, see :class:`Matrix`."""
-    weights = whole_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
+    weights = integer_columns(tree_weights(haar_levels(gram))[:, None])[:, 0]
     candidates = [
         tree_rows(weights),
-        whole_columns(p_identity(gram)),
+        integer_columns(p_identity(gram)),
     ]
-    return min(candidates, key=lambda found: _trace(gram, found))
+    return min(candidates, key=lambda strategy: _trace(gram, strategy))
 
 
 def _trace(gram: FloatArray, strategy: IntArray) -> float:
-    """``trace(W' W (A' A)**-1)``; infinite for a strategy without full column rank."""
+    """Compute ``trace(W' W (A' A)**-1)``; infinite for a strategy without full column rank."""
     matrix = strategy.astype(np.float64)
     try:
         return float(np.trace(np.linalg.solve(matrix.T @ matrix, gram)))
@@ -96,11 +101,11 @@ def _trace(gram: FloatArray, strategy: IntArray) -> float:
         return float("inf")
 
 
-def whole_columns(matrix: FloatArray) -> IntArray:
-    """Return a non-negative matrix as whole numbers whose columns add up to exactly ``QUANTUM``.
+def integer_columns(matrix: FloatArray) -> IntArray:
+    """Round a non-negative matrix to integers whose columns add up to exactly ``QUANTUM``.
 
-    Every column is scaled and rounded down; what is missing goes, one each, to the entries
-    that lost most.
+    Every column is scaled and rounded down; the missing units go, one each, to the entries that
+    lost most.
 
     Examples
     --------
@@ -108,36 +113,34 @@ def whole_columns(matrix: FloatArray) -> IntArray:
     array([[86, 85, 85]])
     """
     scaled = matrix * (QUANTUM / matrix.sum(axis=0))
-    whole = np.floor(scaled)
-    missing = QUANTUM - whole.sum(axis=0)
-    place = np.argsort(np.argsort(whole - scaled, axis=0, kind="stable"), axis=0, kind="stable")
-    return np.asarray(whole + (place < missing), np.int64)
+    floors = np.floor(scaled)
+    missing = QUANTUM - floors.sum(axis=0)
+    place = np.argsort(np.argsort(floors - scaled, axis=0, kind="stable"), axis=0, kind="stable")
+    return np.asarray(floors + (place < missing), np.int64)
 
 
 def haar_levels(gram: FloatArray) -> FloatArray:
-    """Return sums of ``h' W' W h`` over the orthonormal Haar rows h of every level.
+    """Compute the sums of ``h' W' W h`` over the orthonormal Haar rows h of every level.
 
     They are float64[k + 1].
     """
     n = gram.shape[0]
-    found, blocks = [], gram
+    sums, blocks = [], gram
     while blocks.shape[0] > 1:
         half = blocks.shape[0] // 2
         quarters = blocks.reshape(half, 2, half, 2)
         same = quarters.diagonal(axis1=0, axis2=2)  # [2, 2, half]
         differences = same[0, 0] + same[1, 1] - same[0, 1] - same[1, 0]
-        found.append(float(differences.sum()) * half / n)
+        sums.append(float(differences.sum()) * half / n)
         blocks = quarters.sum(axis=(1, 3))
-    found.append(float(blocks[0, 0]) / n)
-    return np.array(found[::-1])
+    sums.append(float(blocks[0, 0]) / n)
+    return np.array(sums[::-1])
 
 
 def tree_weights(levels: FloatArray) -> FloatArray:
-    """Good weights of the sums of every level's blocks, which add up to 1.
-
-    The Haar rows are eigenvectors of ``A' A``; one of level i has the value
-    ``sum(w[j]**2 * n / 2**j for j >= i)``.
-    """
+    """Optimise the weights of the sums of every level's blocks; they add up to 1."""
+    # The Haar rows are eigenvectors of A' A; those of level i have the eigenvalue
+    # sum(w[j]**2 * n / 2**j for j >= i), so the error is a sum over levels.
     from scipy.optimize import minimize  # late: it is slow to import
 
     k = levels.size - 1
@@ -151,15 +154,14 @@ def tree_weights(levels: FloatArray) -> FloatArray:
         return 2 * np.log(w.sum()) + np.log(total), 2 / w.sum() + slope / total
 
     bounds = [(0.0, None)] * k + [(1e-6, None)]
-    found = minimize(error, np.ones(k + 1), jac=True, bounds=bounds, method="L-BFGS-B")
-    return np.asarray(found.x / found.x.sum())
+    solution = minimize(error, np.ones(k + 1), jac=True, bounds=bounds, method="L-BFGS-B")
+    return np.asarray(solution.x / solution.x.sum())
 
 
 def p_identity(gram: FloatArray) -> FloatArray:
-    """Return a strategy ``[I; T] D`` with columns that add up to 1: OPT_0 of McKenna et al. (2018).
+    """Optimise a strategy ``[I; T] D`` whose columns add up to 1: OPT_0 of McKenna et al. (2018).
 
-    T has one non-negative row for every 16 keys, at most 16, and D scales the columns. Descent
-    from a fixed start whose rows are irregular, so that they become different.
+    T has one non-negative row for every 16 keys, at most 16, and D scales the columns.
 
     Returns
     -------
@@ -168,11 +170,13 @@ def p_identity(gram: FloatArray) -> FloatArray:
     from scipy.optimize import minimize  # late: it is slow to import
 
     n = gram.shape[0]
-    p = min(max(1, n // 16), MOST_MIXED)
+    p = min(max(1, n // 16), MAX_MIXED)
+    # A fixed start, so that the strategy is reproducible; irregular, as equal rows would stay equal
+    # under gradient descent.
     row, key = np.arange(p)[:, None], np.arange(n)
     start = (0.6180339887 * row + np.sqrt(row + 2) * key) % 1
     scaled = gram / np.trace(gram)
-    found = minimize(
+    solution = minimize(
         lambda flat: mixed_error(flat.reshape(p, n), scaled),
         start.reshape(-1),
         jac=True,
@@ -180,16 +184,14 @@ def p_identity(gram: FloatArray) -> FloatArray:
         method="L-BFGS-B",
         options={"maxiter": STEPS},
     )
-    mixed = found.x.reshape(p, n)
+    mixed = solution.x.reshape(p, n)
     return np.asarray(np.concatenate([np.eye(n), mixed]) / (1 + mixed.sum(axis=0)))
 
 
 def mixed_error(mixed: FloatArray, gram: FloatArray) -> tuple[float, FloatArray]:
-    """``trace(W' W (A' A)**-1)`` of ``A = [I; T] D`` and its gradient in T, float64[p * n].
-
-    With C the inverse of D and ``M = (I + T' T)**-1 = I - T' (I + T T')**-1 T`` it is
-    ``trace(M C W' W C)``: only p equations are solved, not n.
-    """
+    """Compute ``trace(W' W (A' A)**-1)`` of ``A = [I; T] D``, and its gradient: float64[p * n]."""
+    # With C the inverse of D and M = (I + T' T)**-1 = I - T' (I + T T')**-1 T it is
+    # trace(M C W' W C): only p equations are solved, not n.
     column = 1 + mixed.sum(axis=0)
     weighted = gram * column[:, None] * column
     solved = np.linalg.solve(np.eye(mixed.shape[0]) + mixed @ mixed.T, mixed)

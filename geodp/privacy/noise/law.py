@@ -193,9 +193,9 @@ def _values(first: NDArray[np.uint32]) -> NDArray[np.int16]:
     """Return the draws that sign and ``BUCKET_BITS`` digits decide, see ``kernels.Table``."""
     above = _count_above(first, kernels.BUCKET_BITS)
     magnitude = above[1:].astype(np.int64)  # a threshold that equals the digits is a tie
-    most = min(first.size, -int(kernels.MARK))  # below the last threshold nothing is known
+    most = min(first.size, -int(kernels.UNRESOLVED))  # below the last threshold nothing is known
     decided = (above[:-1] == above[1:]) & (magnitude < most)
-    halves = [np.where(decided, sign * magnitude, kernels.MARK) for sign in (1, -1)]
+    halves = [np.where(decided, sign * magnitude, kernels.UNRESOLVED) for sign in (1, -1)]
     return np.concatenate(halves).astype(np.int16)
 
 

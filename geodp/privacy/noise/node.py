@@ -77,7 +77,7 @@ class NodeNoise:
             own = node(todo[:left])
             with expose(self.key, self.source) as words:
                 stream = np.uint32(self.stream)
-                left = kernels.settle(words, stream, own, word, table, noise, todo)
+                left = kernels.resolve(words, stream, own, word, table, noise, todo)
             for i, one in zip(todo[:left], own[:left], strict=True):
                 noise[i] = self.decide(int(word[i]), one)
         return noise

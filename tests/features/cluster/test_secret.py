@@ -28,7 +28,7 @@ from geodp.features.cluster import secret
 from geodp.features.cluster.api import publish
 from geodp.features.cluster.secret import KeyFile, key_file
 from geodp.mechanisms.trees.cut import Roots, Subtrees
-from geodp.mechanisms.trees.walk import PassRecords
+from geodp.mechanisms.trees.traversal import PassRecords
 from geodp.privacy.noise.draws import Draws
 from geodp.release.identity import release_digest
 from tests.bits import has_bits

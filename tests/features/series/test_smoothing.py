@@ -98,7 +98,7 @@ def test_tables_are_read_by_the_two_mechanisms_alone(monkeypatch):
         number = tables.index(table)
         return ReleasedTable(GRID, held[number], np.full(200, number + 1), event)
 
-    def refine(table, steps, key, prior, *, known, gather):
+    def refine(table, steps, key, prior, *, reliabilities, gather):
         found = release(None, table, None, key)
         gathered.append(gather)
         return found.key, found.count, ()

@@ -6,19 +6,19 @@ import pytest
 from geodp.kernels.jit import kernel
 from geodp.kernels.learned import lanes
 from geodp.kernels.pyramid import shares
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.pyramid.reweighting import reweight_all
 
 FANOUT = 5
 
 
 @kernel
-def share_lanes(rows, least, room):
-    lanes.share_lanes(rows, least, room)
+def share_lanes(rows, least, workspace):
+    lanes.share_lanes(rows, least, workspace)
 
 
 @kernel
-def spare_lanes(rows, known, room):
-    lanes.spare_lanes(rows, known, room)
+def reweight_lanes(rows, known, workspace):
+    lanes.reweight_lanes(rows, known, workspace)
 
 
 def families(seed):
@@ -34,10 +34,10 @@ def families(seed):
 
 
 def in_lanes(z, variance, total, uniform):
-    room = lanes.make_room(FANOUT)
-    room.child[lanes.Z], room.child[lanes.VARIANCE] = z.T.ravel(), variance.T.ravel()
-    room.whole[lanes.TOTAL], room.uniform[:] = total, uniform
-    return room
+    workspace = lanes.make_workspace(FANOUT)
+    workspace.child[lanes.Z], workspace.child[lanes.VARIANCE] = z.T.ravel(), variance.T.ravel()
+    workspace.integer[lanes.TOTAL], workspace.uniform[:] = total, uniform
+    return workspace
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -47,9 +47,9 @@ def test_shares_are_those_of_one_family_after_the_other(seed, least):
     expected, members = np.empty(z.size, np.int64), np.full(total.size, FANOUT)
     given = z.ravel(), variance.ravel(), members, total, uniform, least
     shares.share(*given, expected)
-    room = in_lanes(z, variance, total, uniform)
-    share_lanes(FANOUT, least, room)
-    found = room.out.reshape(FANOUT, -1).T
+    workspace = in_lanes(z, variance, total, uniform)
+    share_lanes(FANOUT, least, workspace)
+    found = workspace.out.reshape(FANOUT, -1).T
     assert found.tolist() == expected.reshape(-1, FANOUT).tolist()
     assert (found.sum(axis=1) == total).all()
 
@@ -58,9 +58,9 @@ def test_one_that_is_far_larger_than_its_total_gets_all():
     z, variance, total, uniform = families(0)
     z[7], variance[7], total[7] = 0, 0, 1
     z[7, 2], variance[7, 2] = 2.0**70, 3.0
-    room = in_lanes(z, variance, total, uniform)
-    share_lanes(FANOUT, 0.0, room)
-    assert room.out.reshape(FANOUT, -1)[:, 7].tolist() == [0, 0, 1, 0, 0]
+    workspace = in_lanes(z, variance, total, uniform)
+    share_lanes(FANOUT, 0.0, workspace)
+    assert workspace.out.reshape(FANOUT, -1)[:, 7].tolist() == [0, 0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -68,9 +68,9 @@ def test_one_that_is_far_larger_than_its_total_gets_all():
 def test_the_populous_are_spared_as_one_family_after_the_other(seed, firm):
     z, variance, total, uniform = families(seed)
     expected, members = variance.ravel().copy(), np.full(total.size, FANOUT)
-    spare_all(z.ravel(), expected, members, total, (FANOUT, firm))
+    reweight_all(z.ravel(), expected, members, total, (FANOUT, firm))
     assert (expected != variance.ravel()).any()
-    room = in_lanes(z, variance, total, uniform)
-    spare_lanes(FANOUT, (FANOUT, firm), room)
-    found = room.child[lanes.VARIANCE].reshape(FANOUT, -1).T
+    workspace = in_lanes(z, variance, total, uniform)
+    reweight_lanes(FANOUT, (FANOUT, firm), workspace)
+    found = workspace.child[lanes.VARIANCE].reshape(FANOUT, -1).T
     assert found.tolist() == expected.reshape(-1, FANOUT).tolist()

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geodp.kernels.learned import passes, residuals
-from geodp.kernels.learned.lanes import make_room
+from geodp.kernels.learned.lanes import make_workspace
 from geodp.kernels.pyramid import shares
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.pyramid.reweighting import reweight_all
 
 NODES, FANOUT, OWN = 150, 6, 4.0
 DRAW = np.random.default_rng(1)
@@ -27,7 +27,7 @@ def predicted_from(z, variance, predicted, tables):
         return z, variance
     better, left = np.empty(z.size), np.empty(z.size)
     residuals.shrink(z, predicted, sd, row, table, (better, left))
-    return better, variance * np.maximum(left, passes.LEAST_FACTOR)
+    return better, variance * np.maximum(left, passes.MIN_FACTOR)
 
 
 @pytest.mark.parametrize("learned", [False, True])
@@ -57,7 +57,7 @@ def test_the_first_pass(learned, edges, least, large):
         share.copy(),
     )
     given = (above, total, uniform), noisy, inside, (kept, whole), tables, (OWN, least)
-    k = passes.open_children(*given, make_room(FANOUT), found)
+    k = passes.open_children(*given, make_workspace(FANOUT), found)
     assert k == some.sum()
     assert found.members.tolist() == some.reshape(NODES, -1).sum(axis=1).tolist()
     sums = [np.where(shut, one, 0).reshape(NODES, -1).sum(axis=1) for one in (z, own)]
@@ -82,11 +82,11 @@ def test_the_second_pass(learned, alike, firm, least):
     own = np.broadcast_to(variance, size)
     better, spread = predicted_from(z, own, predicted, tables)
     expected, count, spread = np.empty(size, np.int64), np.empty(size, np.int64), np.array(spread)
-    spare_all(better.copy(), spread, members, total, (FANOUT, firm))
+    reweight_all(better.copy(), spread, members, total, (FANOUT, firm))
     assert learned or (spread != own).any()
     shares.share(better, spread, members, total, uniform, least, expected)
-    nodes, room = (members, total, uniform), make_room(FANOUT)
-    passes.share_again(nodes, z, variance, (share, whole), tables, (least, firm), room, count)
+    nodes, workspace = (members, total, uniform), make_workspace(FANOUT)
+    passes.share_again(nodes, z, variance, (share, whole), tables, (least, firm), workspace, count)
     assert count.tolist() == expected.tolist()
 
 
@@ -102,8 +102,8 @@ def test_residuals_of_children(edges):
     predicted = np.repeat(total / whole, FANOUT) * share
     shape = residuals.CLASSES, 2 * residuals.SIDE
     found = [(np.zeros(shape, np.int64), np.zeros((2, 2), np.int64)) for _ in range(2)]
-    room = make_room(FANOUT)
-    passes.gather_children(noisy, inside, total, (share, whole), 2.0, room, *found[0])
+    workspace = make_workspace(FANOUT)
+    passes.gather_children(noisy, inside, total, (share, whole), 2.0, workspace, *found[0])
     even = np.repeat(total / cells, FANOUT)
     residuals.gather(z[some], predicted[some], even[some], 2.0, *found[1])
     for one, other in zip(*found, strict=True):

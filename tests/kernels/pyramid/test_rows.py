@@ -9,7 +9,7 @@ import pytest
 
 from geodp.kernels.pyramid import candidates, families, layout, masks, passes, records, rows, shares
 from geodp.kernels.pyramid.edges import NOWHERE, ROWS, STEP
-from geodp.kernels.pyramid.spare import spare_all
+from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.mechanisms.trees import descent
 from geodp.privacy.key import NoiseKey, expose
 from geodp.privacy.noise.law import Law
@@ -53,16 +53,16 @@ def test_a_child_stands_where_it_is_said():
 def test_draws_are_those_of_the_nodes_noise(scale, fanout, size):
     law, key = law_of("laplace", scale), NoiseKey(bytes(range(32)))
     levels = chain_of(fanout, law).levels([0, 9])
-    desk, above = descent.desk_of(levels), np.arange(3 * 2**40, 3 * 2**40 + size)
+    workspace, above = descent.make_workspace(levels), np.arange(3 * 2**40, 3 * 2**40 + size)
     with expose(key) as words:
-        left = rows.draw(words, levels, 1, above, desk)
+        left = rows.draw(words, levels, 1, above, workspace)
     noise, number = NodeNoise(key, 9, law).families(above.astype(np.uint64), fanout)
     assert left == 0
     expected = in_rows(noise.reshape(size, fanout), NOWHERE)
     inside = expected != NOWHERE
-    assert (desk.noisy[: expected.size][inside] == expected[inside]).all()
+    assert (workspace.noisy[: expected.size][inside] == expected[inside]).all()
     for f in range(size):
-        assert door(rows.own_number)(desk.digits, np.uint64(f)) == number[f]
+        assert door(rows.uniform_of)(workspace.digits, np.uint64(f)) == number[f]
 
 
 class Tied(Law):
@@ -81,12 +81,12 @@ class Tied(Law):
 def test_draws_that_no_table_decides_are_nowhere_and_counted():
     law, key = Tied(law_of("laplace", Fraction(5))), NoiseKey(bytes(32))
     levels = chain_of(20, law).levels([0, 9])
-    desk, above = descent.desk_of(levels), np.arange(60)
-    desk.noisy[:] = 1
+    workspace, above = descent.make_workspace(levels), np.arange(60)
+    workspace.noisy[:] = 1
     with expose(key) as words:
-        left = rows.draw(words, levels, 1, above, desk)
+        left = rows.draw(words, levels, 1, above, workspace)
     noise = in_rows(NodeNoise(key, 9, law).families(above.astype("u8"), 20)[0].reshape(60, 20))
-    drawn = desk.noisy[: noise.size]
+    drawn = workspace.noisy[: noise.size]
     drawn[in_rows(np.ones((60, 20), bool)) == 0] = 1  # nobody's places
     assert left == (drawn == NOWHERE).sum() > 100
     assert ((noise == 0) == (drawn == 0))[drawn != 1].all()
@@ -171,23 +171,23 @@ def test_estimates_from_below_are_those_of_one_family_after_the_other(fanout, co
     """The sum of the shut children first, then the open ones in order."""
     draw = np.random.default_rng(fanout)
     size = 30
-    desk = descent.desk_of(chain_of(fanout).levels([0, 1]))
+    workspace = descent.make_workspace(chain_of(fanout).levels([0, 1]))
     some = draw.integers(1, fanout + 1, size)
     ends = np.cumsum(some)
-    desk.estimates[:, : ends[-1]] = draw.random((2, ends[-1]))
-    desk.child[: ends[-1]] = 1
-    desk.child[ends - 1] |= layout.LAST_CHILD
+    workspace.estimates[:, : ends[-1]] = draw.random((2, ends[-1]))
+    workspace.child[: ends[-1]] = 1
+    workspace.child[ends - 1] |= layout.LAST_CHILD
     lane = draw.random((3, 128))
     above = np.rint(draw.laplace(0, 50, (2, size + 3)))
     expected = above.copy()
     for f, (stop, many) in enumerate(zip(ends, some, strict=True)):
-        below, spread = lane[layout.SHUT, f], lane[layout.SPREAD, f]
+        below, spread = lane[layout.CLOSED, f], lane[layout.SPREAD, f]
         for e in range(stop - many, stop if not counted else stop - many):
-            below, spread = below + desk.estimates[0, e], spread + desk.estimates[1, e]
+            below, spread = below + workspace.estimates[0, e], spread + workspace.estimates[1, e]
         weight = spread / (spread + 4.0)
         expected[0, f + 3] = weight * expected[0, f + 3] + (1 - weight) * below
         expected[1, f + 3] = weight * 4.0
-    families.combine_families(desk, 0, lane, 4.0, (3, size), counted, above)
+    families.combine_families(workspace, 0, lane, 4.0, (3, size), counted, above)
     assert np.array_equal(above, expected)
 
 
@@ -227,24 +227,24 @@ def test_records_are_read_as_they_were_written(kind):
     draw = np.random.default_rng(kind)
     fanout, size = 60, 32
     levels = chain_of(fanout).levels([0, 1])
-    desk, below = descent.desk_of(levels), descent.below_of(levels)
+    workspace, below = descent.make_workspace(levels), descent.make_sharing_workspace(levels)
     open_ = [np.sort(draw.choice(fanout, draw.choice([1, 1, 5, 60]), False)) for _ in range(size)]
     child = np.concatenate(open_)
     ends, start = np.cumsum([len(one) for one in open_]), int(levels.table[layout.START, 1])
     here = slice(start, start + child.size)
-    desk.child[here] = child
-    desk.child[start + ends - 1] |= layout.LAST_CHILD
+    workspace.child[here] = child
+    workspace.child[start + ends - 1] |= layout.LAST_CHILD
     z, variance = draw.integers(-9, 90, child.size).astype(float), np.full(child.size, 7.0)
     if kind == records.MEASURED:
-        variance[:] = levels.real[layout.OWN, 1]
+        variance[:] = levels.real[layout.NOISE_VARIANCE, 1]
     if kind == records.UNEVEN:
         variance += draw.random(child.size)
-    desk.estimates[0][here], desk.estimates[1][here] = z, variance
+    workspace.estimates[0][here], workspace.estimates[1][here] = z, variance
     number = draw.random(size)
-    desk.lane[1, layout.NUMBER, :size] = number
-    record = np.zeros(5 + records.most_words(size, child.size), np.uint64)
+    workspace.lane[1, layout.NUMBER, :size] = number
+    record = np.zeros(5 + records.max_words(size, child.size), np.uint64)
     block = child.size, kind == records.MEASURED
-    end = records.write_record(desk, start, desk.lane[1], block, record, 5)
+    end = records.write_record(workspace, start, workspace.lane[1], block, record, 5)
     assert end <= record.size
     nodes = np.zeros((5, size + 2), np.int64)
     nodes[layout.PREFIX, 2:], nodes[layout.COUNT, 2:] = np.arange(size) + 9, 40
@@ -256,7 +256,7 @@ def test_records_are_read_as_they_were_written(kind):
     ).all()
     out, members = np.empty(child.size, np.int64), np.diff(ends, prepend=0)
     total = np.full(size, 40)
-    spare_all(z, variance, members, total, (fanout, False))
+    reweight_all(z, variance, members, total, (fanout, False))
     shares.share(z, variance, members, total, number, 0.0, out)
     single = np.repeat(members == 1, members)
     assert (held[single] == 40).all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.kernels.pyramid import shares, spare
+from geodp.kernels.pyramid import reweighting, shares
 from tests.kernels.pyramid.test_rows import door
 
 OWN = 18.0
@@ -43,7 +43,7 @@ def test_nobody_is_shared_out_without_a_division_by_nothing():
 def test_whole_numbers_are_projected_as_any(size, least):
     draw = np.random.default_rng(size)
     spread, project = np.cumsum([0.0, *[OWN] * size]), door(shares.project)
-    whole = door(shares.project_whole)
+    whole = door(shares.project_integers)
     for _ in range(200):
         z = draw.integers(1, draw.choice([9, 200, 2**30 // size]), size)
         total = float(max(1, int(z.sum() * draw.choice([1e-3, 0.2, 0.9, 2.0]))))
@@ -64,9 +64,9 @@ def test_whole_numbers_are_projected_as_any(size, least):
 @pytest.mark.parametrize("firm", [False, True])
 def test_variances_change_only_where_it_is_said_that_they_may(size, firm):
     z, variance, total, _ = cases(size, size)
-    may, changed = door(spare.is_spared), variance.copy()
+    may, changed = door(reweighting.may_reweight), variance.copy()
     members = np.full(len(z), size)
-    spare.spare_all(z.reshape(-1), changed.reshape(-1), members, total, (16, firm))
+    reweighting.reweight_all(z.reshape(-1), changed.reshape(-1), members, total, (16, firm))
     ends = np.uint64(0), np.uint64(size)
     said = np.array([may(z[f], variance[f], ends, (total[f], firm)) for f in range(len(z))])
     assert not (changed != variance)[~said].any()

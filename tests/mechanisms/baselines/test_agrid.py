@@ -36,7 +36,7 @@ def test_release_is_the_reference(drawn, secret, epsilon, coarse):
     method = AGrid(share=Fraction(1, 4), alpha=Fraction(1, 3), c2=Fraction(1, 4))
     least = 2 if coarse else 10  # few blocks, so that small maps have parts
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "LEAST", least)
+        patch.setattr(module, "MIN_BLOCKS", least)
         released = method.release(table, spent(epsilon), NoiseKey(secret)).to_dense()
     expected, _ = reference.estimate(
         table.to_dense().tolist(),

@@ -15,7 +15,7 @@ from geodp.mechanisms.baselines.hay import Hay
 from geodp.mechanisms.baselines.hb import Branching, _average_error, _splits
 from geodp.mechanisms.measure import laplace_noise
 from geodp.mechanisms.trees.least_squares import (
-    MOST_UNALIGNED,
+    MAX_UNALIGNED,
     EvenTree,
     block_variances,
     prefix_sums,
@@ -181,7 +181,7 @@ def test_large_grids_are_refused():
     assert "choose a smaller fan-out." in Hay(fanout=3).unsupported(grid)
     for method in (Hay(), Branching()):
         assert "at most" in method.unsupported(Grid.regular((1 << 13, 1 << 14)))
-    line = Grid.regular((2 * MOST_UNALIGNED,))
+    line = Grid.regular((2 * MAX_UNALIGNED,))
     assert Hay(fanout=3).variances(line, spent(Hay(fanout=3), line)) is None
     assert Hay(fanout=2).variances(line, spent(Hay(fanout=2), line)) is not None
 

@@ -17,12 +17,12 @@ from geodp.mechanisms.trees.strategies import (
     WORKLOADS,
     gram_of,
     haar_levels,
+    integer_columns,
     mixed_error,
     optimise,
     p_identity,
     tree_rows,
     tree_weights,
-    whole_columns,
 )
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.laplace import DiscreteLaplace
@@ -137,14 +137,14 @@ def test_rounding_costs_less_than_a_thousandth():
     gram = gram_of("ranges", 64)
     exact = p_identity(gram)
     assert np.allclose(exact.sum(axis=0), 1)
-    whole = math.sqrt(expected_error(gram, whole_columns(exact), 1.0))
+    whole = math.sqrt(expected_error(gram, integer_columns(exact), 1.0))
     assert whole == pytest.approx(math.sqrt(expected_error(gram, exact, 1.0)), rel=1e-3)
 
 
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 10**6))
-def test_whole_columns_are_near_and_add_up_exactly(rows, columns, seed):
+def test_integer_columns_are_near_and_add_up_exactly(rows, columns, seed):
     matrix = np.random.default_rng(seed).random((rows, columns)) + 1e-9
-    whole = whole_columns(matrix)
+    whole = integer_columns(matrix)
     assert (whole.sum(axis=0) == QUANTUM).all()
     assert (np.abs(whole - matrix * QUANTUM / matrix.sum(axis=0)) < 1).all()
 

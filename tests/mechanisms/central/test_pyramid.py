@@ -214,8 +214,8 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
     for (children, parts, threads), piece in product(ways, (1 << 16, 0)):
         monkeypatch.setattr("geodp.mechanisms.trees.descent.CHILDREN", children)
         monkeypatch.setattr("geodp.mechanisms.trees.descent.NARROWEST", min(children, 8))
-        monkeypatch.setattr("geodp.mechanisms.trees.walk.RECORDS", (piece, piece))
-        monkeypatch.setattr("geodp.mechanisms.trees.walk.PUT", piece)
+        monkeypatch.setattr("geodp.mechanisms.trees.traversal.RECORDS", (piece, piece))
+        monkeypatch.setattr("geodp.mechanisms.trees.traversal.EMIT_SIZE", piece)
         again = refine(table, method, use, key, parts, threads)
         assert (again[0] == cells).all()
         assert (again[1] == counts).all()

@@ -53,11 +53,11 @@ def test_what_a_step_counts_is_in_its_queries(sizes):
     queries = method.queries(grid, event)
     strides = method.schedule(grid).strides
     for step in steps_of(split_grid(grid)):
-        assert step.words == ("parts of nodes of keys", step.groups, step.parts, step.inside)
+        assert step.description == ("parts of nodes of keys", step.groups, step.parts, step.inside)
         levels = {
             (query.stream - step.stream, *query.what[4:])
             for query in queries
-            if query.what[:4] == step.words
+            if query.what[:4] == step.description
         }
         assert levels == {
             (i, strides[i], many) for many in range(1, len(strides) + 1) for i in range(many)
@@ -86,7 +86,7 @@ def test_what_a_marginal_counts_is_in_its_queries(sizes):
 def test_words_tell_every_field_that_is_counted_by():
     fields = product((1, 2), (3, 4), (5, 6))
     steps = [Step(0, groups, parts, 1, inside) for groups, parts, inside in fields]
-    assert len({step.words for step in steps}) == len(steps)
+    assert len({step.description for step in steps}) == len(steps)
 
 
 @pytest.mark.parametrize("sizes", GRIDS)

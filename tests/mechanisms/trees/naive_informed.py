@@ -93,7 +93,7 @@ class Tree:
             v = [a * max(b, 1e-4) for a, b in zip(v, factor.tolist(), strict=True)]
         if final:
             v = spared(z, v, total, i < len(self.descent.fanouts))
-        least = self.descent.least[i]
+        least = self.descent.min_counts[i]
         out = shared(z, v, total, self.u[i][n], least)
         return {c: k for c, k in zip(self.children(i, n), out, strict=True) if k > 0}
 

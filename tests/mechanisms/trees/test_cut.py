@@ -15,7 +15,7 @@ NOBODY = np.empty(0, np.uint64), np.empty(0, np.int64)
 
 
 def held(estimates: int) -> Subtrees:
-    layer = Layer.found(PREFIX, np.zeros(estimates))
+    layer = Layer.of_open(PREFIX, np.zeros(estimates))
     return Subtrees(ROOTS, NOBODY, Held(Stage(0, (layer,), ROOTS.count, ()), (np.zeros(3),)))
 
 

@@ -182,7 +182,7 @@ def test_neither_blocks_nor_threads_show(monkeypatch):
     assert learned[-1].reliability is not None
     for children, threads in ((64, 1), (1 << 8, 3), (1, 2)):
         monkeypatch.setattr(layer, "CHILDREN", children)
-        monkeypatch.setattr(layer, "MOST", 8 * children)
+        monkeypatch.setattr(layer, "MAX_NODES", 8 * children)
         monkeypatch.setattr(layer, "FEW", 512 if threads > 1 else 1 << 21)  # measured twice
         monkeypatch.setattr(layer, "FEWER", 256 if threads > 1 else 1 << 21)
         found, again = release(table, prior, method, use, threads=threads)
@@ -290,8 +290,8 @@ def test_residuals_that_nobody_asks_for_change_nothing():
     assert trusted[0] is None
     assert trusted[-1] is not None
     for known in (trusted, (None,) * len(trusted)):
-        usual, seen = release(table, prior, method, use, known=known)
-        found, none = release(table, prior, method, use, known=known, gather=False)
+        usual, seen = release(table, prior, method, use, reliabilities=known)
+        found, none = release(table, prior, method, use, reliabilities=known, gather=False)
         assert found.key.tobytes() == usual.key.tobytes()
         assert found.count.tobytes() == usual.count.tobytes()
         assert [one.reliability for one in none] == list(known)

@@ -11,7 +11,7 @@ from geodp.mechanisms.trees.layer import Layer
 @pytest.mark.parametrize("threads", [1, 3])
 def test_runs_and_blocks_are_all_nodes_once(monkeypatch, nodes, threads):
     monkeypatch.setattr(layer, "CHILDREN", 16)
-    monkeypatch.setattr(layer, "MOST", 64)
+    monkeypatch.setattr(layer, "MAX_NODES", 64)
     one = Layer.of(np.arange(nodes, dtype=np.uint64), np.ones(nodes, np.int64), (4, 2))
     runs = one.runs(threads)
     every = np.arange(nodes)

@@ -254,5 +254,5 @@ def test_every_level_has_the_noise_of_its_share(rho):
         wanted = [DiscreteGaussian.of_sigma2(400 / share) for share in (F(1, 8), F(3, 8), F(1, 2))]
     assert list(steps.laws) == wanted
     widths = [spent.width(share) for share in (F(1, 8), F(3, 8), F(1, 2))]
-    assert list(steps.least) == [1.5 * width for width in widths]
+    assert list(steps.min_counts) == [1.5 * width for width in widths]
     assert (steps.fanouts, steps.strides, steps.passes) == ((8, 32), (256, 32, 1), 1)

@@ -32,7 +32,7 @@ def draw(law, word, node, dtype=np.int64, table=None):
     left = kernels.look_up(word, table, noise, todo)
     own = node[todo[:left]]
     with expose(NoiseKey(SECRET)) as key:
-        open_ = kernels.settle(key, np.uint32(7), own, word, table, noise, todo)
+        open_ = kernels.resolve(key, np.uint32(7), own, word, table, noise, todo)
     return noise, left, todo[:open_]
 
 
@@ -88,10 +88,10 @@ def test_the_table_of_upper_bits_is_the_search_in_all_thresholds(name, scale):
     low, high = bucket << 15, (bucket + 1 << 15) - 1
     above = [first.size - np.searchsorted(first, u, "right") for u in (low, high)]
     ties = np.searchsorted(first, high, "right") > np.searchsorted(first, low, "left")
-    expected = np.where(ties, kernels.MARK, above[0])
+    expected = np.where(ties, kernels.UNRESOLVED, above[0])
     assert (above[0] == above[1])[~ties].all()
     assert (law.table.value[: 1 << 12] == expected).all()
-    assert (law.table.value[1 << 12 :] == np.where(ties, kernels.MARK, -above[0])).all()
+    assert (law.table.value[1 << 12 :] == np.where(ties, kernels.UNRESOLVED, -above[0])).all()
 
 
 @pytest.mark.law

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from geodp.kernels.pyramid.reweighting import reweight_all
 from geodp.kernels.pyramid.shares import share
-from geodp.kernels.pyramid.spare import spare_all
 from tests.reference.pyramid import spared
 
 SCALE = 20.0
@@ -21,10 +21,10 @@ def families(seed, fanout, occupied, people):
     return z, variance, total.astype(np.int64)
 
 
-def spare(z, variance, total, firm):
+def reweight(z, variance, total, firm):
     changed = variance.copy()
     members = np.full(len(z), z.shape[1])
-    spare_all(z.reshape(-1), changed.reshape(-1), members, total, (z.shape[1], firm))
+    reweight_all(z.reshape(-1), changed.reshape(-1), members, total, (z.shape[1], firm))
     return changed
 
 
@@ -41,7 +41,7 @@ def shares(z, variance, total):
 )
 def test_it_is_its_definition(fanout, occupied, people, firm):
     z, variance, total = families(fanout, fanout, occupied, people)
-    found = spare(z, variance, total, firm)
+    found = reweight(z, variance, total, firm)
     for row, own, goal, changed in zip(z, variance, total, found, strict=True):
         assert changed.tolist() == pytest.approx(spared(row, own, goal, firm), rel=1e-12)
 
@@ -49,14 +49,14 @@ def test_it_is_its_definition(fanout, occupied, people, firm):
 @pytest.mark.parametrize("people", [10**4, 2**56])
 def test_where_nothing_is_clamped_nothing_changes(people):
     z, _, total = families(1, 16, 16, people)
-    assert (spare(z, np.full(z.shape, OWN), total, True) == OWN).all()
+    assert (reweight(z, np.full(z.shape, OWN), total, True) == OWN).all()
 
 
 def test_alike_children_pay_alike_though_others_are_closed():
     """At an edge of the domain the closed form holds still."""
     z, _, total = families(2, 16, 8, 10**6)
     variance = np.where(np.arange(16) < 8, OWN, 0.0) * np.ones(z.shape)
-    found = spare(z, variance, total, True)
+    found = reweight(z, variance, total, True)
     assert all(len({*row[row > 0]}) == 1 for row in found)
     assert np.array_equal(shares(z, found, total), shares(z, variance, total))
 
@@ -66,15 +66,17 @@ def test_a_lone_child_loses_much_less(people, most):
     z, _, total = families(3, 16, 1, people)
     variance = np.full(z.shape, OWN)
     plain = (total - shares(z, variance, total)[:, 0]).mean()
-    assert (total - shares(z, spare(z, variance, total, True), total)[:, 0]).mean() < most * plain
+    assert (
+        total - shares(z, reweight(z, variance, total, True), total)[:, 0]
+    ).mean() < most * plain
 
 
 def test_small_children_that_have_much_together_are_not_closed():
     z = np.array([[400.0] + [45.0] * 8 + [-10.0] * 7])
     variance, total = np.full(z.shape, OWN), np.array([700])
-    assert (spare(z, variance, total, True) > 0).all()
+    assert (reweight(z, variance, total, True) > 0).all()
     few = np.array([[400.0] + [15.0] * 3 + [-10.0] * 12])
-    found = spare(few, variance, np.array([420]), True)
+    found = reweight(few, variance, np.array([420]), True)
     assert found[0, 0] == OWN
     assert not found[0, 1:].any()
 

@@ -6,7 +6,7 @@ import pytest
 from bench.inputs import synthetic
 from bench.measure.refinement import Refinement
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.trees import walk
+from geodp.mechanisms.trees import traversal
 
 TABLES = {
     "clustered": synthetic.clustered(37, 50_000),
@@ -18,7 +18,7 @@ TABLES = {
 def test_memory_is_that_of_the_open_cells(name):
     """Records have at most 52 bytes for each open cell, and are let go as the cells come."""
     one = Refinement("pyramid", TABLES[name])
-    found = walk.Walk.of(one.table, Pyramid().descent(one.table.grid, one.event), one.key)
+    found = traversal.Traversal.of(one.table, Pyramid().descent(one.table.grid, one.event), one.key)
     front, uniform = found.roots(np.zeros(1, np.uint64))
     records, _ = found.measure(front, found.descent.last)
     kept = sum(piece.nbytes for piece in records.pieces)
