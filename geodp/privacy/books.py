@@ -1,4 +1,4 @@
-"""The state of an open ledger: the end of its chain, its accounts and its releases."""
+"""State of an open ledger: the end of its chain, its accounts and its releases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Books:
 
     @property
     def witness(self) -> Path | None:
-        """Path of the file that keeps the head, too."""
+        """Path of the witness file, which stores the head as well; None without one."""
         path = self.last.content.get("witness")
         return None if path is None else Path(path)
 
@@ -72,7 +72,7 @@ class Books:
             yield witness
 
     def move_witness(self, place: Path, *, compare: bool) -> None:
-        """Enter another witness, and commit.
+        """Change the ledger's witness, and commit.
 
         Parameters
         ----------
@@ -87,6 +87,8 @@ class Books:
             if compare and former == place:
                 stack.enter_context(self.hold_witness())
                 return
+            # Both files are locked until the commit, so that no copy is charged against either
+            # meanwhile.
             there = former is not None and os.path.exists(former)
             filled = os.path.exists(place) and os.path.getsize(place) > 0
             if former is None or (there and filled and os.path.samefile(former, place)):
@@ -124,7 +126,7 @@ class Books:
             accounts = [Account.read(entry.content) for entry in entries]
             return Accounts(sorted(accounts, key=lambda account: account.entered))
 
-    def known(self, dataset: str, fingerprint: str) -> LedgerEntry | None:
+    def find_release(self, dataset: str, fingerprint: str) -> LedgerEntry | None:
         """Return the entry of a fingerprint that was charged before."""
         key = digest_key("release", dataset, fingerprint)
         with _as_written():
@@ -141,13 +143,15 @@ class Books:
 
 
 def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
-    """Every entry of the chain, and the accounts that follow from them.
+    """Verify the chain; return its entries and the accounts that follow from them.
 
     All sums and all branches of the indexes are made again.
     """
     entries, accounts = list[LedgerEntry](), Accounts()
     by_place = dict[Place, LedgerEntry]()
     witness: Any = None
+    # The indexes are recomputed, not trusted: a branch that hides a release would allow a second
+    # charge.
     for entry in log.follow():
         content = entry.content
         accounts.follow(content)
@@ -157,10 +161,10 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
             for index in _INDEXES:
                 columns |= index.columns(content, last, by_place.__getitem__)
         changes = content["kind"] in ("genesis", "witness")
-        agree = columns.items() <= content.items() and (
+        consistent = columns.items() <= content.items() and (
             changes or content.get("witness") == witness
         )
-        if not agree:
+        if not consistent:
             raise VerificationError(
                 f"Entry {content['sequence']} of the ledger lists other releases, data sets or "
                 "another witness than its entries have.",
@@ -178,7 +182,7 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
 
 @contextmanager
 def _as_written() -> Iterator[None]:
-    """Say in a sentence that an entry, though it has its hash, is none that geodp writes."""
+    """Convert errors of an entry with a valid hash but foreign content to VerificationError."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -190,7 +194,7 @@ def _as_written() -> Iterator[None]:
 
 
 def charge_of(entry: LedgerEntry) -> Charge:
-    """Return what an entry says of a charge."""
+    """Return the charge that an entry records."""
     content = entry.content
     names = ("at", "dataset", "unit", "neighbours", "mechanism", "contribution", "fingerprint")
     return Charge(

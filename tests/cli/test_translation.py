@@ -232,15 +232,15 @@ def spent(**terms):
 @pytest.mark.usefixtures("japanese")
 def test_the_guarantee_is_japanese_with_its_numbers(neighbours, contribution, amount):
     event = spent(neighbours=neighbours, contribution=contribution, **amount)
-    said = translate_message(event.words)
+    said = translate_message(event.statement)
     assert {*re.findall("[A-Za-z]+", said)} <= {"exp", "a"}
-    assert set(re.findall(r"[0-9./]*[0-9]", event.words)) <= set(re.findall(r"[0-9./]+", said))
+    assert set(re.findall(r"[0-9./]*[0-9]", event.statement)) <= set(re.findall(r"[0-9./]+", said))
     assert "（人）" in said
 
 
 @pytest.mark.usefixtures("japanese")
 def test_a_unit_without_translation_stays_in_the_guarantee():
-    assert "（lorry）" in translate_message(spent(epsilon="1", unit="lorry").words)
+    assert "（lorry）" in translate_message(spent(epsilon="1", unit="lorry").statement)
 
 
 @pytest.mark.parametrize("said", ["none: " * 600 + "none", "none: " * 10**5])

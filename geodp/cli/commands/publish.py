@@ -357,7 +357,7 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
     said = f"Published in {public}; for the operator only: {restricted}"
-    return "\n".join(map(translate_message, (said, release.event.words)))
+    return "\n".join(map(translate_message, (said, release.event.statement)))
 
 
 def _warnings(release: Release) -> list[str]:

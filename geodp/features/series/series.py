@@ -56,7 +56,7 @@ class Series(list[Release]):
         said = whole.describe()
         amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
         promise = StatedWhole(
-            in_words=whole.words.replace("this release", "these releases together"),
+            in_words=whole.statement.replace("any result", "any result of these releases together"),
             mechanism=whole.mechanism,
             **{name: said[name] for name in amounts},
             spends=whole.spends,

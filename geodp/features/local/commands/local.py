@@ -100,7 +100,7 @@ def open_(
     click.echo(
         f"{output}: round {found.digest[:16]}, {found.protocol.spec}, {found.event(0).spends}"
     )
-    click.echo(found.event(0).words)
+    click.echo(found.event(0).statement)
 
 
 @local.command(cls=StrictCommand)
@@ -181,7 +181,7 @@ def publish(
     if as_json:
         _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
         return
-    click.echo(f"Published in {output / 'public'}\n{release.event.words}")
+    click.echo(f"Published in {output / 'public'}\n{release.event.statement}")
     click.echo("No further charge: computed from local reports.")
 
 
@@ -358,4 +358,4 @@ def _show(found: LocalPlan) -> None:
     for row in [*said["blocks"], *said["areas"]]:
         what = row.get("level") or f"{area_text(row['cells'])} of these blocks"
         click.echo(f"  {what:<28} standard error {number_text(row['standard_error']):>12}")
-    click.echo(found.event.words)
+    click.echo(found.event.statement)
