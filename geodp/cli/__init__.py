@@ -47,8 +47,8 @@ HELP = {"help_option_names": ["-h", "--help"]}
     "-q",
     "--quiet",
     is_flag=True,
-    help="Tell nothing of how far a command is: no live line on a terminal, and no line every ten "
-    "seconds elsewhere.",
+    help="Do not report progress: no live line on a terminal, and no line every ten seconds "
+    "elsewhere.",
 )
 def geodp(**_options: bool) -> None:
     """Publish sparse geospatial counts with differential privacy.

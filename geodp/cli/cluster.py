@@ -27,26 +27,27 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--cluster",
         group="Cluster",
         help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, "
-        "tables of cells or records (--person), and write parts, which geodp join joins.",
+        "tables of cells or records (--person), and write parts, which geodp join combines.",
     ),
     option(
         "--workers",
         group="Cluster",
         type=click.IntRange(1),
-        help="The same with so many processes on this machine, which nobody else reaches.",
+        help="The same with this many processes on this machine, which nobody else can reach.",
     ),
     option(
         "--key-folder",
         group="Cluster",
         type=click.Path(path_type=Path),
-        help="Folder that the workers of --cluster see and nobody else, for the key of this "
-        "release while it runs.  [default: this machine's memory]",
+        help="Folder that only the workers of --cluster can read, for the key of this release "
+        "while it runs.  [default: this machine's memory]",
     ),
     option(
         "--trust-cluster",
         group="Cluster",
         is_flag=True,
-        help="You vouch for whoever can reach the scheduler and workers of --cluster.",
+        help="Assert that everyone who can reach the scheduler and workers of --cluster is "
+        "trusted.",
     ),
 )
 

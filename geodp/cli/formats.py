@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 formats_option = option(
     "--formats",
     group="Output",
-    help="Other formats, with commas between, which go to OUTPUT/formats: those of geodp export.",
+    help="Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
 )
 
 

@@ -11,11 +11,11 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "See what there is": ("inspect", "methods", "mesh", "sql"),
+    "Explore": ("inspect", "methods", "mesh", "sql"),
     "Prepare": ("new", "plan", "key", "budget"),
     "Publish": ("publish", "publish-series", "select", "local", "join", "export", "withdraw"),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
-    "Judge": ("evaluate", "explain", "audit"),
+    "Evaluate and explain": ("evaluate", "explain", "audit"),
     "This machine": ("doctor", "warmup"),
 }
 """Commands in the order of use. Those that are not here, such as others', come last."""

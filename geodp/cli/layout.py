@@ -63,8 +63,8 @@ WHOLE_EXTENT = (
 preset_option = option(
     "--preset",
     group="Input",
-    help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
-    "[default: the one that fits]",
+    help="Layout of a publisher's files: the name of a preset, or your own TOML file.  [default: "
+    "the one that fits]",
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -73,8 +73,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--recipe",
         group="Input",
         type=click.Path(path_type=Path),
-        help="TOML file of an earlier run's options (restricted/recipe.toml), or of geodp new; "
-        "others are added.",
+        help="TOML file of options, from an earlier run (restricted/recipe.toml) or geodp new; "
+        "options on the command line go first.",
     ),
 )
 

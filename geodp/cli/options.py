@@ -156,14 +156,14 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         group="Domain",
         everyday=True,
         type=click.Path(path_type=Path),
-        help="Codes, polygons or raster of the domain; or land by name: land:world, land:europe, "
-        "land:japan, widened by 10 km, or by 5: land:japan:5km.",
+        help="File of the domain: codes, polygons or a raster; or land by name: land:world, "
+        "land:europe, land:japan, with a buffer of 10 km, or of 5 km: land:japan:5km.",
     ),
     option(
         "--mask-source",
         group="Domain",
-        help="Where the mask comes from, in words. With it you vouch that the mask is public and "
-        "not made from the inputs; the card quotes it.",
+        help="Source of the mask, which the card quotes. By naming it you assert that the mask is "
+        "public and not made from the inputs.",
     ),
     option(
         "--order",
@@ -171,67 +171,70 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(ORDERS),
         default="morton",
         show_default=True,
-        help="Of the cells; official: every published area of the code system (80, 10, 1 km of "
-        "jis:, 100, 10, 1 km of inspire:) is a node, and pyramid measures these areas.",
+        help="Order of the cells. official: every published area of the code system (80, 10, 1 km "
+        "for jis:, 100, 10, 1 km for inspire:) is a node of the tree, so that pyramid "
+        "measures these areas.",
     ),
     option(
         "--regions",
         group="Domain",
         type=click.Path(path_type=Path),
-        help="Public table of your own areas, instead of --order. One row a cell: first column "
-        "its code, then its regions from the finest level to the coarsest (cell, municipality, "
-        "prefecture). The domain is these cells, and pyramid measures these areas.",
+        help="Public table of your own areas, instead of --order, with one row per cell: its "
+        "code, then its regions from the finest level to the coarsest (cell, municipality, "
+        "prefecture). The domain consists of these cells, and pyramid measures these areas.",
     ),
     option(
         "--regions-source",
         group="Domain",
-        help="Where the table of regions comes from, in words. With it you vouch that the table is "
-        "public and not made from the inputs; the card quotes it.",
+        help="Source of the table of regions, which the card quotes. By naming it you assert that "
+        "the table is public and not made from the inputs.",
     ),
     option(
         "--regions-columns",
         group="Domain",
-        help="Columns of the table in this order, with commas between. Default: all, as they are.",
+        help="Columns of the table of --regions in this order, separated by commas. Default: all, "
+        "in the order of the file.",
     ),
     option(
         "--units-source",
         group="Domain",
-        help="Where the table of --grid units:TABLE comes from, in words. With it you vouch that "
-        "the table is public and not made from the inputs; the card quotes it.",
+        help="Source of the table of --grid units:TABLE, which the card quotes. By naming it you "
+        "assert that the table is public and not made from the inputs.",
     ),
     option(
         "--units-columns",
         group="Domain",
-        help="Columns of that table from the finest level to the coarsest (block,tract,county), "
-        "with commas between. Default: all, as they are; of a file of outlines, such as a "
-        "Shapefile of tracts, the only one that tells its units apart.",
+        help="Columns of the table of --grid units: from the finest level to the coarsest "
+        "(block,tract,county), separated by commas. Default: all, in the order of the file; "
+        "for a file of outlines, such as a Shapefile of tracts, the only column whose values "
+        "are unique.",
     ),
     option(
         "--public-file",
         group="Domain",
         multiple=True,
-        help="How a public file is opened, as --member, --header-row and so on say it of INPUTS: "
+        help="How to open a public file, with the options that INPUTS have: "
         "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "
         "prior.last-row=90, labels.encoding=cp1252; repeatable.",
     ),
     option(
         "--attribute-order",
         group="Domain",
-        help="Where the tree splits the attributes that --by names: below the cells, above all "
-        "areas, interleaved with the bits of places (morton), or under a level of areas, by its "
-        "name; the method parts takes them below.  [default: below]",
+        help="Where the tree splits the attributes of --by: below the cells, above all areas, "
+        "interleaved with the bits of places (morton), or under a level of areas, by its "
+        "name. The method parts needs below.  [default: below]",
     ),
     option(
         "--crs",
         group="Domain",
-        help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612).",
+        help="CRS of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612).",
     ),
     option(
         "--origin",
         group="Domain",
         nargs=2,
         type=float,
-        help="X Y of a regular grid's lower left corner.",
+        help="X Y of the lower left corner of a regular grid.",
     ),
     option(
         "--cell",
@@ -243,18 +246,24 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "--domain-is-public",
         group="Domain",
         is_flag=True,
-        help="You vouch that like:INPUT may be public: its extent was not chosen by looking at "
+        help="Assert that the extent of like:INPUT may be public: it was not chosen by looking at "
         "where people are.",
     ),
-    option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
+    option(
+        "--pairs",
+        group="Domain",
+        is_flag=True,
+        help="Publish an origin-destination table on the grid.",
+    ),
     option(
         "--labels",
         group="Domain",
         multiple=True,
-        help="All labels of an attribute, public and never made from the inputs: "
-        "NAME=LABEL,LABEL... or, of a public list, NAME=FILE or FILE: one label a line, a table of "
-        "attribute and label or of code and name, TOML, JSON, a codebook of DDI, code lists of "
-        "SDMX or CSVW; repeatable. Needs a --contribution, unless --person enforces one.",
+        help="All labels of an attribute, from a public source and never from the inputs: "
+        "NAME=LABEL,LABEL..., or a public list as NAME=FILE or FILE: one label per line, a "
+        "table of attribute and label or of code and name, TOML, JSON, a DDI codebook, or "
+        "code lists of SDMX or CSVW; repeatable. Needs a --contribution, unless --person "
+        "enforces one.",
     ),
 )
 
@@ -267,9 +276,9 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
         group="Domain",
         everyday=True,
         required=required,
-        help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
-        "geohash:6, h3:7, s2:13, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
-        "units:TABLE.csv ...; names a public grid.",
+        help="Public grid: jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, "
+        "quadkey:16, geohash:6, h3:7, s2:13, file:GRID.toml (your own), regular:ROWSxCOLS, "
+        "like:RASTER.tif, units:TABLE.csv ...",
     )
     return add_options(command, (spec, *_GRID))
 
@@ -303,7 +312,7 @@ output_folder = option(
     everyday=True,
     required=True,
     type=click.Path(path_type=Path),
-    help="New folder.",
+    help="New folder for the release.",
 )
 _RUN: tuple[Callable[[Any], Any], ...] = (
     option(
@@ -311,7 +320,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         group="Run",
         type=click.FloatRange(0),
         default=0.0,
-        help="Seconds that the run shall take at least, as its duration depends on the data.",
+        help="Minimum duration of the run in seconds, since its own duration depends on the data.",
     ),
     output_folder,
     option(
@@ -319,7 +328,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         group="Output",
         default="population",
         show_default=True,
-        help="Of column and files.",
+        help="Name of the column of counts and of the files.",
     ),
 )
 
@@ -350,6 +359,6 @@ def split_specs(given: Sequence[str]) -> list[str]:
 
 memory_option = click.option(
     "--memory",
-    help="Limit for what is held of the release at a time, such as 512MiB, beside about 320 MB of "
+    help="Memory limit for the release's data, such as 512MiB, in addition to about 320 MB of "
     "libraries; a release that needs more is refused.  [default: none]",
 )

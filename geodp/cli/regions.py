@@ -22,8 +22,8 @@ def polygons_option(*flags: str) -> Callable[[Any], Any]:
         group="Domain",
         everyday=True,
         type=click.Path(path_type=Path),
-        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf or "
-        "GeoParquet. Units with outlines are summed whole.",
+        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
+        "or GeoParquet. Units with outlines are never split.",
     )
 
 
@@ -37,8 +37,8 @@ AREA = option(
     "--area",
     group="Options",
     multiple=True,
-    help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
-    "units ORIGIN:DESTINATION; repeatable.",
+    help="Code of an area of the grid, or of a region or unit; for pairs of units "
+    "ORIGIN:DESTINATION; repeatable.",
 )
 
 

@@ -17,12 +17,10 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 
 COMPILING = (
-    "Compiling the loops of geodp for this machine, once after an installation: about 40 seconds. "
-    "geodp warmup does it ahead."
+    "Compiling geodp's inner loops for this machine, once after an installation: about 40 "
+    "seconds. geodp warmup does it in advance."
 )
-COMPILING_MORE = (
-    "Compiling what this call needs beyond what was compiled before, once for this machine."
-)
+COMPILING_MORE = "Compiling further functions that this call needs, once for this machine."
 
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
@@ -35,8 +33,8 @@ release."""
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
 
 KEPT = (
-    "What was charged is kept in {folder}: the same command with --resume completes the release "
-    "and costs nothing."
+    "The release that was charged is stored in {folder}: the same command with --resume completes "
+    "it and costs nothing."
 )
 
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _ledger = click.option(
     "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
 )
-_witness_help = "Second file that keeps the ledger's head; best on another disk."
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_witness_help = "Second file with the ledger's head; best on another disk."
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
 @click.group()
 def budget() -> None:
-    """Keep the ledger of privacy budgets: caps, charges, and a chain that shows changes.
+    """Manage the ledger of privacy budgets: caps, charges, and a hash chain that reveals changes.
 
     \b
     geodp budget init --ledger office.ledger --dataset census-2020 --epsilon 2
@@ -37,10 +37,15 @@ def budget() -> None:
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--dataset", required=True, help="Name of the data set; published.")
-@click.option("--epsilon", help="Cap of all releases, read exactly: 2 or 0.5 or 1/3.")
+@click.option("--epsilon", help="Cap of all releases together, read exactly: 2 or 0.5 or 1/3.")
 @click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
 @click.option("--rho", help="Cap of zero-concentrated differential privacy.")
-@click.option("--unit", default="person", show_default=True, help="Whom it protects.")
+@click.option(
+    "--unit",
+    default="person",
+    show_default=True,
+    help="Unit of privacy: whom the guarantee protects.",
+)
 @click.option(
     "--neighbours",
     help="add-remove-one or replace-one.  [default: replace-one for local, else add-remove-one]",
@@ -50,7 +55,7 @@ def budget() -> None:
     type=click.Choice(["central", "local"]),
     default="central",
     show_default=True,
-    help="local: for rounds of devices' own reports (geodp local), and nothing else.",
+    help="local: only for rounds of devices' own reports (geodp local).",
 )
 @click.option("--witness", type=click.Path(path_type=Path), help=_witness_help)
 @_json
@@ -64,7 +69,7 @@ def init(
     as_json: bool,
     **amounts: str | None,
 ) -> None:
-    """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
+    """Add a data set with its cap, which never changes; creates the ledger if there is none."""
     from geodp.privacy.ledger import Account
     from geodp.privacy.names import require_one_script
 
@@ -82,10 +87,10 @@ def init(
 
 @budget.command(cls=StrictCommand)
 @_ledger
-@click.option("--dataset", help="Only this one, with its charges.")
+@click.option("--dataset", help="Show only this data set, with its charges.")
 @_json
 def show(file: Path, dataset: str | None, as_json: bool) -> None:
-    """Show caps, what is spent and what remains."""
+    """Show the caps, and the spent and remaining budgets."""
     ledger = _open(file)
     accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     if as_json:
@@ -108,10 +113,12 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--head", help="Hash of an earlier head, such as a release card's.")
-@click.option("--no-witness", is_flag=True, help="Of a copy that is elsewhere: the chain alone.")
+@click.option(
+    "--no-witness", is_flag=True, help="Verify the chain alone, as of a copy without its witness."
+)
 @_json
 def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None:
-    """Verify the whole ledger; exit code 3 if it was changed, cut back or replaced.
+    """Verify the entire ledger; exit code 3 if it was changed, truncated or replaced.
 
     Note the head that is printed. With an earlier one as --head, or with a witness, the check also
     finds that the file was replaced by an older copy or that a copy was charged elsewhere.
@@ -134,13 +141,16 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.argument("witness", type=click.Path(path_type=Path))
-@click.option("--head", help="If the former witness is lost: head on the latest release's card.")
+@click.option(
+    "--head", help="If the previous witness is lost: the head on the card of the latest release."
+)
 def witness(file: Path, witness: Path, head: str | None) -> None:
-    """Keep the ledger's head in a second file, WITNESS, and compare it at every charge.
+    """Store the ledger's head in a second file, WITNESS, and compare it at every charge.
 
-    A ledger that was restored from a backup, or a copy of which the other was charged, is then
-    refused at its next charge. Keep the file on another disk, out of the ledger's backups, under
-    one path for all who charge. Say this again to move it; the former one is compared first.
+    A ledger that was restored from a backup, or a copy whose original was charged meanwhile, is
+    then refused at its next charge. Put the file on another disk, out of the ledger's backups,
+    under one path for everyone who charges. To move it, run this command again; the previous
+    witness is compared first.
     """
     ledger = _open(file)
     ledger.set_witness(witness, head=head)

@@ -138,9 +138,10 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def doctor(as_json: bool) -> None:
-    """Show what geodp stands on here, and what is wrong with it; exit code 1 if anything is."""
+    """Show the versions and folders that geodp uses here, and any problems; exit code 1 if there
+    are any."""
     found = [finding for check in CHECKS for finding in check()]
     wrong = [finding.wrong for finding in found if finding.wrong]
     if as_json:

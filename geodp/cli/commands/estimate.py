@@ -27,9 +27,9 @@ METHODS = ("closed-form", "simulation")
     type=click.Choice(METHODS),
     default=METHODS[0],
     show_default=True,
-    help="How errors are found: simulation takes minutes, and gives narrower intervals.",
+    help="How errors are computed: simulation takes minutes, and gives narrower intervals.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def estimate(**options: Any) -> None:
     """Estimate sums of regions of a RELEASE, with 95 % intervals; costs no budget.
 

@@ -27,23 +27,23 @@ if TYPE_CHECKING:
     "--to",
     "formats",
     required=True,
-    help="gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, geojson, pmtiles, maplibre, netcdf, "
-    "stac; several with commas between.",
+    help="Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
+    "geojson, pmtiles, maplibre, netcdf, stac.",
 )
 @click.option(
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder that is made; each published level has a file of its own.",
+    help="New folder; each published level gets its own file.",
 )
 @click.option(
     "--metadata",
     type=click.Path(path_type=Path),
-    help="TOML file with title, reference_date and so on, instead of what the release says.",
+    help="TOML file with title, reference_date and so on, instead of the release's own metadata.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
-    """Write a written RELEASE in other formats. It costs no privacy: only public files are read."""
+    """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
     from geodp.io.folder.exports import choose_exports, write_exports
     from geodp.release.opening import open_release

@@ -22,20 +22,26 @@ if TYPE_CHECKING:
 
 @click.command(cls=StrictCommand)
 @click.argument("file")
-@click.option("--encoding", help="Of a text, such as cp1252; default: found.")
-@click.option("--delimiter", help="Of a text, one character; default: found.")
-@click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
-@click.option("--first-row", type=int, help="Line or row that is the first below units or totals.")
-@click.option("--last-row", type=int, help="Line or row that is the last, where notes follow it.")
-@click.option("--layer", help="Of a GeoPackage with several; or sheet of a workbook.")
-@click.option("--member", help="Of a zip archive, or a pattern of several.")
-@click.option("--code", help="Column of cell codes; default: found.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--encoding", help="Encoding of a text file, such as cp1252. Default: detected.")
+@click.option("--delimiter", help="Delimiter of a text file, one character. Default: detected.")
+@click.option("--header-row", type=int, help="Line or row with the column names, counted from 1.")
+@click.option(
+    "--first-row",
+    type=int,
+    help="First line or row of data, below any units or totals, counted from 1.",
+)
+@click.option(
+    "--last-row", type=int, help="Last line or row of data, above any notes, counted from 1."
+)
+@click.option("--layer", help="Layer of a GeoPackage with several layers, or sheet of a workbook.")
+@click.option("--member", help="Member of a zip archive, or a pattern for several.")
+@click.option("--code", help="Column of cell codes. Default: detected.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
-    """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
+    """Describe FILE: its layout, columns and grid, but never values, sums or row counts.
 
-    Names, labels and delimiters are written as a shell takes them. Last comes the command that
-    publishes it, and what must still be said.
+    Names, labels and delimiters are quoted for a shell. The output ends with the command that
+    publishes the file, and with what that command still needs.
     """
     from geodp.io.read.layout.inspect import Known
     from geodp.io.read.layout.inspect import inspect as run

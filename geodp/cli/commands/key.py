@@ -13,10 +13,10 @@ from geodp.errors import Rule
 @click.command(cls=StrictCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 def key(file: Path) -> None:
-    """Make a noise key and keep it in FILE, readable by its owner only.
+    """Create a noise key in FILE, readable only by its owner.
 
-    Whoever holds the key can take the noise off the releases made with it: keep it as you keep
-    the data.
+    Whoever has the key can remove the noise from the releases made with it: protect it like the
+    data.
     """
     import secrets
 

@@ -13,14 +13,14 @@ from geodp.errors import InputError, UsageError
 
 @click.group()
 def mesh() -> None:
-    """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
+    """Convert between coordinates and cell codes of JIS X 0410 and INSPIRE grids."""
 
 
 COMMAND = mesh
 
 
 @mesh.command(cls=StrictCommand)
-@click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
+@click.option("--grid", "spec", required=True, help="Grid, such as jis:half or inspire:1km.")
 @click.argument("coordinates", nargs=-1, type=float)
 def encode(spec: str, coordinates: tuple[float, ...]) -> None:
     """Print the code of the cell at every X Y (longitude latitude, or easting northing).
@@ -56,8 +56,12 @@ def _numbers(text: str) -> list[float]:
 
 
 @mesh.command(cls=StrictCommand)
-@click.option("--grid", "spec", help="Default: from the code, where it is unambiguous.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option(
+    "--grid",
+    "spec",
+    help="Grid of the codes. Default: inferred from the code, if it is unambiguous.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.argument("codes", nargs=-1)
 def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
     """Print west, south, east, north of the cell of every CODE.

@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     "--plan",
     group="Privacy",
     type=click.Path(path_type=Path),
-    help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
+    help="TOML file of geodp plan, which sets the method, the budget and the unit of privacy.",
 )
 @option(
     "--stop-at",
     group="Domain",
-    help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
+    help="Publish coarser cells: a published area such as jis:basic, or a number of cells per "
+    "side.",
 )
 @formats_option
 @run_options
@@ -65,8 +66,8 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Remove the release in OUTPUT; to correct a published one, use --supersedes and a new "
-    "OUTPUT.",
+    help="Remove the release in OUTPUT. To correct a published release, use --supersedes and a "
+    "new OUTPUT.",
 )
 @option(
     "--resume",
@@ -80,23 +81,26 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Rehearse: refuse what publishing would refuse, and write what would be counted to "
-    "OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no budget; "
-    "publishing to the same OUTPUT replaces it.",
+    help="Rehearse: refuse what publishing would refuse, and write a summary of what would be "
+    "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
+    "budget; publishing to the same OUTPUT replaces it.",
 )
 @option(
     "--profile",
     group="Run",
     is_flag=True,
-    help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
+    help="Print the seconds of each phase to stderr, for the operator only: they depend on the "
+    "data.",
 )
-@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 
     \b
     Official files:       geodp publish Zensus2022_Bevoelkerungszahl_1km-Gitter.csv --epsilon 0.1
-                              --output out, or what: geodp inspect FILE, ends with
+                              --output out, or the last line of: geodp inspect FILE
     Official mesh files:  geodp publish *.zip --grid jis:half --value LABEL
                               --bounds 138 35 141.2 37.1333333333 --epsilon 0.1 --output out
     Tables:               geodp publish grid.parquet --grid inspire:1km --x x --y y --value T ...
@@ -104,10 +108,10 @@ def publish(**options: Any) -> None:
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
     INPUTS are files, folders, patterns such as 'pings/*.parquet', and URLs (pip install
-    'geodp[url]'); --scratch says where a file that is fetched lies until it has been read.
+    'geodp[url]'); downloaded files stay in the folder of --scratch until they have been read.
 
-    Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
-    A selection or domain that no row meets is refused before anything is charged.
+    Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed. A
+    selection or domain without any row is refused before anything is charged.
     """
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}

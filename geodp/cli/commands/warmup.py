@@ -20,15 +20,15 @@ NO_CACHE = Rule(
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def warmup(as_json: bool) -> None:
-    """Compile once what publish, evaluate and verify call, and keep it for later calls.
+    """Compile the functions of publish, evaluate and verify once, and keep them for later calls.
 
-    Where geodp came with compiled inner loops for this processor, they are tried, and nothing is
-    left to do. Elsewhere geodp compiles them for this machine when they are first called, and keeps
-    the result on disk, until geodp, Numba or the processor change; this command does it ahead. No
-    data are read, no budget is spent. Methods other than pyramid, parts and topdown compile the
-    little that they need beyond when they are first used.
+    If geodp came with compiled inner loops for this processor, they are tried, and nothing is left
+    to do. Otherwise geodp compiles them for this machine when they are first called, and keeps the
+    result on disk until geodp, Numba or the processor change; this command does it in advance. It
+    reads no data and spends no budget. Methods other than pyramid, parts and topdown compile the
+    little more that they need when they are first used.
     """
     from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_compiled
     from geodp.kernels.signatures import listed

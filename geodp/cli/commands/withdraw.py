@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--reason", required=True, help="Why, in a sentence that everybody may read.")
+@click.option("--reason", required=True, help="Reason, in a sentence that everybody may read.")
 @click.option(
     "--use", type=click.Path(path_type=Path), help="Folder of the release to use instead."
 )
@@ -25,13 +25,13 @@ from geodp.errors import UsageError
 def withdraw(
     release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
 ) -> None:
-    """Withdraw a RELEASE or a series: write a notice, which all that open it here are told.
+    """Withdraw a RELEASE or a series: write a notice that everyone sees who opens it here.
 
     \b
     geodp withdraw release-2025 --reason "One district was counted twice." --use release-2025-2
 
-    Its files stay what they are. Copies elsewhere do not know of it, and what was published is
-    known: a withdrawal gives no budget back.
+    Its files are not changed, copies elsewhere carry no notice, and what was published stays known:
+    a withdrawal returns no budget.
     """
     from geodp.io.folder.manifest import sha256
     from geodp.io.verify.card import public_folder

@@ -33,15 +33,19 @@ if TYPE_CHECKING:
     from geodp.table.source import Fact
     from geodp.table.stated.reading import StatedReading
 
-CRS = Option("CRS of x, y if not the grid's.", "--points-crs")
-BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
+CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
+BALLPARK = Option("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
 PERSON = Option(
-    "Column of persons (points); enforces the bounds that follow.", "--person", everyday=True
+    "Column of person ids (points); enforces the limits of --cells and --per-cell.",
+    "--person",
+    everyday=True,
 )
-CELLS = Option("Cells kept of a person.", "--cells", type=int, show=True)
-PER_CELL = Option("Records kept of a person in a cell.", "--per-cell", type=int, show=True)
+CELLS = Option("Maximum number of cells kept per person.", "--cells", type=int, show=True)
+PER_CELL = Option(
+    "Maximum number of records kept per person and cell.", "--per-cell", type=int, show=True
+)
 TRUNCATION = Option(
-    "Which records of a person are kept: the first, or some at random.",
+    "Which records of a person to keep: the first, or a random sample.",
     "--truncation",
     type=("first", "sample"),
 )
@@ -59,7 +63,7 @@ class Points(Reader):
 
     name: ClassVar[str] = "points"
     kind: ClassVar[str] = "points"
-    flag: ClassVar[str] = "Every row is one person at x, y, or at a geometry that is a point."
+    flag: ClassVar[str] = "Read every row as one person at x, y, or at a point geometry."
 
     x: str | None = field(default=None, metadata=asks(reader.X))
     y: str | None = field(default=None, metadata=asks(reader.Y))

@@ -138,20 +138,20 @@ def convert_labels(given: Any) -> Mapping[str, Any]:
 
 
 MEMORY = Option(
-    "Limit for rows that wait, such as 4GiB; what goes beyond is sorted on disk. Writing keeps to "
-    "it, too, and takes 256MiB at least. The table (16 bytes an occupied cell) comes on top.  "
-    "[default: half the machine's]",
+    "Memory limit for rows that are being sorted, such as 4GiB; beyond it they are sorted on "
+    "disk. Writing keeps to it as well, and needs 256MiB at least. The table itself (16 bytes per "
+    "occupied cell) is extra.  [default: half the machine's]",
     "--memory",
 )
 SCRATCH = Option(
-    "Folder for that, on a disk where confidential data may lie; its files have no names and go "
-    "with the process.  [default: the system's]",
+    "Folder for temporary files, on a disk that may hold confidential data. The files have no "
+    "names and disappear with the process.  [default: the system's]",
     "--scratch",
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the count's column; with --by several, LABEL=COLUMN, repeatable. A pattern, "
-    "'F_*', is all columns that meet it, each for the label that * stands for.",
+    "Label or name of the column of counts; with --by several as LABEL=COLUMN, repeatable. A "
+    "pattern such as 'F_*' takes all columns that match, each for the label that * stands for.",
     "--value",
     many=True,
     everyday=True,
@@ -159,22 +159,22 @@ VALUE = Option(
 X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
 Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
 COLUMNS = Option(
-    "NAME=COLUMN, where no other option says it: sex=SEX_CODE of an attribute (--by), or "
-    "origin=HOME, destination=WORK of journeys (--pairs); repeatable.",
+    "NAME=COLUMN: the column of an attribute of --by, such as sex=SEX_CODE, or of the ends of "
+    "trips with --pairs: origin=HOME, destination=WORK; repeatable.",
     "--column",
     pairs=True,
 )
 SERIES_OR_ATTRIBUTE = (
-    "A time that all persons pass through is a series (geodp publish-series); a label that a "
-    "person has once is an attribute (--by)."
+    "Use a series (geodp publish-series) for a time that all persons pass through, and an "
+    "attribute (--by) for a label that a person has once."
 )
 """The rule for a column of times: which of the two it makes."""
 
 BY = Option(
-    "Attributes that counts are published by, with commas between: sex,age,hour. Their columns are "
-    "found by their names (--column sex=COLUMN says which), or are columns of counts side by side "
-    "(--value); their labels are those of --labels or the layout; of hour, month, weekday and "
-    f"quarter they are standard. {SERIES_OR_ATTRIBUTE}",
+    "Attributes by which counts are published, separated by commas: sex,age,hour. Their columns "
+    "are found by name, or named by --column sex=COLUMN, or are several columns of counts "
+    "(--value). Their labels come from --labels or the layout; hour, month, weekday and quarter "
+    f"have standard labels. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
     everyday=True,
@@ -187,74 +187,79 @@ LABELS = Option(
 """Commands show that of their public grid in its place, which says more."""
 
 WHERE = Option(
-    "COLUMN=VALUE that rows must have: numbers, dates and times by what they mean, '\"01\"' as it "
-    "is written; repeatable.",
+    "Read only the rows with COLUMN=VALUE. Numbers, dates and times are compared by value, "
+    "'\"01\"' as text; repeatable.",
     "--where",
     pairs=True,
     everyday=True,
 )
 MISSING = Option(
-    "Value that means nobody, such as -1 or nan, however the file writes it; repeatable.",
+    "Value that means no people, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
     many=True,
 )
 FLAGS = Option(
-    "Marks that stand beside numbers of people, with commas between, such as 'p,e,*,()': they are "
-    "taken away, and the numbers are counted. Any other mark is refused; repeatable.",
+    "Markers next to counts, separated by commas, such as 'p,e,*,()': they are removed, and the "
+    "numbers are counted. Any other marker is refused; repeatable.",
     "--flags",
     many=True,
 )
 DUPLICATES = Option(
-    "Of a cell that is there several times; sum needs a --contribution.",
+    "If a cell occurs more than once: stop, or add the counts up (also needs --contribution).",
     "--duplicates",
     type=("error", "sum"),
     show=True,
 )
 OUTSIDE = Option(
-    "Rows outside the domain; crop: outside the bounds only. Default with --bounds: crop.",
+    "What to do with rows outside the domain; crop drops those outside the bounds only. Default "
+    "with --bounds: crop.",
     "--outside",
     type=("error", "crop", "drop"),
 )
 OTHER = Option(
-    "Unit for codes that are not in the table of --grid units: (origins and destinations abroad, "
-    "such as --other abroad); it is added to the table, and margins stay right.",
+    "Unit for codes that are not in the table of --grid units:, such as places abroad (--other "
+    "abroad). It is added to the table, so that totals stay correct.",
     "--other",
 )
-ENCODING = Option("Of texts (tables, points), such as cp1252; default: found.", "--encoding")
-DELIMITER = Option("Of texts (tables, points), one character; default: found.", "--delimiter")
+ENCODING = Option(
+    "Encoding of text files (tables, points), such as cp1252. Default: detected.", "--encoding"
+)
+DELIMITER = Option(
+    "Delimiter of text files (tables, points), one character. Default: detected.", "--delimiter"
+)
 DECIMAL = Option(
-    "Decimal mark of numbers in texts; in counts the other one, blanks and ' then separate "
-    "thousands, which nothing may do otherwise or in coordinates.",
+    "Decimal mark of numbers in text files. In counts, the other mark, blanks and ' then separate "
+    "thousands; nothing else may, and coordinates have no such separators.",
     "--decimal",
     type=(".", ","),
 )
-LAYER = Option("Of a GeoPackage with several; or sheet of a workbook.", "--layer")
+LAYER = Option("Layer of a GeoPackage with several layers, or sheet of a workbook.", "--layer")
 HEADER_ROW = Option(
-    "Line of a text, or row of a sheet, that holds the names, counted from 1, where titles stand "
-    "above it; these are not read. Default: the first that is not blank.",
+    "Line of a text file, or row of a sheet, with the column names, counted from 1, if there are "
+    "titles above it, which are not read. Default: the first that is not blank.",
     "--header-row",
     type=int,
 )
 FIRST_ROW = Option(
-    "Line of a text, or row of a sheet, that is the first of the table, counted from 1, where "
-    "units or totals stand between it and the names; these are not read.",
+    "First line of a text file, or row of a sheet, with data, counted from 1, if there are units "
+    "or totals above it, which are not read.",
     "--first-row",
     type=int,
 )
 LAST_ROW = Option(
-    "Line of a text, or row of a sheet, that is the last of the table, counted from 1, where notes "
-    "or totals stand below it; these are not read.",
+    "Last line of a text file, or row of a sheet, with data, counted from 1, if there are notes "
+    "or totals below it, which are not read.",
     "--last-row",
     type=int,
 )
 MEMBER = Option(
-    "Of a zip archive: name of the table that is meant, or a pattern such as '*_pop.csv' of "
-    "several; default: all, if their columns are the same.",
+    "Table in a zip archive: its name, or a pattern such as '*_pop.csv' for several. Default: "
+    "all, if their columns are the same.",
     "--member",
 )
 ROUND = Option(
-    "Make whole numbers of fractional, modelled counts: the nearest, or at random so that their "
-    "mean stays. Needs a --contribution, which then is the number of cells that a person changes.",
+    "Round fractional, modelled counts to whole numbers: to the nearest, or at random with the "
+    "same mean. Needs a --contribution: the number of cells that one person changes.",
     "--round",
     type=("nearest", "stochastic"),
 )

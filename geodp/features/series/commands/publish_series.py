@@ -82,8 +82,8 @@ def part_inputs(
     group="Privacy",
     type=click.Choice(("all", "one")),
     required=True,
-    help="In how many snapshots one person may be: in all, which then share the budget, or in one; "
-    "you vouch for it.",
+    help="In how many snapshots one person may be, which you assert: in all, which then share the "
+    "budget, or in one.",
 )
 @option(
     "--noise",
@@ -91,7 +91,7 @@ def part_inputs(
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
-    help="Best: Gaussian where a person is measured 30 times or more; it needs a --delta.",
+    help="best: Gaussian if a person is measured 30 times or more, which needs a --delta.",
 )
 @option(
     "--smooth",
@@ -99,22 +99,23 @@ def part_inputs(
     type=click.Choice(("best", "both", "forward", "none")),
     default="best",
     show_default=True,
-    help="Whether snapshots before one, or before and after it, predict it; best: both, with the "
-    "pyramid. It costs nothing: the measurements are the same.",
+    help="Whether a snapshot is also predicted from earlier ones, or from earlier and later ones; "
+    "best: both, with the pyramid. It costs nothing: the measurements are the same.",
 )
 @option(
     "--cycle",
     group="Output",
     type=click.IntRange(2),
     multiple=True,
-    help="Snapshots after which the like comes again, such as 24 and 168 of hours; repeatable.",
+    help="Number of snapshots after which a pattern repeats, such as 24 and 168 for hours; "
+    "repeatable.",
 )
 @option(
     "--method",
     group="Privacy",
     default="pyramid",
     show_default=True,
-    help="See: geodp methods. NAME:SETTING=VALUE.",
+    help="Method, as NAME or NAME:SETTING=VALUE (see geodp methods).",
 )
 @request_options(without=NOT_OF_A_SERIES)
 @run_options
@@ -128,9 +129,11 @@ def part_inputs(
     help="Complete an interrupted run of the same command from the tables that it was charged for; "
     "nothing is read, drawn or charged.",
 )
-@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
 def publish_series(**options: Any) -> None:
-    """Release the snapshots of a series, TIME=FILE each, under one budget.
+    """Release the snapshots of a series, each given as TIME=FILE, under one budget.
 
     \b
     geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
@@ -138,8 +141,9 @@ def publish_series(**options: Any) -> None:
         --person-in all --output out
 
     Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
-    once; FILE may be a folder or a pattern. A time that all persons pass through is a series
-    (geodp publish-series); a label that a person has once is an attribute (--by). Writes
+    once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
+    time that all persons pass through, and an attribute (--by) for a label that a person has
+    once. Writes
     OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
     the data is printed.
     """
