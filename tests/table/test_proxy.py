@@ -17,9 +17,9 @@ def test_a_made_up_map_lies_in_the_domain(grid):
     proxy = Proxy.make_up(grid, 10_000.0)
     assert grid.contains_keys(proxy.table.key).all()
     assert proxy.table.count.sum() == pytest.approx(10_000, rel=0.1)
-    assert "made-up" in proxy.words
-    assert "10,000 people (as told)" in proxy.words
-    assert "assumed" in Proxy.make_up(grid, None).words
+    assert "synthetic" in proxy.description
+    assert "10,000 people (as specified)" in proxy.description
+    assert "assumed" in Proxy.make_up(grid, None).description
 
 
 def test_a_prior_map_is_scaled_and_named():

@@ -68,7 +68,8 @@ class Purpose:
                 moves=MOVES,
                 fixed=bool(chain),
             )
-            words = f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
+            proxy = self.proxy.description
+            words = f"by {self.releases} releases of {proxy} for each plan that is tried"
         plan = self.planner.plan(found.spec)
         return replace(plan, reasons=(*self._say(words), *self._errors(plan)))
 

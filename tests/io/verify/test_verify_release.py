@@ -102,7 +102,7 @@ def test_every_release_is_verified(tmp_path, write_copy, name):
     assert all(ok for _, ok, _ in found), found
     table, card = read_release_table(tmp_path / "out")
     assert found[4][2] == f"{table.key.size} cells, {table.total} in all"
-    levels = {file.said["level"] for file in card.files if "level" in file.said}
+    levels = {file.extras["level"] for file in card.files if "level" in file.extras}
     assert all(level in found[5][2] for level in levels)
 
 
