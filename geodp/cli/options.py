@@ -1,4 +1,4 @@
-"""Options that several commands share: inputs, the grid, and where a release goes."""
+"""Options that several commands share: inputs, grid and output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     Param = click.ParamType[Any]
 else:
-    Param = click.ParamType  # the oldest Click does not say of what
+    Param = click.ParamType  # not generic in the oldest supported Click
 
 
 ORDERS = ("morton", "official")
@@ -26,25 +26,25 @@ EDGES = 4
 
 
 DEGREES = " degrees"
-"""Ends the text of bounds that are in degrees, whatever the grid's units."""
+"""Suffix of bounds in degrees, whatever the grid's units."""
 
 
 class BoundsType(Param):
-    """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
+    """Four numbers as a tuple of floats; bounds in degrees as a text; or the name of a public area.
 
-    Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
+    Numbers alone are in units of the grid's CRS, in degrees with the word ``degrees`` after them.
     """
 
     name = "W S E N [degrees]|NAME"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...] | str:
-        """Return the numbers of a text or of a list, or the name; fails for another number."""
-        words = value.replace(",", " ").split() if isinstance(value, str) else [*value]
-        degrees = len(words) > 1 and str(words[-1]).lower() in UNITS
+        """Convert a text or a list to four numbers, or return the name; fails for other lengths."""
+        parts = value.replace(",", " ").split() if isinstance(value, str) else [*value]
+        degrees = len(parts) > 1 and str(parts[-1]).lower() in UNITS
         try:
-            numbers = tuple(map(float, words[:-1] if degrees else words))
+            numbers = tuple(map(float, parts[:-1] if degrees else parts))
         except ValueError:
-            if isinstance(value, str) and not _is_number(words[0]):
+            if isinstance(value, str) and not _is_number(parts[0]):
                 return value
             numbers = ()
         if len(numbers) != EDGES:
@@ -60,11 +60,11 @@ class BoundsType(Param):
 
 
 UNITS = ("degrees", "degree", "deg")
-"""Words that say that bounds are in degrees."""
+"""Words after bounds in degrees."""
 
 
 def _split(word: str) -> list[str]:
-    """Return what stands between commas."""
+    """Split a word at its commas."""
     return word.split(",")
 
 
@@ -77,7 +77,7 @@ def _is_number(word: str) -> bool:
 
 
 def join_bounds(args: list[str]) -> list[str]:
-    """Return words of a command line with the numbers after ``--bounds``, and their unit, as one.
+    """Join the numbers after ``--bounds``, and their unit, to one argument of a command line.
 
     Examples
     --------
@@ -102,22 +102,24 @@ def join_bounds(args: list[str]) -> list[str]:
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an option that is given twice and takes one value.
+    """A command that refuses a repeated option that takes one value.
 
-    Click forgets the first without a word.
+    Click silently ignores all but the last.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; raises UsageError for what is given twice."""
+        """Parse arguments; UsageError for a repeated option."""
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
-            _require_once(self.get_params(ctx), Counter(one.name for one in given))
+            # Click keeps only the last value of a repeated option, so the arguments are parsed once
+            # more here.
+            _, _, used = self.make_parser(ctx).parse_args(args=[*args])
+            _require_once(self.get_params(ctx), Counter(one.name for one in used))
         return super().parse_args(ctx, args)
 
 
-def _require_once(params: Sequence[click.Parameter], given: Counter[str | None]) -> None:
+def _require_once(params: Sequence[click.Parameter], used: Counter[str | None]) -> None:
     for one in params:
-        times = given[one.name]
+        times = used[one.name]
         if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
             continue
         raise UsageError(
@@ -127,10 +129,10 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
 
 
 class GridCommand(StrictCommand):
-    """A command with the options of the grid, whose bounds are four words or one name."""
+    """A command with grid options, whose --bounds is followed by four words or one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with four numbers after ``--bounds`` as one value."""
+        """Parse arguments, with four numbers after ``--bounds`` as one value."""
         return super().parse_args(ctx, join_bounds(args))
 
 
@@ -269,7 +271,7 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
 
 
 def grid_options(command: Command, *, required: bool = True) -> Command:
-    """Give a command the options of the public grid, which :mod:`geodp.cli.inputs` reads."""
+    """Add the options of the public grid, which :mod:`geodp.cli.inputs` reads, to a command."""
     spec = option(
         "--grid",
         "spec",
@@ -284,24 +286,24 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
 
 
 def grid_option_names() -> list[str]:
-    """Return names of the options of the grid, beside ``--grid`` itself."""
+    """Return the names of the grid's options, except ``--grid`` itself."""
     probe = click.command()(grid_options(lambda: None))
     return [str(one.name) for one in probe.params if one.name != "spec"]
 
 
 def find_inputs(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _parameter: click.Parameter, arguments: tuple[str, ...]
 ) -> tuple[Path | str, ...]:
-    """Return the files that inputs stand for, those of folders and patterns too; URLs as texts."""
-    if all(os.path.isfile(path) for path in given):
-        return tuple(map(Path, given))
+    """Expand inputs to files, also from folders and patterns; URLs stay texts."""
+    if all(os.path.isfile(path) for path in arguments):
+        return tuple(map(Path, arguments))
     from geodp.io.read.rows.forms.url import is_url, require_readable
     from geodp.io.read.rows.input_files import list_paths
 
-    urls = [path for path in given if is_url(path)]
+    urls = [path for path in arguments if is_url(path)]
     for one in urls:
         require_readable(one)
-    files = [path for path in given if path not in urls]
+    files = [path for path in arguments if path not in urls]
     return (*(Path(path) for path in (list_paths(files) if files else ())), *urls)
 
 
@@ -334,12 +336,12 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
 
 
 def run_options(command: Command) -> Command:
-    """Give a command what a run that publishes is asked beside its request: how, and where to."""
+    """Add the options of a publishing run, apart from its request, to a command."""
     return add_options(command, _RUN)
 
 
-def split_specs(given: Sequence[str]) -> list[str]:
-    """Split a list of methods at its commas, but for those between settings of one method.
+def split_specs(texts: Sequence[str]) -> list[str]:
+    """Split a list of methods at its commas, except those between settings of one method.
 
     Examples
     --------
@@ -347,7 +349,7 @@ def split_specs(given: Sequence[str]) -> list[str]:
     ['hay:fanout=4,nonnegative=yes', 'topdown', 'laplace']
     """
     specs: list[str] = []
-    for text in given:
+    for text in texts:
         for number, part in enumerate(text.split(",")):
             name = part.partition(":")[0].strip()
             if number and "=" in name:  # a further setting

@@ -1,7 +1,7 @@
-"""Options of what a release is asked for: one table from the fields of a request to them.
+"""Options of a release's request, in one table by the field of the request.
 
-A new field of :class:`geodp.release.request.Request` is a line here, too, and every command that
-takes it has its options.
+A new field of :class:`geodp.release.request.Request` needs an entry here; then every command that
+uses the field has its options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from geodp.release.request import Request
 
 NEIGHBOURS = ("add-remove-one", "replace-one")
-"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+"""Values of the library, repeated so that ``--help`` imports nothing heavy."""
 
 RECORDS = ("all", "fresh-sample", "same-sample")
 
@@ -240,7 +240,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "the counts.",
         ),
     ),
-    # Of the metadata, too: a series replaces none.
+    # A part of the metadata, but separate: a series does not supersede a release.
     "supersedes": (
         option(
             "--supersedes",
@@ -251,11 +251,11 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
         ),
     ),
 }
-"""Options by the field of a request, or of its terms, that is made of them; help has this order."""
+"""Options by the field of a request, or of its terms, that they set, in the order of help."""
 
 
 def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command the options of a request.
+    """Return a decorator that adds the options of a request to a command.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Co
 
 
 def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
-    """Return the request that a command's options make; fields that it lacks keep their defaults.
+    """Make the request from a command's options; fields without an option keep their defaults.
 
     Parameters
     ----------
@@ -279,73 +279,75 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
     grid : Grid
         The grid that is published.
     **fields
-        Fields that are not made of options here.
+        Fields that are not made from options here.
     """
     from geodp.release.request import Request
 
-    made: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
         "terms": lambda: terms_of(options),
         "method": lambda: choose_with_marginals(options, grid),
         "key": lambda: open_key(options),
         "ledger": lambda: open_ledger(options),
         "totals": lambda: read_public_totals(options, grid),
         "prior": lambda: read_prior(options, grid),
-        "measurements": lambda: _ask_measurements(options),
+        "measurements": lambda: _measurements(options),
         "metadata": lambda: read_stated(options),
         **{name: partial(options.get, name) for name in PLAIN},
     }
-    asked = {"terms", *(name for name in made if SOURCES.get(name, name) in options)}
-    return Request(**{name: made[name]() for name in made if name in asked - {*fields}}, **fields)
+    available = {"terms", *(name for name in makers if SOURCES.get(name, name) in options)}
+    return Request(
+        **{name: makers[name]() for name in makers if name in available - {*fields}}, **fields
+    )
 
 
 PLAIN = ("dataset", "records", "allow_empty", "simulate")
-"""Fields that are what their option is."""
+"""Fields that equal their option."""
 
 SOURCES = {"key": "key_file", "totals": "public_totals"}
-"""Options of fields that are named otherwise."""
+"""Options whose names differ from their field's."""
 
 
-def _ask_measurements(options: Mapping[str, Any]) -> bool | str:
-    """Return whether measurements are published, or down to which areas all of them."""
+def _measurements(options: Mapping[str, Any]) -> bool | str:
+    """Return whether measurements are published, or down to which areas they are complete."""
     return bool(options["measurements"]) and (options["measurements_complete_to"] or True)
 
 
 def open_key(options: Mapping[str, Any]) -> NoiseKey | None:
-    """Return the kept key that the options name; None where they name none."""
+    """Read the key of --key-file; None without the option."""
     from geodp.privacy.key import NoiseKey
 
     return None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
 
 
 def open_ledger(options: Mapping[str, Any]) -> Ledger | None:
-    """Return the ledger that the options name; None where they name none."""
+    """Open the ledger of --ledger; None without the option."""
     from geodp.privacy.ledger import Ledger
 
     return None if options["ledger"] is None else Ledger.open(options["ledger"])
 
 
 def terms_of(options: dict[str, Any]) -> Terms:
-    """Return the terms of a command's options; those that it does not have are left out."""
+    """Make the terms from a command's options; options that it lacks are left out."""
     from geodp.privacy.terms import NAMES, Terms
 
     return Terms.of(**{name: options[name] for name in NAMES if name in options})
 
 
 def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
-    """Return the method that is asked for, or the default of a grid; with marginals, if any."""
+    """Return the requested method, or the default for a grid, with marginals if any."""
     from geodp.mechanisms import choose_method
 
-    found = choose_method(options["method"] or None, grid)
+    method = choose_method(options["method"] or None, grid)
     if options["marginals"] is None:
-        return found
-    if found.name != "parts":
+        return method
+    if method.name != "parts":
         raise UsageError(
-            f"--marginals is for attributes that the method parts splits, and {found.name} is "
+            f"--marginals is for attributes that the method parts splits, and {method.name} is "
             "another one.",
             code="marginals-need-parts",
         )
-    if "marginals" in dict(found.settings):
+    if "marginals" in dict(method.settings):
         raise UsageError(
             "Give marginals once: by --marginals, or in --method.", code="marginals-twice"
         )
-    return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")
+    return method.with_settings(f"marginals={options['marginals'].replace(',', '+')}")

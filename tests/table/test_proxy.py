@@ -27,7 +27,7 @@ def test_a_prior_map_is_scaled_and_named():
     assert Proxy.of(SMALL, prior, None).table.count.tolist() == [10, 20, 30]
     scaled = Proxy.of(SMALL, prior, 600.0)
     assert scaled.table.count.tolist() == [100, 200, 300]
-    assert scaled.words == "the prior map, scaled to 600 people"
+    assert scaled.description == "the prior map, scaled to 600 people"
     with refuses(UsageError, "prior-map-grid-differs"):
         Proxy.of(Grid.regular((3, 3)), prior, None)
     with refuses(UsageError, "prior-map-empty"):

@@ -1,4 +1,4 @@
-"""``geodp budget``: what may be spent on confidential data, and what has been."""
+"""``geodp budget``: caps and charges of confidential data sets, in a ledger."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def init(
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
-    _say(f"{file}: all releases of {account.name} together may spend {cap}.")
+    _print_line(f"{file}: all releases of {account.name} together may spend {cap}.")
 
 
 @budget.command(cls=StrictCommand)
@@ -100,11 +100,11 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         return
     for account in accounts:
         click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
-        _say(f"  cap        {_show(account.cap)}")
-        _say(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
-        _say(f"  remaining  {_show(account.remaining)}")
+        _print_line(f"  cap        {_show(account.cap)}")
+        _print_line(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
+        _print_line(f"  remaining  {_show(account.remaining)}")
         if account.samples:
-            _say(f"  secret     {', '.join(account.samples)}: later releases say --records")
+            _print_line(f"  secret     {', '.join(account.samples)}: later releases say --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
@@ -130,12 +130,12 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
         compared = None if witness is None or no_witness else str(witness)
         click.echo(json.dumps({**plain, "witness": compared}, ensure_ascii=False, indent=1))
         return
-    _say(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
-    _say(f"head    {end.hash}")
+    _print_line(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
+    _print_line(f"head    {end.hash}")
     if witness is not None and no_witness:
-        _say(f"witness {witness} was not compared")
+        _print_line(f"witness {witness} was not compared")
     elif witness is not None:
-        _say(f"witness {witness} agrees")
+        _print_line(f"witness {witness} agrees")
 
 
 @budget.command(cls=StrictCommand)
@@ -154,8 +154,8 @@ def witness(file: Path, witness: Path, head: str | None) -> None:
     """
     ledger = _open(file)
     ledger.set_witness(witness, head=head)
-    kept = ledger.witness
-    _say(f"{file}: every charge is compared with {kept}.")
+    stored = ledger.witness
+    _print_line(f"{file}: every charge is compared with {stored}.")
 
 
 @budget.command(cls=StrictCommand)
@@ -181,7 +181,7 @@ COMMAND = budget
 
 
 def _create(file: Path, witness: Path | None) -> Ledger:
-    """Make the ledger, or open it if it is there."""
+    """Create the ledger, or open an existing one."""
     from geodp.privacy.chain.witness import resolve_witness
     from geodp.privacy.ledger import Ledger
 
@@ -235,13 +235,13 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
     }
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     """Print a line for people."""
     click.echo(translate_message(line))
 
 
 def _show(loss: Loss) -> str:
-    """Exact, and as a decimal where that says more."""
+    """Format a loss exactly, and as a decimal unless it is an integer."""
     pairs = zip(loss.parameters, loss.amounts, strict=True)
     return ", ".join(
         f"{name} {amount}" + ("" if amount.denominator == 1 else f" = {float(amount):.6g}")

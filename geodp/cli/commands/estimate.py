@@ -47,8 +47,8 @@ def estimate(**options: Any) -> None:
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
     with tell_steps():
-        found = release.estimate_all(shapes.values(), method=options["method"])
-    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
+        estimates = release.estimate_all(shapes.values(), method=options["method"])
+    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, estimates, strict=True)]
     limit = release.card().display_below
     if options["as_json"]:
         if limit is not None:

@@ -1,4 +1,4 @@
-"""``geodp key``: a new noise key in a file."""
+"""``geodp key``: create a noise key in a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""geodp map."""
+"""``geodp map``: draw a written release, or the change between two."""
 
 from __future__ import annotations
 
@@ -89,19 +89,19 @@ def map_(
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
-    given = {name: value for name, value in look.items() if value is not None}
+    settings = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
     drawn_of = [release] if compare is None else [compare, release]
     with tell_steps(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         view = View(*read_release_table(release))
-        asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)
+        chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
         if compare is None:
-            drawn = draw_map(view, asked, form=form, **resolution)
+            drawn = draw_map(view, chosen, form=form, **resolution)
         else:
             earlier = View(*read_release_table(compare))
-            drawn = draw_change(earlier, view, asked, form=form, **resolution)
+            drawn = draw_change(earlier, view, chosen, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 

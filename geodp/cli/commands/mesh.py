@@ -1,4 +1,4 @@
-"""geodp mesh."""
+"""``geodp mesh``: cell codes to and from coordinates."""
 
 from __future__ import annotations
 
@@ -92,15 +92,15 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
 
 
 def _grid_of_code(code: str) -> str:
-    """Name of the code system of a code; CodeError where it is not certain."""
+    """Infer the code system of a code; CodeError if it is ambiguous."""
     from geodp.errors import CodeError
     from geodp.grid.codes import infer_jis_level
     from geodp.grid.codes.recognise import systems_of
 
-    found = systems_of([code])
-    if code.isdecimal() and (not found or found[0].startswith("jis:")):
+    systems = systems_of([code])
+    if code.isdecimal() and (not systems or systems[0].startswith("jis:")):
         return f"jis:{infer_jis_level(code)}"
-    if len(found) == 1:
-        return found[0]
-    several = f"the code is one of {', '.join(found)}" if found else "no grid has such a code"
+    if len(systems) == 1:
+        return systems[0]
+    several = f"the code is one of {', '.join(systems)}" if systems else "no grid has such a code"
     raise CodeError(0, f"{several}: name the grid (--grid)", code="grid-ambiguous")

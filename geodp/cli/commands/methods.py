@@ -1,4 +1,4 @@
-"""geodp methods."""
+"""``geodp methods``: list the methods and their settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``geodp publish``: read, release, write."""
+"""``geodp publish``: read the inputs, release their counts, and write the release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
-from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
+from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, sha256
@@ -116,11 +116,11 @@ def publish(**options: Any) -> None:
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
         with tell_steps(lines=not options["pad_time"]):
-            said = _publish(options, seconds)
+            message = _publish(options, seconds)
         if options["profile"]:
             for phase, took in seconds.items():
                 click.echo(f"{phase} {took:.3f} s", err=True)
-        click.echo(said)
+        click.echo(message)
 
 
 COMMAND = publish
@@ -128,7 +128,7 @@ COMMAND = publish
 ASSUMED = "Assumed: {statement} {answer}{source}."
 
 ANY_BUDGET = "1"
-"""The epsilon of a check without a budget: what it refuses is refused with every budget."""
+"""The epsilon of a check without a budget, which refuses only what every budget would."""
 
 
 @dataclass(frozen=True)
@@ -147,11 +147,11 @@ class _Start:
 
     @property
     def method(self) -> Mechanism:
-        """The method of the release, which a command settles before it reads."""
+        """The method of the release, which is chosen before anything is read."""
         return cast("Mechanism", self.request.method)
 
     def require_totals(self, event: Measurement, public_facts: tuple[str, ...]) -> None:
-        """Raise UsageError where an interrupted run was charged for other public totals."""
+        """Raise UsageError if an interrupted run was charged for other public totals."""
         totals = self.request.totals
         if totals and totals.describe_guarantee(event) not in public_facts:
             raise UsageError(
@@ -161,18 +161,18 @@ class _Start:
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
-    """Publish; what is to be said of it."""
+    """Publish; return the message for the operator."""
     context = click.get_current_context()
     inferred = complete(context, options)
     if inferred:
-        require_known(context)  # what was given may not go with what the layout adds
+        require_known(context)  # explicit options may conflict with those from the layout
     plan = None
     if options["plan"] is not None:
         plan = read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
-    on_cluster = ask_cluster(options)
+        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
+    on_cluster = wants_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):
         start = _start(options, plan)
@@ -189,10 +189,10 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         if plan is not None:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
-    for words in _warnings(prepared.outline):
-        click.echo(translate_message(f"Warning: {words}"), err=True)
+    for warning in _warnings(prepared.outline):
+        click.echo(translate_message(f"Warning: {warning}"), err=True)
     if prepared.event.layout:
-        click.echo(_say_assumed(prepared.event.assumption), err=True)
+        click.echo(_format_assumption(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:
@@ -201,19 +201,19 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
 
 
 def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
-    """Open and check what a run goes by: whatever can be refused without the data is."""
+    """Open and check everything that does not depend on the data, so that errors come early."""
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    asked = options
+    effective = options
     if options["check"]:
-        asked = {**options, "ledger": None}
+        effective = {**options, "ledger": None}
         if not _has_budget(options):
-            asked["epsilon"] = ANY_BUDGET
-    request = read_request(asked, released)
+            effective["epsilon"] = ANY_BUDGET
+    request = read_request(effective, released)
     start = _Start(grid, coarser, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
@@ -226,13 +226,13 @@ def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
 
 
 def _has_budget(options: Mapping[str, Any]) -> bool:
-    """Whether a budget is given, as it must be but for a check."""
+    """Return whether a budget is given; only a check may lack one."""
     budget = (options[name] is not None for name in ("epsilon", "rho", "delta"))
     return not options["check"] or any(budget)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """How the folder is made."""
+    """Return the keyword arguments for the release's folder."""
     return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
@@ -252,7 +252,7 @@ def _write(
     *,
     inferred: bool,
 ) -> str:
-    """Release what is prepared, or complete an interrupted run, and write it."""
+    """Release the prepared table, or complete an interrupted run, and write it."""
     from geodp.io.folder.staged_release import stage_release
     from geodp.io.memory import work_within
 
@@ -277,13 +277,13 @@ def _write(
         with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
             written |= write_formats(place, start.formats)
-    return _say(release, written, options)
+    return _format_message(release, written, options)
 
 
 def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Draw the release, kept before it is charged; return what the operator is told too."""
+    """Draw the release and store it before the charge; return it with facts for the operator."""
     from geodp.io.folder.kept_tables import pack_tables
 
     table, request = prepared.table, prepared.request
@@ -298,6 +298,7 @@ def _release(
     def pack(drawn: Release) -> Packed:
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
+    # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
     place.try_out(prepared.outline.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
     with keep_charged(place.folder, request, call, run, pack) as keep:
@@ -308,33 +309,33 @@ def _release(
 def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Return the same of an interrupted run, which was charged; nothing is drawn."""
+    """Restore the release of an interrupted run, which was charged; nothing is drawn."""
     from geodp.io.folder.kept import read_kept
     from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
     from geodp.release.publish import restore_beside
     from geodp.release.release import Release
 
-    kept = read_kept(place.folder, describe_call(options))
-    (table,), facts, drawn_beside = unpack_tables(kept, start.released, place.folder)
+    stored = read_kept(place.folder, describe_call(options))
+    (table,), facts, drawn_beside = unpack_tables(stored, start.released, place.folder)
     event, request = cast("Measurement", table.event), start.request
     start.require_totals(event, facts)
-    charge = find_charge(request.ledger, kept.dataset, kept.fingerprint)
-    found = Release(
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    release = Release(
         table,
         charge,
         request.terms.people,
         facts,
         totals=request.totals,
         metadata=request.metadata,
-        reading=unpack_reading(kept, place.folder),
+        reading=unpack_reading(stored, place.folder),
     )
-    found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
-    return found, {**kept.run, "released_people": table.total}
+    release = restore_beside(release, start.method, event, drawn_beside, request.measurements)
+    return release, {**stored.run, "released_people": table.total}
 
 
-def _say_assumed(one: Assumption) -> str:
-    """Return the contribution that is assumed, and who answers for it."""
+def _format_assumption(one: Assumption) -> str:
+    """Format the assumed contribution, and who is responsible for it."""
     from geodp.privacy.assumption import ANSWERS
 
     return translate(ASSUMED).format(
@@ -344,8 +345,10 @@ def _say_assumed(one: Assumption) -> str:
     )
 
 
-def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """Return the last words of a run."""
+def _format_message(
+    release: Release, written: dict[str, list[str]], options: dict[str, Any]
+) -> str:
+    """Format the final message of a run."""
     if options["as_json"]:
         event = release.event
         document = {
@@ -360,12 +363,12 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    said = f"Published in {public}; for the operator only: {restricted}"
-    return "\n".join(map(translate_message, (said, release.event.statement)))
+    message = f"Published in {public}; for the operator only: {restricted}"
+    return "\n".join(map(translate_message, (message, release.event.statement)))
 
 
 def _warnings(release: Release) -> list[str]:
-    """Return what must be known of it before it is published."""
+    """List the warnings about a release."""
     from geodp.release.outline import list_warnings
 
     return [*list_warnings(release)]

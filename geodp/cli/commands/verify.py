@@ -1,4 +1,4 @@
-"""geodp verify."""
+"""``geodp verify``: check the consistency of a written release."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
     else:
         for c in checks:
-            mark, name = translate("ok    " if c.ok else "FAILED"), translate(c.name)
-            click.echo(f"{mark}  {name}: {printable(translate_message(c.detail))}")
+            label, name = translate("ok    " if c.ok else "FAILED"), translate(c.name)
+            click.echo(f"{label}  {name}: {printable(translate_message(c.detail))}")
     failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""``geodp warmup``: compile once what publish, evaluate and verify will call."""
+"""``geodp warmup``: compile in advance what publish, evaluate and verify call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from geodp.errors import OutputError, Rule
 
 NO_CACHE = Rule(
     "no-place-for-compiled",
-    "Compiled code can be kept nowhere, so every call would compile anew. {} Let the environment "
-    "variable NUMBA_CACHE_DIR name a folder that you alone may write to (what lies in it is run), "
-    "here and for every later call.",
+    "There is no folder for compiled code, so every call would compile again. {} Set the "
+    "environment variable NUMBA_CACHE_DIR to a folder that only you can write to (its content is "
+    "executed), here and for every later call.",
 )
 
 
@@ -41,14 +41,14 @@ def warmup(as_json: bool) -> None:
     with tell_steps():
         for kernel, types, _ in calls:
             kernel.compile(types)
-    made, found = count_compiled()
+    made, cached = count_compiled()
     took = time.perf_counter() - started
     if as_json:
-        said = {"compiled": made, "found": found, "seconds": took, "folder": folder}
-        click.echo(json.dumps({**said, "shipped": SHIPPED.target}))
+        counts = {"compiled": made, "found": cached, "seconds": took, "folder": folder}
+        click.echo(json.dumps({**counts, "shipped": SHIPPED.target}))
         return
     what = f"Compiled {made} functions" if made else "Nothing was left to compile"
-    click.echo(f"{what} in {took:.1f} s; {found} were there.")
+    click.echo(f"{what} in {took:.1f} s; {cached} were there.")
     if SHIPPED.target:
         click.echo(f"They came with geodp, compiled for {SHIPPED.target}.")
     if made or not SHIPPED.target:

@@ -1,4 +1,4 @@
-"""``geodp withdraw``: say beside a release that it is not to be used any more."""
+"""``geodp withdraw``: write a notice that a release must not be used any more."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ def withdraw(
             "This release is withdrawn already; change the notice with --overwrite.",
             code="already-withdrawn",
         )
-    own, instead = _identify(release), None if use is None else _identify(use)
-    if instead == own:
+    release_id, replacement = _identify(release), None if use is None else _identify(use)
+    if replacement == release_id:
         raise UsageError(
             "--use names the release that is withdrawn.", code="replacement-is-withdrawn"
         )
     notice = Withdrawal(
         schema=SCHEMA,
-        release_id=own,
+        release_id=release_id,
         card_sha256=sha256(seal_of(folder)),
         date=day or date.today().isoformat(),
         reason=_end(reason.strip()),
-        use=instead,
+        use=replacement,
     )
     text = json.dumps(notice.to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
@@ -73,7 +73,7 @@ def withdraw(
 
 
 def _end(sentence: str) -> str:
-    """Return a sentence with a full stop behind it, where its last letter has nothing behind it."""
+    """Return a sentence with a full stop, unless it ends with punctuation already."""
     if not sentence or not sentence[-1].isalnum():
         return sentence
     kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
@@ -81,7 +81,7 @@ def _end(sentence: str) -> str:
 
 
 def _identify(release: Path) -> str:
-    """Return the id of a release, of whatever kind it is."""
+    """Return the id of a release of any kind."""
     from geodp.io.folder.kinds import Kind
     from geodp.io.verify.card import open_card, public_folder
 

@@ -163,7 +163,7 @@ class NodeNoise:
         parts, per_block = np.uint64(-(-fanout // WORDS_PER_BLOCK)), np.uint64(WORDS_PER_BLOCK)
         # Siblings share blocks, so each block is generated once.
         block, at = np.unique(above * parts + child // per_block, return_inverse=True)
-        word = self.per_block(block)[at, child % per_block]
+        word = self.words(block)[at, child % per_block]
         return self.draw(word, node.__getitem__)
 
 
