@@ -38,6 +38,7 @@ from geodp.errors import (
 from geodp.io.folder.stopping import ask, begin
 from geodp.registry import list_files
 
+# Commands inherit these settings only at run time, so _prepare adds them to each one, too.
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -117,6 +118,8 @@ class _Signals:
     def take_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
         """Handle Ctrl-C."""
         now = time.monotonic()
+        # Impatient users press Ctrl-C repeatedly; a second KeyboardInterrupt would interrupt the
+        # cleanup and leave temporary files with confidential data behind.
         if now - self._last >= PATIENCE:
             self._last = now
             ask(KeyboardInterrupt())
@@ -160,6 +163,8 @@ def _silence_libraries() -> None:
     GDAL's errors are logged by rasterio, with a traceback where one of its messages is no text;
     geodp has a sentence of its own for each. With GEODP_TRACEBACK all is shown.
     """
+    # Messages of libraries quote values and rows; a screen or log may be seen by others than the
+    # operator.
     if not os.environ.get("GEODP_TRACEBACK"):
         logging.getLogger().addHandler(logging.NullHandler())
         sys.unraisablehook = _ignore
@@ -175,6 +180,7 @@ def _end(code: int) -> NoReturn:
     Where threads of libraries still work after Ctrl-C, it ends by the signal itself, as shells
     expect (they say 130, too): waiting for them would take as long as the work.
     """
+    # A late Ctrl-C must not change the exit code of a release that is already in its place.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     others = [one for one in threading.enumerate() if one is not threading.main_thread()]
     if code == INTERRUPTED and not all(one.daemon for one in others):
@@ -190,6 +196,7 @@ def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
     signal.signal(signal.SIGTERM, signals.take_termination)
+    # A process started with nohup or in the background keeps ignoring Ctrl-C of its terminal.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
@@ -259,6 +266,7 @@ def _explain(error: Exception, stopped: int) -> int:
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
+        # Click formats the usage line itself, so only the message is replaced.
         vars(error)["message"] = translate_message(error.message)
         error.show()
         return error.exit_code

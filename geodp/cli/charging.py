@@ -51,6 +51,8 @@ def keep_charged(
         if ledger is not None and dataset is not None:
             card, arrays = pack(drawn)
             path = str(ledger.path)
+            # Written before the charge: if the process dies after it, the ledger knows the
+            # fingerprint and the draw is still here, so the budget is not lost.
             keep(folder, Kept(path, ledger.id, dataset, fingerprint, call, run, card, arrays))
 
     yield keep_drawn

@@ -37,6 +37,7 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
 
     table = prepared.table
     reading = table.reading
+    # Inputs of a command are files, and every reader of files records what it read.
     assert reading is not None  # every reader of files provides one
     card = prepared.outline.card()
     written = write_check(
@@ -58,6 +59,7 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
             "assumptions": write_plain(card.guarantee.assumptions),
         },
     )
+    # The summary is confidential and goes to the file only; stdout gets nothing but its path.
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
     lines = f"Checked, for the operator only: {written}", NOTHING

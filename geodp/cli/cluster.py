@@ -22,6 +22,7 @@ ALONE = (
 )
 """Options that need a single machine: no process of a cluster holds the entire table."""
 
+# Declared here and not in the feature, so that --help needs no import of Dask.
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     option(
         "--cluster",

@@ -38,6 +38,7 @@ class GroupedOption(click.Option):
     def __init__(self, *args: Any, group: str, everyday: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.group = group
+        # A required option must be visible in the short help, or the first call cannot succeed.
         self.everyday = everyday or self.required
 
 
@@ -136,6 +137,7 @@ class Steps(click.Group):
         )
         for title, names in steps.items():
             commands = [(name, self.get_command(ctx, name)) for name in names]
+            # Click's default cuts the first sentence at 45 characters.
             rows = [(name, one.get_short_help_str(limit=300)) for name, one in commands if one]
             if rows:
                 with formatter.section(title):
@@ -146,6 +148,7 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     """Return the parameters of a command by group, in the order in which groups are shown."""
     groups: dict[str, list[click.Parameter]] = {name: [] for name in GROUPS}
     for one in params:
+        # Options of plugins have no group of their own.
         plain = "Input" if isinstance(one, click.Argument) else "Options"
         groups[one.group if isinstance(one, GroupedOption) else plain].append(one)
     return groups

@@ -63,6 +63,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
     from geodp.grid.grid import Grid
 
     kind, _, rest = str(options["spec"]).partition(":")
+    # Each kind imports its own modules, so that a grid of codes does not load readers of rasters.
     if kind == "regular":
         grid = _regular(rest, options)
     elif kind == "like":
@@ -94,6 +95,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
         values = options["value"]
         grid = with_values(grid, name_joint(convert_by(options["by"]), values), values)
+    # H3 and S2 apply the mask while they enumerate their cells, in _cells.
     if options["mask"] is None or kind in CELLS:
         return _order(grid, options)
     if _is_land(options):
@@ -133,6 +135,7 @@ def list_inline_labels(options: Mapping[str, Any]) -> tuple[str, ...]:
 def _lists_labels(text: str) -> bool:
     """Return whether a text lists labels separated by commas, and is not a file's name."""
     name, _, labels = text.partition("=")
+    # A file name may contain commas, so an existing file wins over a list of labels.
     return bool(name and "," in labels) and not (os.path.exists(text) or os.path.exists(labels))
 
 
@@ -248,6 +251,7 @@ def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
                 f"--public-file {key} takes the number of a row, counted from 1.",
                 code="public-file-row",
             )
+        # All entries are checked, also those of other files, so that a typing error is not ignored.
         if file == name:
             opening[option] = int(value) if option.endswith("_row") else value
     return opening
@@ -316,6 +320,7 @@ def _system(options: Mapping[str, Any]) -> Any:
     from geodp.grid.codes import JISMesh, code_system
 
     system = code_system(options["spec"])
+    # Only JIS meshes are defined on two datums; other systems fix theirs.
     if options["crs"] is None or not isinstance(system, JISMesh):
         return system
     from pyproj import CRS
@@ -354,6 +359,7 @@ def choose_bounds(bounds: Any, system: Any) -> Any:
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:
     from geodp.io.read.rows.pixels import grid_like
 
+    # The extent of a confidential raster is often cropped to its data, which would reveal them.
     if is_input(path, options["inputs"]) and not options["domain_is_public"]:
         raise UsageError(
             "The grid is like one of the inputs, whose extent may tell where people are; give "
@@ -376,6 +382,7 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
             code="units-are-input",
         )
     columns = options["units_columns"]
+    # Without names, the reader takes all columns, or in a file of outlines the unique one.
     names = [name.strip() for name in columns.split(",")] if columns else ()
     file = public_file(options, "units", path)
     return read_units(file, source=source, columns=names, other=options.get("other"))
@@ -443,6 +450,7 @@ def _regular(size: str, options: Mapping[str, Any]) -> Grid:
         raise UsageError(
             "Write a regular grid as regular:ROWSxCOLS.", code="regular-grid-form"
         ) from None
+    # An abstract grid without a place on the Earth, for experiments.
     if options["origin"] is None and options["cell"] is None and options["crs"] is None:
         return Grid.regular(shape)
     x, y = _needed(options, "origin")
@@ -539,6 +547,7 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
     from geodp.io.read.rows.forms.folder import find_files
     from geodp.io.read.rows.forms.url import is_url
 
+    # A URL is fetched to a temporary file, which cannot be one of the public files.
     here = [one for one in inputs if not is_url(one)]
     every = [*here, *(file for one in here for file in find_files(one))]
     return any(
@@ -559,6 +568,7 @@ def read_plan_options(context: click.Context) -> Settings:
 
     settings = read_plan(context.params["plan"])
     for name in (*settings.arguments, "marginals"):
+        # Defaults do not count: only an explicit option can contradict the plan.
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(
                 f"--plan already sets --{name}; give one of them.",

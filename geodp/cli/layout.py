@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.toml"
 
+# A recipe is reused for other inputs, for which nobody has made this assertion.
 OF_OPERATOR = frozenset({"domain_is_public"})
 """Options that assert something about the inputs of one call, and are never in a recipe."""
 
@@ -143,6 +144,7 @@ def resolve_inputs(
     from geodp.cli.readers import require_known
     from geodp.io.read.reader import convert_by
 
+    # Order of precedence: explicit options, then the recipe, then the preset or the file's layout.
     _apply(context, options, recipe_options)
     require_known(context)  # options without effect are refused before a file is read
     require_system(options)
@@ -166,6 +168,8 @@ def resolve_inputs(
         questions = (*questions, *check_units(options))
     questions = (*questions, *by.pop(QUESTIONS, ()), *request_sources(options))
     options[FACTS] = by.pop(FACTS, ())
+    # The expansion replaces --by, so that the printed command and the recipe need no header to
+    # resolve it.
     if by:
         _replace(context, options, {**by, "by": ()})
     if questions and proposal is not None and proposal.by and not options["labels"]:
@@ -181,6 +185,7 @@ def _print_reading(
     from geodp.io.read.rows.known_attributes import find_standard
 
     click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
+    # Hours and months are often meant as a series, which costs the budget differently.
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
@@ -209,6 +214,7 @@ def _propose_more(
         layout = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
         if layout is not None or str(options["spec"]).startswith("units:"):
             return _propose(context, options, by, layout)
+    # These say what to do about the layout; other errors are reported when the file is read.
     except (RefusedLayoutError, SeveralLayoutsError):
         raise
     except (GeodpError, OSError):
@@ -224,6 +230,7 @@ def _find_preset(context: click.Context, name: str | None) -> Preset | None:
         return None
     chosen = find_preset(name)
     stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+    # Casting checks the preset's options even if explicit ones override them.
     _cast_all(context, stated)
     return chosen
 
@@ -306,6 +313,7 @@ def list_arguments(
         if one.name in without or not isinstance(one, click.Option):
             continue
         if _is_set(context, one, value):
+            # The last name is the long one that help shows first.
             flag = one.opts[-1]
             if one.is_flag:
                 arguments.append(flag)
@@ -360,6 +368,7 @@ def command_of(
     ``blanks``: options with placeholders for values that are still missing.
     """
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
+    # A context without a run, only to format the options as publish would.
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
     options |= {_name(name): value for name, value in proposal.options.items()}
     for name in options:
@@ -457,6 +466,8 @@ def _cast_all(context: click.Context, values: Mapping[str, Any]) -> dict[str, An
                 f"--{_flag(name)} cannot have this value; it takes one, and no list.",
                 code="recipe-value-list",
             )
+        # Values go through the option's own conversion, so that recipes are checked like a command
+        # line.
         plain = [_text(one) for one in parts] if several or parameters[name].multiple else value
         try:
             cast[name] = parameters[name].type_cast_value(context, plain)

@@ -86,6 +86,7 @@ def join_bounds(args: list[str]) -> list[str]:
     >>> join_bounds(["--bounds", "1,2,3,4", "degrees", "a.csv"])
     ['--bounds', '1,2,3,4 degrees', 'a.csv']
     """
+    # Arguments after "--" are inputs, whatever they look like.
     end = args.index("--") if "--" in args else len(args)
     at = 0
     while "--bounds" in args[at:end]:
@@ -287,6 +288,7 @@ def grid_options(command: Command, *, required: bool = True) -> Command:
 
 def grid_option_names() -> list[str]:
     """Return the names of the grid's options, except ``--grid`` itself."""
+    # The options exist only as decorators; a throwaway command lists them.
     probe = click.command()(grid_options(lambda: None))
     return [str(one.name) for one in probe.params if one.name != "spec"]
 
@@ -295,6 +297,7 @@ def find_inputs(
     _context: click.Context, _parameter: click.Parameter, arguments: tuple[str, ...]
 ) -> tuple[Path | str, ...]:
     """Expand inputs to files, also from folders and patterns; URLs stay texts."""
+    # The usual case needs no module for URLs and patterns, which keeps short runs quick.
     if all(os.path.isfile(path) for path in arguments):
         return tuple(map(Path, arguments))
     from geodp.io.read.rows.forms.url import is_url, require_readable

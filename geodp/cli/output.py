@@ -28,6 +28,7 @@ def require_free(
         from geodp.io.folder.whole import require_absent
 
         require_absent(path, REPLACE.format(path))
+    # Checked before the work, which may take minutes and charge a ledger.
     if not path.parent.is_dir():
         raise UsageError(
             f"There is no folder {path.parent} for {option}.", code="output-folder-missing"
@@ -39,6 +40,7 @@ def require_unsealed(output: Path | None) -> None:
     from geodp.io.folder.kinds import CARD
     from geodp.io.folder.manifest import SUMS
 
+    # Symbolic links are resolved: another name of the folder is still inside the release.
     folders = [] if output is None else output.resolve().parents
     if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
         raise UsageError(
@@ -84,6 +86,7 @@ def quote(text: str) -> str:
     >>> print(quote("population"), quote("人口　男"), quote("\\t"))
     population '人口　男' $'\\t'
     """
+    # shlex.quote keeps control characters, which would act on the terminal that shows the command.
     if printable(text) == text:
         return shlex.quote(text)
     escapes = {"\\": "\\\\", "'": "\\'", "\t": "\\t", "\n": "\\n", "\r": "\\r"}

@@ -57,6 +57,7 @@ class ReadingCommand(GridCommand):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options, with those of readers after those of the grid."""
         params = super().get_params(ctx)
+        # Readers' options follow those of the grid in help and in printed commands.
         grid = next(i for i, one in enumerate(params) if one.name == LABELS) + 1
         readers = [one for one in reader_options() if one.name != LABELS]
         return [*params[:grid], *readers, *params[grid:], HELP_ALL]
@@ -95,6 +96,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
     from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
+    # Workers run on other machines, where a file that was fetched here does not exist.
     if options.get("cluster") is not None or options.get("workers") is not None:
         raise UsageError(
             "Workers of a cluster read no URLs: fetch the file, and give its path.",
@@ -121,6 +123,7 @@ def _readers() -> Mapping[str, type[Reader]]:
     others = sorted(READERS.keys() - readers.keys())
     if not others:
         return readers
+    # A plugin may share an option with another reader, but only if both mean exactly the same.
     taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
@@ -166,6 +169,8 @@ def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> st
         return flag.flag
     for request in reader.asks():
         option = request.option
+        # Equal options may be shared; a different one under the same name would break the other
+        # reader.
         if taken.get(option.name, option) != option or not _works(option, request.default):
             return str(option.flag) or "--"
     return ""
@@ -263,6 +268,7 @@ def require_known(context: click.Context) -> None:
     used = [name for name in names if context.get_parameter_source(name) in sources]
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
+    # For each reader the options that only some readers have; --labels belongs to the grid as well.
     kinds = {
         reader.name: [name for name in _flags(reader) if name != LABELS]
         for reader in _readers().values()
@@ -324,6 +330,7 @@ def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) ->
         values["outside"] = values["outside"] or _default_outside(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
+    # The key of the office must not reach code of plugins.
     if "secret" in chosen.__dataclass_fields__ and chosen in own().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
@@ -342,6 +349,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
             code="prior-is-input",
         )
     source = options["prior_source"] or ""
+    # A folder is an earlier release, whose card says how it was charged and on which grid.
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
         from geodp.release.prior import describe_charge
@@ -358,6 +366,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     prior_kind, kind = choose_reader(prior_options), choose_reader(options)
     try:
         cells = read(prior_options, grid, None)
+    # Options of the inputs may not fit a prior in another format; that sentence is more helpful.
     except UsageError:
         if prior_kind is kind:
             raise

@@ -284,6 +284,7 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
     from geodp.release.request import Request
 
     makers: dict[str, Callable[[], Any]] = {
+        # Lazy, as a command lacks some options and passes some fields ready-made.
         "terms": lambda: terms_of(options),
         "method": lambda: choose_with_marginals(options, grid),
         "key": lambda: open_key(options),
@@ -309,6 +310,7 @@ SOURCES = {"key": "key_file", "totals": "public_totals"}
 
 def _measurements(options: Mapping[str, Any]) -> bool | str:
     """Return whether measurements are published, or down to which areas they are complete."""
+    # True means the default depth; a text names the smallest complete areas.
     return bool(options["measurements"]) and (options["measurements_complete_to"] or True)
 
 
@@ -350,4 +352,5 @@ def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
         raise UsageError(
             "Give marginals once: by --marginals, or in --method.", code="marginals-twice"
         )
+    # Settings of a method are separated by commas themselves, so marginals use a plus sign there.
     return method.with_settings(f"marginals={options['marginals'].replace(',', '+')}")

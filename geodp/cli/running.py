@@ -22,6 +22,7 @@ COMPILING = (
 )
 COMPILING_MORE = "Compiling further functions that this call needs, once for this machine."
 
+# --resume compares the call with that of the interrupted run; these options may differ.
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
     *("cluster", "workers", "key_folder", "trust_cluster", "formats", FACTS),
@@ -77,6 +78,8 @@ def pad_time(minimum: float) -> Iterator[None]:
     try:
         yield
     finally:
+        # Duration depends on the data, so it is padded; a run that was too long is reported as
+        # such.
         left = minimum - (time.perf_counter() - started)
         if left > 0:
             time.sleep(left)

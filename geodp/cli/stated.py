@@ -42,6 +42,7 @@ def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
             "Either --supersedes or the file of --metadata names what is replaced.",
             code="supersedes-twice",
         )
+    # A superseded release must stay readable, so the new one may not be written into its folder.
     folder, output = public_folder(replaced), options.get("output")
     if output is not None and os.path.realpath(output) in map(os.path.realpath, folder.parents):
         raise UsageError(

@@ -44,11 +44,13 @@ def choose_language(group: click.Group) -> None:
 
     A stream that cannot encode the language gets English.
     """
+    # No catalogue for the language: nothing is set up, and messages pass through unchanged.
     if gettext.find(DOMAIN, str(FOLDER)) is None:
         return
     gettext.bindtextdomain(DOMAIN, str(FOLDER))
     gettext.textdomain(DOMAIN)
     try:
+        # A terminal in the C locale would show escapes instead of Japanese.
         for stream in (sys.stdout, sys.stderr):
             gettext.gettext("Options").encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeError:
@@ -99,6 +101,8 @@ def _pieces(text: str) -> Iterator[str]:
     """Yield the pieces of a text that must not be broken."""
     piece = ""
     for before, one in zip(f" {text}", text, strict=False):
+        # Japanese has no blanks between words; a line may break between any two wide characters,
+        # except next to punctuation.
         wide = _width(before) == 2 or _width(one) == 2
         free = wide and one not in CLOSING and before not in OPENING
         if piece and ((before == " " and one != " ") or (free and not one.isspace())):
@@ -161,6 +165,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def _keys(catalogue: bytes) -> Iterator[str]:
     """Yield the keys of a compiled catalogue, from its table of lengths and offsets."""
+    # The magic number of .mo files shows their byte order.
     order = "<" if catalogue[:4] == b"\xde\x12\x04\x95" else ">"
     count, table = struct.unpack_from(f"{order}2I", catalogue, 8)
     for entry in range(count):

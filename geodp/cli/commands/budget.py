@@ -127,6 +127,7 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
     end, witness = ledger.check(head, witness=not no_witness), ledger.witness
     if as_json:
         plain = {"ledger": end.ledger, "entries": end.sequence + 1, "head": end.hash}
+        # Auditors must see whether the witness was part of the check.
         compared = None if witness is None or no_witness else str(witness)
         click.echo(json.dumps({**plain, "witness": compared}, ensure_ascii=False, indent=1))
         return

@@ -77,6 +77,7 @@ def find_geography() -> Iterator[Finding]:
     lost = "{} finds no database of coordinate systems; unset PROJ_DATA and PROJ_LIB."
     wrong = ""
     try:
+        # The database is looked up only when a CRS is used, so one is made here.
         rasterio.crs.CRS.from_epsg(3035).to_wkt()
     except RasterioError:
         wrong = lost.format("GDAL")
@@ -110,6 +111,7 @@ def find_kernels() -> Iterator[Finding]:
     yield Finding("kernels shipped", shipped)
     yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
     cached = count_kept()
+    # With shipped kernels an empty cache is normal.
     none = "0" if SHIPPED.target else "0 (geodp warmup compiles them)"
     yield Finding("kernels compiled", str(cached) if cached else none)
 

@@ -51,6 +51,7 @@ def estimate(**options: Any) -> None:
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, estimates, strict=True)]
     limit = release.card().display_below
     if options["as_json"]:
+        # JSON has the exact counts in any case; programs learn which of them people see as <k.
         if limit is not None:
             rows = [{**row, "below": is_below(row["count"], limit)} for row in rows]
         document = {"method": options["method"], "estimates": rows}

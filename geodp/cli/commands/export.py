@@ -48,6 +48,7 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     from geodp.io.folder.exports import choose_exports, write_exports
     from geodp.release.opening import open_release
 
+    # A wrong format is refused before the release is opened, which may take long.
     chosen = choose_exports(formats)
     _require_outside(release, output)
     opened = open_release(release)
@@ -90,6 +91,7 @@ def _require_outside(release: Path, path: Path) -> None:
     from geodp.io.verify.card import public_folder
 
     public = Path(os.path.realpath(public_folder(release)))
+    # Checksums and manifests cover the folder, and a further file would fail verification.
     root = public.parent if (public.parent / "restricted").is_dir() else public
     final = Path(os.path.realpath(path))
     if root == final or root in final.parents:

@@ -49,6 +49,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
+    # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
     if (release := find_release(file) or find_release_of(file) or packed) is not None:
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
@@ -63,6 +64,7 @@ def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
     with fetch_urls(file) as path:
         description = run(path, **options, known=Known(key=code))
         rows = _rows_of(description)
+        # Row numbers that were detected become part of the proposed command.
         options |= rows
         proposed = _propose(path, {**options, **named}, description)
     if as_json:
@@ -140,10 +142,13 @@ def _propose(
     try:
         proposal = propose(file, known_options, description=description)
     except UsageError as error:  # a file that no command publishes
+        # inspect still succeeds: it describes the file, and the question says what is wrong with
+        # it.
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
     options = {**known_options, **proposal.options}
     blanks = [_blank_of(question) for question in proposal.asks]
+    # The proposal is like:INPUT, whose extent only the operator can call public.
     if AS_TEMPLATE in blanks:
         options.pop("grid")
     if "value" in options:

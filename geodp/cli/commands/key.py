@@ -24,6 +24,7 @@ def key(file: Path) -> None:
     from geodp.privacy.key_file import format_key
 
     refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")
+    # Written to a temporary name first: a process that is killed leaves no partial key.
     with write_whole(file, refusal, public=False) as target:
         target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")

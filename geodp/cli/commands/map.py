@@ -78,6 +78,7 @@ def map_(
     complete_with_commit()
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
+    # Vector formats have no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
@@ -92,6 +93,7 @@ def map_(
     settings = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
+    # The memory of both releases is estimated before either is read.
     drawn_of = [release] if compare is None else [compare, release]
     with tell_steps(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)

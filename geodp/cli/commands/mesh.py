@@ -30,6 +30,7 @@ def encode(spec: str, coordinates: tuple[float, ...]) -> None:
     from geodp.errors import CodeError
     from geodp.grid.codes import code_system
 
+    # Standard input takes lists that are too long for a command line.
     numbers = list(coordinates) or _numbers(sys.stdin.read())
     if len(numbers) % 2:
         raise UsageError(
@@ -98,6 +99,7 @@ def _grid_of_code(code: str) -> str:
     from geodp.grid.codes.recognise import systems_of
 
     systems = systems_of([code])
+    # Digits alone are most likely a JIS code, whose length shows the level.
     if code.isdecimal() and (not systems or systems[0].startswith("jis:")):
         return f"jis:{infer_jis_level(code)}"
     if len(systems) == 1:

@@ -163,6 +163,7 @@ class _Start:
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     """Publish; return the message for the operator."""
     context = click.get_current_context()
+    # Everything that can be refused by options and headers alone comes before any row is read.
     inferred = complete(context, options)
     if inferred:
         require_known(context)  # explicit options may conflict with those from the layout
@@ -183,6 +184,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     from geodp.io.folder.staging import require_uninterrupted
     from geodp.release.publish import prepare
 
+    # An interrupted run may have been charged; a new one would charge again and hide it.
     require_uninterrupted(options["output"])
     with time_phase("Reading", "reading", seconds):
         table = _table(options, start)
@@ -191,6 +193,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         prepared = prepare(table, start.request)
     for warning in _warnings(prepared.outline):
         click.echo(translate_message(f"Warning: {warning}"), err=True)
+    # The operator did not state the contribution, so the operator must at least see it.
     if prepared.event.layout:
         click.echo(_format_assumption(prepared.event.assumption), err=True)
     if options["check"]:
@@ -210,6 +213,7 @@ def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
     released = grid if coarser is None else coarser.grid
     effective = options
     if options["check"]:
+        # A check charges nothing, so a full or missing ledger is no reason to refuse it.
         effective = {**options, "ledger": None}
         if not _has_budget(options):
             effective["epsilon"] = ANY_BUDGET
@@ -274,8 +278,10 @@ def _write(
 
             with time_phase("Simulating", "simulating", seconds):
                 release = simulate_cells(release, options["simulate"])
+        # The only phase whose memory grows with the output formats, so the limit applies to it.
         with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
+            # After the release itself, as the formats are made from its public files.
             written |= write_formats(place, start.formats)
     return _format_message(release, written, options)
 
@@ -364,6 +370,7 @@ def _format_message(
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
     message = f"Published in {public}; for the operator only: {restricted}"
+    # The guarantee is independent of the data, so it may be printed.
     return "\n".join(map(translate_message, (message, release.event.statement)))
 
 

@@ -102,6 +102,7 @@ def sql(
         )
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
@@ -110,10 +111,12 @@ def sql(
     )
     written = query.write(engine)
     lost = "outside the domain"
+    # Without a column of persons nothing bounds the contribution, so the operator must state it.
     most, why = "N", "; N: the most records that one person has, for which you vouch"
     if person is not None:
         most, why = str(query.cells * query.per_cell), ""
         lost += " or without a person"
+    # The publish command in the comment repeats the bounds, so that both use the same domain.
     if isinstance(bounds, str):
         edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
     else:

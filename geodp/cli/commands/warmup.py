@@ -36,6 +36,7 @@ def warmup(as_json: bool) -> None:
     started = time.perf_counter()
     calls = list(listed())
     folder = cache_folder()
+    # Without a cache, compiling now would help no later call.
     if folder is None and not SHIPPED.target:
         raise OutputError(NO_CACHE.format(CACHE.wrong))
     with tell_steps():

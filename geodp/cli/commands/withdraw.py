@@ -44,6 +44,7 @@ def withdraw(
         )
     folder = public_folder(release)
     path = notice_of(folder)
+    # The notice lies next to the public folder, whose checksums must stay valid.
     if path is None or folder.absolute().name != "public":
         raise UsageError(
             "Name the folder of a release, or of a whole series, that holds its public folder.",
@@ -55,6 +56,7 @@ def withdraw(
             code="already-withdrawn",
         )
     release_id, replacement = _identify(release), None if use is None else _identify(use)
+    # A notice that points to its own release would send readers in a circle.
     if replacement == release_id:
         raise UsageError(
             "--use names the release that is withdrawn.", code="replacement-is-withdrawn"
