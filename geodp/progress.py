@@ -233,7 +233,7 @@ def show(
 
 
 @contextmanager
-def unsaid() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Do not report the steps of the block, which is part of the step that was begun."""
     global _silent
     _silent += 1

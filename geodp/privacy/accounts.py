@@ -128,6 +128,7 @@ class Account:
         require_neighbours(neighbours)
         if model not in (CENTRAL, LOCAL):
             raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.", code="model-unknown")
+        # Whether a device reports is visible to the collector, so its absence cannot be protected.
         if model == LOCAL and neighbours != REPLACE:
             raise UsageError(
                 "Reports of devices hide where a device is, not that it takes part: their data "
@@ -199,6 +200,8 @@ class Account:
                 f"{self.remaining} is left, and nothing was charged.",
                 code="cap-exceeded",
             )
+        # The new sum may be longer than either part: its denominator is their least common
+        # multiple.
         require_short(spent)
         return replace(self, spent=spent, releases=self.releases + 1, samples=samples)
 
@@ -207,6 +210,7 @@ class Account:
         columns = {"dataset": self.name, "unit": self.unit, "neighbours": self.neighbours}
         columns |= {"cap": str(self.cap), "spent": str(self.spent)}
         numbers = {"releases": self.releases, "entered": self.entered}
+        # Defaults are left out, so that entries of older versions keep their hashes.
         optional: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
         optional |= {"samples": [*self.samples]} if self.samples else {}
         return {**columns, **numbers, **optional}

@@ -56,6 +56,7 @@ class ContributionBound:
     @classmethod
     def of(cls, value: int, enforced: bool, layout: str) -> Self:
         """Make the bound of an event, which has the answers as two fields."""
+        # Enforcement wins over a layout: what geodp does itself needs nobody's statement.
         stated_by: StatedBy = "geodp" if enforced else "layout" if layout else "operator"
         return cls(value, stated_by, layout)
 

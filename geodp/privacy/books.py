@@ -112,6 +112,7 @@ class Books:
 
     def account(self, name: str) -> Account:
         """Return a data set's account; UsageError where there is none of the name."""
+        # Digests as keys spread names evenly over the tree, whatever the names are.
         key = digest_key("dataset", canonical_name(name))
         with _as_written():
             entry = DATASETS.find(key, self.last, self.log.fetch)
@@ -134,6 +135,8 @@ class Books:
 
     def enter(self, columns: dict[str, Any]) -> LedgerEntry:
         """Add an entry, with the branches of the indexes."""
+        # Every entry repeats the witness's path, so that the last one alone shows what to compare
+        # with.
         if self.witness is not None:
             columns = {"witness": str(self.witness), **columns}
         with _as_written():
@@ -213,6 +216,7 @@ def charge_of(entry: LedgerEntry) -> Charge:
 def replay_of(charge: Charge, row: dict[str, Any]) -> Charge:
     """Return the earlier charge of a fingerprint, which must have been for the same release."""
     same = ("loss", "mechanism", "neighbours", "contribution")
+    # Equal fingerprints with other parameters would let a different release pass as a replay.
     if any(str(getattr(charge, name)) != str(row[name]) for name in same):
         raise UsageError(
             "This fingerprint was charged with another loss, mechanism, neighbours or "

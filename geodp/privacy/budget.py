@@ -96,6 +96,7 @@ def budget(
         exact = rational(epsilon)
         if chance is None:
             return PureDP(exact)
+        # Rounded down, so that the rho in use never implies more than the requested epsilon.
         largest = rho_for(exact, chance)
         if largest == 0:
             raise UsageError(
@@ -118,6 +119,7 @@ def amounts_of(loss: Loss) -> dict[str, Fraction | None]:
     """
     amounts: dict[str, Fraction | None] = dict.fromkeys(("epsilon", "rho", "delta"))
     amounts |= zip(loss.parameters, loss.amounts, strict=True)
+    # The noise is made for rho; epsilon and delta only describe it.
     if isinstance(loss, ApproximateDP) and loss.original is not None:
         amounts["rho"] = loss.original.rho
     return amounts

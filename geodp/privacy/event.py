@@ -289,6 +289,7 @@ class Measurement(Spent):
             assert self.epsilon is not None
             return PureDP(self.epsilon)
         concentrated = ZeroConcentratedDP(self.rho)
+        # A rho without delta stays a concentrated loss, which composes more tightly.
         if self.epsilon is None or self.delta is None:
             return concentrated
         return ApproximateDP(self.epsilon, self.delta, concentrated)

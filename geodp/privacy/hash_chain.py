@@ -264,13 +264,16 @@ class Log:
             end=before.end + len(line),
         )
         self.last = LedgerEntry(head, content)
+        # Readers of this transaction see pending entries, although they are not in the file yet.
         self._pending[before.end] = (self.last, line)
         return self.last
 
     def commit(self) -> None:
         """Write the appended entries; all entries are on the disk when this returns."""
+        # Nothing to flush: the last entry is on disk, and a slot points to it.
         if not self._pending and self._in_slot:
             return
+        # A charge in a file that no longer has its name would be invisible to everybody else.
         if not is_at(self._file, self.path):
             raise OutputError(
                 f"{self.path} was removed, renamed or replaced while it was charged; {NOTHING}.",
@@ -295,6 +298,7 @@ class Log:
 
     def _write_slot(self) -> None:
         head = self.head
+        # Alternating slots: the one that is not written stays valid if this write is cut short.
         place = (head.sequence % 2 + 1) * SECTOR
         try:
             write_at(self._file, place, format_slot(Place(head.start, head.hash)))

@@ -97,6 +97,7 @@ class NoiseKey:
                 "NoiseKey.generate() makes one from the operating system's entropy.",
                 code="key-not-32-bytes",
             )
+        # A bytearray, as bytes could not be overwritten later.
         self._secret = bytearray(secret)
         self._origin = _origin
         self._draws = _draws
@@ -163,6 +164,7 @@ class NoiseKey:
 
     def require(self, *draws: Draw) -> None:
         """Raise UndeclaredDrawError where some draws, or draws of no name, are not this key's."""
+        # A fixed key protects nobody, so tests may draw whatever they like with it.
         if self._draws is None and self._origin == "fixed":
             return
         if not draws:
@@ -197,6 +199,7 @@ class NoiseKey:
 
         For handing the key to another process; draws go through :func:`expose`.
         """
+        # ChaCha20 reads its key as little-endian words, on every machine.
         return np.frombuffer(self._hold(), dtype="<u4").astype(np.uint32)
 
     def forget(self) -> None:

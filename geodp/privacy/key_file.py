@@ -110,6 +110,7 @@ def _require_private(handle: int, path: str | Path) -> None:
     if not has_owners():
         tell_unchecked(path)
         return
+    # Root can read and replace every file anyway, so a file of root's adds no risk.
     if status.st_uid not in (os.geteuid(), 0):
         raise InputError(
             "The key file belongs to another user, who can read and replace it; use a key of your "

@@ -201,6 +201,7 @@ class Ledger:
 
     def _remember(self, head: Head) -> None:
         """Remember the latest head that was on disk."""
+        # Threads may finish in another order than they charged; only the latest head counts.
         if self._seen is None or self._seen.sequence < head.sequence:
             self._seen = head
 
@@ -472,6 +473,7 @@ def _require_charge(loss: Loss, terms: dict[str, Any], fingerprint: str) -> None
             "A fingerprint has 16 to 128 hexadecimal digits, in lower case.",
             code="fingerprint-form",
         )
+    # A charge of 0 would claim a release without any loss, which no mechanism gives.
     if not any(loss.amounts):
         raise UsageError("A charge must be above 0.", code="charge-not-positive")
     require_short(loss)

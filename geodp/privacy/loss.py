@@ -173,6 +173,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
     ZeroConcentratedDP(rho=Fraction(3, 4))
     """
     parts = list(losses)
+    # A single loss keeps its origin, such as the rho of a converted guarantee.
     if len(parts) == 1:
         return parts[0]
     if not parts:
@@ -240,6 +241,7 @@ _SLACK = Decimal("1e-40")  # far above the rounding of a dozen operations with 6
 
 def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
     """Find the u where ``slope`` turns from negative to positive, to 12 digits and exact in 20."""
+    # Bisection on a logarithmic scale, since the optimum spans many orders of magnitude.
     low, high = Decimal("1e-30"), Decimal("1e30")
     while high / low > 1 + Decimal("1e-12"):
         middle = (low * high).sqrt()
@@ -273,6 +275,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     """
     rho = _check(rho, "rho", above_zero=False)
     delta = _check(delta, "delta", above_zero=True)
+    # No noise is needed for no loss; the formula would divide by 0.
     if not rho:
         return Fraction()
     with localcontext(_WORK):

@@ -62,6 +62,7 @@ def require_one_script(name: str, whose: str = "data set") -> None:
     Traceback (most recent call last):
     geodp.errors.UsageError: ... mixes letters of the scripts Cyrillic and Latin, so that ...
     """
+    # Such names have an empty skeleton, so any two of them would look alike.
     if not any(unicodedata.category(letter)[0] in "LN" for letter in name):
         raise UsageError(
             f"The name of a {whose} must have a letter or a digit.", code="name-without-letters"
@@ -121,6 +122,7 @@ def look_alike(name: str, others: Iterable[str]) -> str | None:
     >>> look_alike("Census 202l.", ["panel", "census-2021"])
     'census-2021'
     """
+    # Two names look alike if any reading of one equals any reading of the other.
     forms = _lookalike_forms(name)
     return next((other for other in others if forms & _lookalike_forms(other)), None)
 

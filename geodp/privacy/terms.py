@@ -79,6 +79,7 @@ class Terms:
             )
         if self.contribution is not None:
             object.__setattr__(self, "contribution", _integer_contribution(self.contribution))
+        # Normalised once here, so that equal terms have equal digests and equal noise keys.
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         object.__setattr__(self, "people", _guess(self.people))
 

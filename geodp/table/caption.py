@@ -44,6 +44,7 @@ class Caption:
 
 def caption(en: str, ja: str, *, cf: str = "", stac: str = "") -> dict[str, Caption]:
     """Return field metadata with a caption, so that the field is shown."""
+    # Next to the field itself: a new field of the card needs no change in any writer.
     return {CAPTION: Caption(en, ja, cf, stac)}
 
 

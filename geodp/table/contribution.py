@@ -76,6 +76,7 @@ def truncate(
     new[:1] = True
     ours, cell = person[order], key[order]
     new[1:] = (ours[1:] != ours[:-1]) | (cell[1:] != cell[:-1])
+    # Runs of equal (person, cell); each becomes one entry of the result.
     start = np.flatnonzero(new)
     count = np.minimum(np.diff(np.append(start, order.size)), per_cell)
     first = order[start]  # the first record of every (person, cell)
@@ -85,6 +86,7 @@ def truncate(
     if truncation == "sample":
         fresh = secret or NoiseKey.generate()
         rank = blocks(fresh.derive(digest(person, key)), Stream.SAMPLE, rank)[0]
+    # Within a person, the entries with the smallest ranks are the first records or the sample.
     by_rank = _sort(person[first], rank)
     ranked = person[first][by_rank]
     begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
@@ -95,6 +97,7 @@ def truncate(
 
 def _sort(major: NDArray[np.int64], minor: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the stable order by two keys: int64[n]."""
+    # Radix sort by the minor key, then stably by the major one: sorts by both in linear time.
     key, order = minor.astype(np.uint64), np.arange(minor.size)
     key_buffer, order_buffer = np.empty_like(key), np.empty_like(order)
     sort_pairs(key, order, key_buffer, order_buffer)
@@ -161,6 +164,7 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     ContributionBound(value=3, stated_by='operator')
     """
     order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
+    # A guarantee is only as reliable as the least reliable of its assumptions.
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
     return replace(weakest, value=max(bound.value for bound in bounds))
 
@@ -195,6 +199,7 @@ def require_no_sums(grid: Grid, event: Measurement | Selection, counts: Summed) 
 
     Raises UsageError, which names the labels.
     """
+    # The sums are not even computed here, as a fact about them would have to be published.
     if event.enforced or event.contribution >= _min_contribution(
         grid, {a.name for a in grid.attributes}
     ):
@@ -222,4 +227,5 @@ def _min_contribution(grid: Grid, names: Iterable[str]) -> int:
     A person is counted twice in each attribute, or as often as labels contain one another by name.
     """
     labels = {attribute.name: attribute.labels for attribute in grid.attributes}
+    # Attributes are independent: a person in two labels of each of k attributes is in 2**k cells.
     return prod(max(2, count_overlaps(labels[name])) for name in {*names})

@@ -128,6 +128,7 @@ class Cells:
         """
         counts = np.zeros(key.size, self.count.dtype)
         if self.key.size:
+            # The search returns the end for keys above all others, which is no valid index.
             place = np.minimum(find(self.key, key), self.key.size - 1)
             listed = self.key[place] == key
             counts[listed] = self.count[place[listed]]
@@ -230,6 +231,7 @@ class CountTable(Cells):
         InputError
             More people than 2**60.
         """
+        # Keys need up to 64 bits and a double has 53, so even whole floats may name the wrong cell.
         if np.asarray(key).dtype.kind == "f" and np.size(key):
             raise UsageError(
                 "Keys are integers; floating-point numbers may have lost digits.",
@@ -246,6 +248,7 @@ class CountTable(Cells):
                 code="keys-and-counts-differ",
             )
         _require_cells(grid, keys)
+        # Before coalescing: the sum of equal keys must not overflow int64.
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesce(keys, counts)
@@ -264,6 +267,7 @@ class CountTable(Cells):
         lies in the north must be flipped; on other grids the transform says where it is. A masked
         array must not hide any cell: fill it with what the hidden cells hold, such as 0.
         """
+        # numpy would read the values behind the mask, which nobody meant to publish.
         if np.ma.is_masked(array):
             raise UsageError(
                 "The array hides cells behind a mask; fill them first: .filled(0).",
@@ -349,6 +353,7 @@ def coalesce(
     >>> key.tolist(), count.tolist()
     ([2, 7], [2, 4])
     """
+    # Most files are sorted by code already, which saves the sort.
     if (key[1:] >= key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
@@ -380,6 +385,7 @@ def _as_integers(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
 
 
 def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
+    # In blocks, since looking up cells needs several temporary arrays of the same length.
     for start in range(0, key.size, CHECKED):
         good = grid.contains_keys(key[start : start + CHECKED])
         _require(good, Rule("key-no-cell", "The key is no cell of the grid's domain."), start)

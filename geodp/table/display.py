@@ -30,6 +30,7 @@ def is_below(count: Any, limit: int | None) -> Any:
     >>> [is_below(count, 10) for count in (-3, 0, 1, 9, 10)]
     [False, False, True, True, False]
     """
+    # Zeros and negative counts are shown: they do not suggest a small true count.
     return (count > 0) & (count < (0 if limit is None else limit))
 
 

@@ -41,6 +41,7 @@ def forward(key: KeyArray, count: IntArray, bits: int) -> tuple[int, list[KeyedC
         parent, total, detail = np.empty_like(node), np.empty_like(approx), np.empty_like(approx)
         n = kernels.forward_level(node, approx, parent, total, detail)
         node, approx = parent[:n], total[:n]
+        # Details of 0 are implied, so that a level never has more entries than occupied nodes.
         some = np.flatnonzero(detail[:n])
         levels.append((node[some], detail[some]))
     return int(approx.sum()), levels[::-1]
@@ -48,6 +49,7 @@ def forward(key: KeyArray, count: IntArray, bits: int) -> tuple[int, list[KeyedC
 
 def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
     """Invert :func:`forward`: return the cells whose count is not 0."""
+    # A total of 0 starts without a node, yet noise in the details may still create cells.
     node = np.zeros(min(abs(total), 1), np.uint64)
     approx = np.full(node.size, total, np.int64)
     for prefix, detail in levels:
@@ -65,6 +67,7 @@ def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
 def forward_dense(leaves: IntArray) -> tuple[int, IntArray]:
     """Transform ``2**bits`` dense leaves: the total, and details int64[n] in heap order."""
     n = leaves.size
+    # Heap order: node i has the children 2 i and 2 i + 1, and the leaves follow the inner nodes.
     sums = np.concatenate([np.zeros(n, np.int64), leaves])
     detail = np.zeros(n, np.int64)
     kernels.forward_dense(sums, detail)

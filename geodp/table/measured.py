@@ -123,6 +123,7 @@ def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntA
     >>> sums_of(key, np.array([5, 6, 7]), np.array([0, 1], np.uint64), 4).tolist()
     [11, 7]
     """
+    # Prefix sums answer every node by two searches, whatever its size.
     until = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
     first = node * np.uint64(stride)
     position = partial(np.searchsorted, key)
@@ -155,6 +156,7 @@ def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[KeyArray
 
 def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> KeyArray:
     """Return the nodes of a level that are measured because the node above is occupied."""
+    # Only the released counts decide what is visited, so the choice reveals nothing more.
     above = released.key // np.uint64(stride_of(grid, level.under))
     above = above[np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])]
     fanout = prod(grid.order.radices[level.under : level.digits])
@@ -177,6 +179,7 @@ def is_measured(grid: Grid, level: NodeLevel, node: KeyArray) -> NDArray[np.bool
     """Return which nodes are measured: a difference needs both halves in the domain."""
     if level.measures == COUNT:
         return np.ones(node.size, np.bool_)
+    # With one half outside the domain, the difference equals the count and would be measured twice.
     half = stride_of(grid, level.digits) // 2
     halves = overlaps(grid, number_children(node, 2), half).reshape(-1, 2)
     return np.asarray(halves.all(axis=1), np.bool_)

@@ -172,12 +172,14 @@ def shares(one: People, other: People) -> bool:
 
 def _sharing(people: Sequence[People]) -> Iterator[tuple[int, int]]:
     """Yield each pair of labels that share people once."""
+    # Only labels with equal remaining words are compared, which avoids all pairs of long lists.
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, each in enumerate(people):
         groups.setdefault(each.rest, []).append(at)
     for group in groups.values():
         wide = [at for at in group if people[at].wide]
         for at, other in product(wide, group):
+            # A pair of wide labels would otherwise be found from both sides.
             first = at < other or not people[other].wide
             if first and at != other and shares(people[at], people[other]):
                 yield at, other
@@ -234,6 +236,7 @@ def _width(people: People) -> tuple[float, ...]:
 
 def read_labels(labels: Sequence[str]) -> list[People]:
     """Parse labels; words that all of them share are ignored."""
+    # Labels are compared after folding case, width and the many dashes of Unicode.
     texts = [_fold(label) for label in labels]
     codes = _are_codes(texts)
     parted = [_ranges(text, codes) for text in texts]
@@ -246,6 +249,7 @@ def read_labels(labels: Sequence[str]) -> list[People]:
         plain = [*(counter - common).elements()] if text.strip() else []
         sex, rest, everybody = _sort(plain, letters)
         everybody = everybody or (bool(counter) and not plain) or bool(counter.keys() & EVERYBODY)
+        # A month with a year, such as 2020-01, would otherwise read as a range of numbers.
         if months:
             rest, low, high, everybody = (), -math.inf, math.inf, False
         people.append(People(tuple(sorted(rest)), sex, low, high, months, everybody))
@@ -284,6 +288,7 @@ def _value(number: str, thousands: str | None) -> float:
     if ":" in number:
         hours, minutes = number.split(":")
         return 60 * float(hours) + float(minutes[:2])
+    # 1.000 may be one thousand or one; groups of exactly three digits are read as thousands.
     grouped = re.fullmatch(r"[1-9]\d{0,2}([.,]\d{3})+", number)
     plain = re.sub("[.,]", "", number) if grouped else number.replace(",", ".")
     try:
@@ -333,6 +338,7 @@ def _without(text: str, match: re.Match[str]) -> str:
 def _letters(counters: Sequence[Counter[str]]) -> dict[str, str]:
     """Return the meanings of letters of sexes, if both occur and no other letters do."""
     single = {word for counter in counters for word in counter if len(word) == 1 and word.isascii()}
+    # "a" and "y" stand for years in age groups.
     single = {letter for letter in single if letter.isalpha()} - {"a", "y"}
     for pair in LETTERS:
         if {*pair} <= single and single <= {*pair} | OF_LETTERS:

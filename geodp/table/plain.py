@@ -48,6 +48,8 @@ def write_plain(value: Any) -> Any:
             inner = getattr(value, one.name)
             if one.metadata.get("inline"):
                 plain |= write_plain(inner)
+            # Optional fields were added later: leaving out None keeps cards of earlier versions
+            # valid.
             elif inner is not None or one.default is not None:
                 plain[one.name] = write_plain(inner)
         return plain
@@ -113,6 +115,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
 def _read_fields(kind: Any, value: Any, where: str) -> Any:
     """Read a dataclass from an object."""
     _require(isinstance(value, dict), where, "an object")
+    # Keys are removed as they are read, so that what remains is unknown and is refused.
     left, types, values = dict(value), types_of(kind), {}
     inline = [one for one in fields(kind) if one.metadata.get("inline")]
     for one in fields(kind):
@@ -140,6 +143,7 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
 
 def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
     """Choose the first of several types that a plain value fits."""
+    # Types of a union must differ in their outermost form, so the first fit is the only one.
     for part in parts:
         if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):
             return part

@@ -105,6 +105,8 @@ class Prior:
                 "release.",
                 code="prior-not-private",
             )
+        # Prefix sums of int64 are exact; fractional counts would make shares depend on summation
+        # order.
         if cells.count.dtype != np.int64 or bool((cells.count < 0).any()):
             raise UsageError(
                 "A prior has whole counts, none below 0; shares are made of them.",
@@ -126,6 +128,8 @@ class Prior:
     @cached_property
     def floor(self) -> float:
         """People added to every key, so that no share is 0."""
+        # Even where the prior has nobody, people may have moved in; a share of 0 could never
+        # recover.
         even = FLOOR_OF_ALL * exact_sum(self.count) / prod(self.grid.order.radices)
         return min(FLOOR_OF_CELL, even)
 
@@ -133,6 +137,7 @@ class Prior:
     def sha256(self) -> str:
         """Digest of its cells, for the operator: keys, counts, and the keys that each covers."""
         state = hashlib.sha256(b"geodp prior %d %d " % (self.finest, self.key.size))
+        # Fixed byte order, so that the digest is the same on every machine.
         state.update(self.key.astype("<u8").tobytes())
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()
@@ -174,6 +179,8 @@ def _finest(fine: Grid, coarse: Grid) -> int:
     radices = fine.order.radices
     for digits in range(len(radices)):
         try:
+            # Coarser grids are tried from the coarsest on; all of them are blocks of the fine
+            # grid's keys.
             candidate = Coarsening.by_digits(fine, digits).grid
         except UsageError:
             continue

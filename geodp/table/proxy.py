@@ -68,6 +68,7 @@ class Proxy:
                 "The prior map is on another grid; give one on the grid of the plan.",
                 code="prior-map-grid-differs",
             )
+        # Released counts may be negative; a Poisson-like map of people may not.
         count = np.maximum(np.asarray(prior.count, np.float64), 0)
         total = float(count.sum())
         if not total:
@@ -124,6 +125,8 @@ class Proxy:
         index, weight = index[:, inside], weight[inside]
         total = EACH * cells if people is None else people
         mean = weight * (total / max(float(weight.sum()), 1e-300))
+        # Counts vary around their mean as real cells do; the limit keeps int64 safe for absurd
+        # guesses.
         count = random.poisson(np.minimum(mean, 2.0**40))
         table = CountTable.from_index(grid, index[:, count > 0], count[count > 0])
         guess = "assumed" if people is None else "as specified"

@@ -110,6 +110,7 @@ class PublicTotals:
         order = np.argsort(place, kind="stable")
         place, area = place[order], area[order]
         twice = np.flatnonzero(place[1:] == place[:-1])
+        # Disjoint areas make the adjustment of one total independent of the others.
         if twice.size:
             raise CodeError(
                 int(area[twice + 1].min()),
@@ -122,6 +123,7 @@ class PublicTotals:
     @cached_property
     def sha256(self) -> str:
         """Digest of areas and totals, independent of their order."""
+        # Sorted, since the order of a public table's rows carries no meaning.
         rows = sorted(zip(self.names, self.total.tolist(), strict=True))
         return hashlib.sha256(json.dumps([self.columns, rows]).encode()).hexdigest()
 
@@ -184,6 +186,8 @@ class PublicTotals:
         for number, total in enumerate(self.total.tolist()):
             at = order[ends[number] : ends[number + 1]]
             key = released.key[at]
+            # The release lists nobody in the area although its total says otherwise: nothing
+            # suggests where they are, so all cells share them.
             if not at.size and total:
                 key = self._cells(number)
                 counts.append(divide(total, key.size))
@@ -191,6 +195,7 @@ class PublicTotals:
                 counts.append(nearest(np.asarray(released.count[at], np.int64), total))
             keys.append(key)
         key, count = np.concatenate(keys), np.concatenate(counts)
+        # A released table lists no cell with a count of 0.
         key, count = key[count > 0], count[count > 0]
         order = np.argsort(key)
         return ReleasedTable(released.grid, key[order], count[order], released.event)
@@ -271,6 +276,7 @@ def divide(total: int, parts: int) -> NDArray[np.int64]:
     [1, 2, 2, 2]
     """
     each, rest = divmod(total, parts)
+    # The remainder is spread over all parts and not given to the first ones, which would bias them.
     until = np.arange(parts + 1) * rest // parts
     return np.asarray(each + np.diff(until), np.int64)
 

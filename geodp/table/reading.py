@@ -94,6 +94,7 @@ class Reading:
         empty = [source for source in parts if not source.inside]
         if parts and not empty:
             return None
+        # The name of a single file would add nothing to the message.
         if len(self.sources) == 1:
             return self.sources[0].explain_empty("the input")
         if not parts:
@@ -107,6 +108,7 @@ class Reading:
         return empty[0].explain_empty(empty[0].name) + others
 
     def _why_all_empty(self, parts: list[Source]) -> str:
+        # A term that no row meets is the likeliest mistake, so it is named first.
         unmet = [term for term, rows in self._terms().items() if not rows]
         if not any(source.rows for source in parts):
             return Rule("input-without-rows", "The input holds no rows.")
@@ -204,6 +206,7 @@ def require_rows_of_series(
 def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
     """Explain which file, folder or value adds no people to the series; None if all add some."""
     sources = [source for one in readings.values() for source in one.sources]
+    # A raster of zeros was read and counts nobody: an outcome, not a mistake.
     filled = {source.name for source in sources if source.inside or source.says_zero}
     times = Counter(source.name for source in sources if not source.left_out)
     for source in sources:

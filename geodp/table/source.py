@@ -132,6 +132,7 @@ class Source:
 
     def explain_empty(self, name: str) -> str:
         """Explain why it adds no people, in a sentence with ``name`` and without any value."""
+        # From the folders' names alone, so the file was never opened.
         if self.left_out:
             return Rule(
                 "file-folders-say-none",

@@ -101,6 +101,7 @@ class Stored:
         """Return which stored numbers, of any shape, are valid counts and not missing values."""
         valid = np.ones(values.shape, np.bool_)
         if values.dtype.kind == "f":
+            # NaN is missing by convention, whether or not the file declares it.
             valid &= ~np.isnan(values)
         for number in self.missing:
             valid &= ~_equal(values, number)
@@ -113,6 +114,7 @@ class Stored:
 
     def nonzero(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which stored numbers, of any shape, do not mean exactly 0."""
+        # The stored number that means 0 people, which need not be 0 itself.
         zero = -self.offset / self.scale
         if zero.denominator == 1:
             return ~_equal(values, int(zero))
@@ -141,6 +143,7 @@ class Stored:
                 _require(values >= 0, NEGATIVE)
             _require(values < MAX_COUNT, TOO_LARGE)
             return values.astype(np.int64)
+        # Largest magnitude, to see whether the scaled numerators still fit int64.
         reach = max(-int(values.min(initial=0)), int(values.max(initial=0)))
         # Fractions as integer arithmetic over a common denominator; Python integers only if int64
         # overflows.
@@ -158,6 +161,8 @@ class Stored:
             scaled = values.astype(np.float64) * float(self.scale) / float(self.unit)
             people = scaled + float(self.offset / self.unit)
             nearest = np.rint(people)
+            # An offset can cancel most of a value, so the rounding is relative to the value before
+            # it.
             size = np.maximum(np.abs(nearest), np.abs(scaled))
             allowed = np.minimum(float(INTEGER_TOLERANCE) + np.finfo(values.dtype).eps * size, 0.1)
             _require(np.isfinite(people), FINITE)
@@ -230,6 +235,7 @@ def read_stored(
                 code="valid-limit-not-finite",
             )
     packed = factor != 1 or bool(offset)
+    # CF leaves open whether limits refer to packed or unpacked data unless their type shows it.
     if packed and dtype.kind in "iu" and any(isinstance(one, float) for one in (low, high)):
         raise UsageError(
             "The limits of valid values are of another type than the stored integers, so that it "
@@ -369,6 +375,7 @@ def _equal(values: NDArray[Any], number: Number) -> NDArray[np.bool_]:
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return np.asarray(values == values.dtype.type(number))
+    # Casting an out-of-range fill value would wrap around to a number that occurs.
     limits = np.iinfo(values.dtype)
     if not isfinite(number) or number != int(number):
         return ~_all(values)

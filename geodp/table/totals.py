@@ -180,6 +180,7 @@ def _find_named(labels: Sequence[str]) -> list[str]:
         has_word = any(word in TOTAL_WORDS or word.endswith(ENDS) for word in rest or all_words)
         if code or has_word or " ".join(rest) in TOTAL_LABELS or _begins_all(text, texts):
             totals.append(label)
+    # If every label has the word, it describes the table and distinguishes nothing.
     return [] if len(totals) == len(labels) else totals
 
 
@@ -300,6 +301,7 @@ def _agrees(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
     squares = float(deviation @ deviation)
     if not squares:  # nothing but equal counts: as exact as sums are, once there are several
         return left.size >= EQUAL
+    # Chernoff bound of a chi-squared sum, as in is_near's docstring.
     share = squares / left.size
     chance = left.size / 2 * (log(share) + 1 - share)
     return share <= AGREEMENT and chance <= CHANCE and bool(deviation.sum() ** 2 <= 9 * squares)
@@ -321,6 +323,7 @@ def label_sums(cells: Cells) -> list[NDArray[np.int64]]:
 def remainder(cells: Cells, relation: Relation) -> Remainder:
     """Compute a relation's differences in each cell."""
     index = cells.grid.decode(cells.key)
+    # Setting the axis to 0 gives total and parts of one cell the same key, which _net then sums.
     label = index[relation.axis].copy()
     index[relation.axis] = 0
     chosen = relation.parts[label] | (label == relation.total)
@@ -352,12 +355,14 @@ def _holds(relation: Relation, remainders: Iterable[Remainder]) -> bool:
 def _candidates(axis: int, people: NDArray[np.int64]) -> Iterator[Relation]:
     """Yield the relations that hold for the sums over all cells; nearly, for all labels."""
     n, every = people.size, people.sum()
+    # A total of all others has half of all people: people = every - people.
     near = np.abs(2 * people - every) <= NEAR * people
     for total in np.flatnonzero(near & (people > 0)).tolist():
         if n > 2:
             yield Relation(axis, total, np.arange(n) != total)
     if n > MAX_LABELS:
         return
+    # Parts of a total stand together in the list, so only runs of labels are tested.
     until = np.append(0, people.cumsum())
     for length in range(2, n):
         runs = until[length:] - until[:-length]

@@ -101,7 +101,7 @@ class PlanSimulation:
         rows = []
         for trial in trials:
             key = public_key(trial)
-            with progress.unsaid():
+            with progress.silence():
                 found = {
                     at: MapDifference.of(table, method.release(table, event, key))
                     for at, table in tables.items()

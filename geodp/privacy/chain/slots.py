@@ -70,6 +70,7 @@ def recognise(opening: bytes, path: Path) -> None:
     if opening.startswith(_MAGIC):
         with suppress(ValueError):
             version = int(opening[len(_MAGIC) : SECTOR])
+    # Older ledgers were SQLite databases; recognised only to say which version wrote them.
     elif opening.startswith(_SQLITE) and opening[68:72] == b"geod":
         version = int.from_bytes(opening[60:64], "big")
     if version is None or len(opening) < START:

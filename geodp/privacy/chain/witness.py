@@ -160,6 +160,7 @@ class Witness:
         line = b"%d %s %s\n" % (head.sequence, head.ledger.encode(), head.hash.encode())
         try:
             content = self._tail()
+            # A repeated charge, such as a replay, has the same head and needs no second line.
             if content.endswith(line):
                 return
             end = self._file.seek(0, os.SEEK_END)
@@ -201,6 +202,7 @@ class Witness:
 
 def resolve_witness(path: str | Path, ledger: Path) -> Path:
     """Return a witness's path as a ledger keeps it: absolute, without symbolic links."""
+    # The path is stored in the ledger, so it must name the same file from every folder.
     place = real_path(path)
     try:
         str(place).encode()

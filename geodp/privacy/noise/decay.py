@@ -126,9 +126,12 @@ class Decay:
             At most 31 bits; the top bit marks further digits.
         """
         uniform = _random_words(key, stream, distance.size, self.identity) & _MASK
+        # Probabilities below 2**-63 stay 0: only the exact comparison of further digits can succeed
+        # there.
         chance = np.zeros(distance.size, np.uint64)
         near = np.flatnonzero(distance < self._end(_NEVER))
         if near.size:
+            # Each probability is computed once; distances repeat, as they are integers.
             values, inverse = np.unique(distance[near], return_inverse=True)
             chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
         falls = uniform < chance

@@ -99,9 +99,13 @@ class Law(ABC):
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
+        # The guide table narrows the search to a few thresholds, four times as fine as there are
+        # thresholds.
         bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
         table = kernels.NoiseTable(_values(first), first, rest, _count_above(first, bits))
         bucket = _buckets(first)
+        # Laws are cached and shared, so a write to their tables would change the noise of other
+        # releases.
         for array in (*table, bucket):
             array.flags.writeable = False
         object.__setattr__(self, "table", table)

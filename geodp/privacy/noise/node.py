@@ -109,6 +109,7 @@ class NodeNoise:
         address = np.empty_like(node)
         slot = np.empty(node.size, np.int64)
         kernels.locate(node, level, leaves, address, slot)
+        # Nodes of a level share blocks by position, so a lookup costs one block and no state.
         word = self.words(address)[np.arange(node.size), slot]
         return self.draw(word, node.__getitem__), (word & np.uint32(1)).astype(np.int64)
 

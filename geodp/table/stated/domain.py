@@ -168,6 +168,7 @@ class StatedDomain:
             return False
         if any(one.rows != 1 or one.code or one.crs for one in self.places):
             return False
+        # Units of a table are exactly the cells: as many as its finest level has, times the labels.
         finest = [*self.regions.levels.values()][-1]
         labels = prod(len(one.labels) for one in self.attributes)
         return bool(finest ** len(self.places) * labels == self.cells)
