@@ -504,7 +504,7 @@ def _source_of(name: str) -> str:
     what = {"units_source": "table of units", "regions_source": "table of regions"}
     file = what.get(name, name.removesuffix("_source").replace("_", " "))
     return (
-        f"name the source of the {file}, such as {SOURCES[name]}; with it you vouch that the file "
+        f"name the source of the {file}, such as {SOURCES[name]}; by it you assert that the file "
         "is public and not made from the inputs"
     )
 

@@ -47,7 +47,7 @@ QUESTIONS = "asks"
 """Key among the options for open questions; no option has this name."""
 
 QUESTION_BY = (
-    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
+    "if labels in each row distinguish rows of one cell, name them (--by {names}) with all "
     "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
     "(--where COLUMN=VALUE)"
 )
@@ -57,7 +57,7 @@ BEFORE = "Before it can be published, {asks}. So far: {command}"
 READ_AS = "Read as: {command}"
 
 FULL_EXTENT = (
-    "Domain: the whole extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
+    "Domain: the full extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
     "smaller public one."
 )
 

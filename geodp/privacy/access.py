@@ -22,8 +22,8 @@ def tell_unchecked(path: str | Path) -> None:
     """Warn that access to a path is not checked, where the system has no permission bits."""
     if not has_owners():
         warnings.warn(
-            f"Who may read {path} is not checked: this system has no permission bits. See in its "
-            "access list that only you are there.",
+            f"Access to {path} is not checked: this system has no permission bits. Make sure that "
+            "only you are in its access list.",
             AccessWarning,
             stacklevel=2,
         )

@@ -19,7 +19,7 @@ from geodp.reprs import one_line
 
 CENTRAL, LOCAL = "central", "local"
 
-_WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
+_WHOSE = {CENTRAL: "releases of an office's data", LOCAL: "devices' own reports"}
 
 LONGEST = 4096
 """Largest number of bits of a loss: Python refuses to print much longer integers."""
@@ -161,14 +161,14 @@ class Account:
         """Raise UsageError for a charge of another model or for other neighbours."""
         if model != self.model:
             raise UsageError(
-                f"The budget of {self.name} is kept for {_WHOSE[self.model]}, and losses "
-                f"of {_WHOSE[model]} do not add to it; charge them to another data set.",
+                f"The budget of {self.name} is for {_WHOSE[self.model]}, and losses "
+                f"of {_WHOSE[model]} cannot be added; charge them to another data set.",
                 code="dataset-of-other-model",
             )
         if neighbours != self.neighbours:
             raise UsageError(
-                f"The budget of {self.name} is kept for neighbours {self.neighbours}, "
-                f"and losses for {neighbours} do not add to it; publish with the former.",
+                f"The budget of {self.name} is for neighbours {self.neighbours}, "
+                f"and losses for {neighbours} cannot be added; publish with the former.",
                 code="dataset-of-other-neighbours",
             )
 
@@ -252,8 +252,7 @@ class Accounts:
                 code="dataset-unknown",
             )
         raise UsageError(
-            f"The ledger has no data set {name}; it has {near}: write the name so if that is "
-            "meant.",
+            f"The ledger has no data set {name}, but it has {near}; use that name if you mean it.",
             code="dataset-spelt-otherwise",
         )
 
@@ -262,12 +261,12 @@ class Accounts:
         if name in self._accounts:
             raise UsageError(
                 f"The ledger has a data set {name} already, and a cap is never changed; "
-                "geodp budget show tells what it is.",
+                "geodp budget show prints it.",
                 code="dataset-exists",
             )
         if (near := look_alike(name, self._accounts)) is not None:
             raise UsageError(
-                f"{name} reads like {near}, which the ledger has with a cap of its own; "
+                f"{name} reads like {near}, which the ledger has with its own cap; "
                 "charge that one, or choose a name that differs in more than case, width, blanks, "
                 "punctuation or letters that look alike.",
                 code="dataset-looks-alike",
@@ -291,8 +290,8 @@ class Accounts:
             consistent = False
         if not consistent:
             raise VerificationError(
-                f"Entry {content.get('sequence')} of the ledger states other sums than its "
-                "entries have, or is none that geodp writes.",
+                f"Entry {content.get('sequence')} of the ledger has sums that do not follow from "
+                "the entries before it, or was not written by geodp.",
                 code="ledger-sums-differ",
             )
 

@@ -190,7 +190,7 @@ def _as_written() -> Iterator[None]:
         yield
     except (AttributeError, KeyError, TypeError, ValueError):
         raise VerificationError(
-            "The ledger's last entries are none that geodp writes: something else than geodp "
+            "The ledger's last entries were not written by geodp: another program "
             f"changed the file; {RESTORE}.",
             code="ledger-end-foreign",
         ) from None

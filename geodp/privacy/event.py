@@ -250,7 +250,7 @@ class Measurement(Spent):
         """
         if terms.contribution is None:
             raise UsageError(
-                "Nothing bounds the contribution; settle it with Terms.bound.",
+                "The contribution is not bounded; set it with Terms.bound.",
                 code="contribution-unbounded",
             )
         # Positional, in the order of the fields: the order enters the digest that derives the

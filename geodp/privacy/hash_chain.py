@@ -217,7 +217,7 @@ class Log:
             place = (content.get("ledger"), content.get("sequence"), content.get("previous"))
             if entry is None or place != (ledger, sequence, previous):
                 raise VerificationError(
-                    f"The ledger's chain is broken at entry {sequence}: something else than geodp "
+                    f"The ledger's chain is broken at entry {sequence}: another program "
                     f"changed it; {RESTORE}.",
                     code="ledger-chain-broken",
                 )

@@ -145,7 +145,7 @@ class NoiseKey:
             declared = self._draws.of_derived(digest)
             if draws is not None and draws != declared:
                 raise UndeclaredDrawError(
-                    "The draws of this derived key were declared otherwise.",
+                    "This derived key was declared with other draws.",
                     code="derived-draws-redeclared",
                 )
             draws = declared
@@ -158,7 +158,7 @@ class NoiseKey:
         """
         if self._draws is not None and draws != self._draws:
             raise UndeclaredDrawError(
-                "The draws of this key were declared otherwise before.", code="draws-redeclared"
+                "This key was declared with other draws before.", code="draws-redeclared"
             )
         return NoiseKey(self._hold(), _origin=self._origin, _draws=draws)
 

@@ -87,7 +87,7 @@ def _open(path: str | Path) -> int:
         # O_NOFOLLOW refuses a link as well, but not on every system, and with a less helpful error.
         if os.path.islink(path):
             raise InputError(
-                "A key file may be no symbolic link, which others could turn elsewhere; name the "
+                "A key file must not be a symbolic link, which others could redirect; name the "
                 "file itself.",
                 file=str(path),
                 code="key-file-is-link",
@@ -120,9 +120,9 @@ def _require_private(handle: int, path: str | Path) -> None:
         )
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(
-            "Others than its owner may use the key file, and whoever holds the key can take the "
-            f"noise off its releases: if nobody has, say chmod 600 {Path(path).name}; else make a "
-            "new key.",
+            "Other users may read the key file, and whoever has the key can remove the noise from "
+            f"its releases: if nobody has read it, run chmod 600 {Path(path).name}; otherwise make "
+            "a new key.",
             file=str(path),
             code="key-file-shared",
         )

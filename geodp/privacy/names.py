@@ -44,7 +44,7 @@ def canonical_name(name: str, whose: str = "data set") -> str:
     require_label(name, f"The name of a {whose}")
     if _INVISIBLE.search(name):
         raise UsageError(
-            f"The name of a {whose} may hold no characters that are not seen.",
+            f"The name of a {whose} must not contain invisible characters.",
             code="name-unseen-characters",
         )
     return unicodedata.normalize("NFC", " ".join(name.split()))

@@ -32,6 +32,6 @@ def canonical_unit(text: str) -> str:
         if parts:
             return " ".join(parts)
     raise UsageError(
-        "unit must say whom the guarantee protects: person, household, trip ...",
+        "unit must name whom the guarantee protects: person, household, trip ...",
         code="unit-missing",
     )

@@ -66,16 +66,16 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
         return (*samples, records.name)
     if records == SAME:
         raise UsageError(
-            "A release from the same sample as an earlier table tells who was drawn, which that "
-            "table's guarantee keeps secret: the losses do not add up. Make it of all records, "
-            "or of a fresh sample.",
+            "A release from the same sample as an earlier table reveals who was sampled, which "
+            "that table's guarantee keeps secret: the losses do not add up. Make it from all "
+            "records, or from a fresh sample.",
             code="sample-tells-who",
         )
     if records not in (None, ALL, FRESH):
         raise UsageError(f"records must be one of: {', '.join(RECORDS)}.", code="records-unknown")
     if records is None and samples:
         raise UsageError(
-            f"A table of a secret sample is charged to {dataset}; say what this release is "
+            f"A table of a secret sample is charged to {dataset}; state what this release is "
             f"made from: --records {'|'.join(RECORDS)}, records=.",
             code="records-undeclared",
         )

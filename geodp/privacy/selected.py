@@ -114,7 +114,7 @@ class Selection(Event):
         """
         if terms.contribution is None:
             raise UsageError(
-                "Nothing bounds the contribution; settle it with Terms.bound.",
+                "The contribution is not bounded; set it with Terms.bound.",
                 code="contribution-unbounded",
             )
         if not isinstance(terms.loss, PureDP):

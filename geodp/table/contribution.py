@@ -67,10 +67,10 @@ def truncate(
     for name, value in (("cells", cells), ("per_cell", per_cell)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(
-                f"A person may have a whole number of {name}, at least 1.", code="contribution-form"
+                f"{name} must be a whole number of at least 1.", code="contribution-form"
             )
     if truncation not in ("first", "sample"):
-        raise UsageError("truncation is first or sample.", code="truncation-unknown")
+        raise UsageError("truncation must be first or sample.", code="truncation-unknown")
     order = _sort(person, key)  # stable: records of a cell stay in file order
     new = np.empty(order.size, np.bool_)
     new[:1] = True
@@ -172,14 +172,14 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
 ASK_CONTRIBUTION = Rule(
     "contribution-unstated",
     "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
-    "(contribution=N), which is 1 where everybody is counted once in all cells, labels, columns "
-    "and files together; or name the column of persons (--person, person=), and geodp enforces it.",
+    "(contribution=N), which is 1 if everybody is counted once in all cells, labels, columns and "
+    "files together; or name the column of persons (--person, person=), and geodp enforces it.",
 )
 """Error where nothing states how often a person is counted."""
 
 BOTH = (
     "the total stands beside its parts, and a person is counted in both. Leave the total out, as "
-    "it is the sum of the parts anyway; or vouch for {} or more (--contribution, contribution=)."
+    "the parts add up to it anyway; or state {} or more (--contribution, contribution=)."
 )
 
 SUMS = (

@@ -39,7 +39,7 @@ MEANING = (
 
 OTHER_GRID = Rule(
     "prior-of-other-grid",
-    "The prior is of another grid. It must be of the release's own grid, or of larger squares "
+    "The prior is on another grid. It must be on the release's own grid, or on larger squares "
     "that are blocks of its cells; read the prior onto the release's grid.",
 )
 
@@ -91,10 +91,10 @@ class Prior:
         """
         if not source.strip() or not source.isprintable():
             raise UsageError(
-                "Where was the prior published? Say it in words (--prior-source, prior_source=): "
-                "with them you vouch that the prior is public, and the card quotes them. Only an "
-                "earlier release with a charge of its own needs none. What an office has not "
-                "published is no prior, as a release tells of it.",
+                "State where the prior was published (--prior-source, prior_source=): by this you "
+                "assert that the prior is public, and the card quotes it. Only an earlier release "
+                "with its own charge needs no source. Unpublished data must not be a prior, since "
+                "a release reveals them.",
                 code="prior-source-missing",
             )
         # With a known key, noise can be removed: such a release reveals the confidential counts.
@@ -114,7 +114,7 @@ class Prior:
             )
         if not cells.key.size:
             raise UsageError(
-                "The prior counts nobody, so it says nothing; publish without it.",
+                "The prior counts no people and has no information; publish without it.",
                 code="prior-empty",
             )
         finest = 1 if cells.grid == grid else _finest(grid, cells.grid)

@@ -28,16 +28,16 @@ INTEGER_TOLERANCE = Fraction(1, 10_000)
 MAX_COUNT = 1 << 60
 """Exclusive upper limit of a count."""
 
-FINITE = Rule("stored-not-finite", "a value must be finite; nodata or NaN mean nobody.")
+FINITE = Rule("stored-not-finite", "a value must be finite; nodata or NaN mean no people.")
 NEGATIVE = Rule(
     "stored-negative",
-    "a value is negative; if it means nobody, name it, as it is stored, as missing (--missing, "
+    "a value is negative; if it means no people, give the stored number as missing (--missing, "
     "missing=).",
 )
 FRACTION = Rule(
     "stored-fraction",
-    "a value is no whole number of units (--raster-unit, unit=); counts that a model makes of "
-    "fractions are rounded on request (--round, rounding=; an array in memory by array.round()).",
+    "a value is not a whole number of units (--raster-unit, unit=); round fractional counts of a "
+    "model with --round (rounding=; an array in memory with array.round()).",
 )
 TOO_LARGE = Rule(
     "stored-too-large", "a value is above 2**60, which no population is; check the unit."
@@ -298,7 +298,7 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
         why = "a multiple of a person"
     if why:
         raise UsageError(
-            f"The file says that its numbers are {why}. If they are counts all the same, state the "
+            f"The file says that its numbers are {why}. If they are counts nevertheless, state the "
             "value of one person, such as 1, or 0.001 for thousands (--raster-unit, unit=).",
             code="numbers-in-unit",
         )

@@ -168,11 +168,11 @@ TO_USE = "to read it, check it and draw it:"
 
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 
-GRID_DRAFT = "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 
 TO_PUBLISH = "to publish:"
 
-TO_FILL = "to publish, what is in capitals filled in:"
+TO_FILL = "to publish, after replacing what is in capitals:"
 
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
 
@@ -307,7 +307,7 @@ NO_GRID = (
 
 BY_NAMES = (
     "Labels in each row may be attributes: --by {names}, with all labels from a public list "
-    "(--labels NAME=LABEL,LABEL... or NAME=FILE), or one of them is chosen (--where COLUMN=VALUE)."
+    "(--labels NAME=LABEL,LABEL... or NAME=FILE); or choose one of them (--where COLUMN=VALUE)."
 )
 
 

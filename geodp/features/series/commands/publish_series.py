@@ -172,7 +172,7 @@ def _publish(options: dict[str, Any]) -> str:
     inferred = complete(context, options)
     require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
+        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:
