@@ -99,9 +99,9 @@ def complete(context: click.Context, options: dict[str, Any]) -> bool:
     if resolved.questions:
         far = write_command(context, options)
         # Each question is one key of the catalogue.
-        asked = "; ".join(map(translate_message, resolved.questions))
+        questions = "; ".join(map(translate_message, resolved.questions))
         raise UsageError(
-            translate(BEFORE).format(asks=asked, command=far), code="layout-incomplete"
+            translate(BEFORE).format(asks=questions, command=far), code="layout-incomplete"
         )
     if not resolved.filled:
         return False

@@ -132,7 +132,7 @@ def _print_table(table: dict[str, Any]) -> None:
 
 
 def _propose(
-    file: FilePath, known_options: dict[str, Any], description: dict[str, Any]
+    file: FilePath, explicit: dict[str, Any], description: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the preset that fits, the open questions, and the command that publishes."""
     from geodp.cli.commands.publish import publish
@@ -140,13 +140,13 @@ def _propose(
     from geodp.io.read.layout.propose import propose
 
     try:
-        proposal = propose(file, known_options, description=description)
+        proposal = propose(file, explicit, description=description)
     except UsageError as error:  # a file that no command publishes
         # inspect still succeeds: it describes the file, and the question says what is wrong with
         # it.
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
-    options = {**known_options, **proposal.options}
+    options = {**explicit, **proposal.options}
     blanks = [_blank_of(question) for question in proposal.asks]
     # The proposal is like:INPUT, whose extent only the operator can call public.
     if AS_TEMPLATE in blanks:
