@@ -229,7 +229,7 @@ class Ledger:
         neighbours : {"add-remove-one", "replace-one"}
         model : {"central", "local"}
             Local: only rounds of devices' own reports are charged to it, by :meth:`charge_round`;
-            central: only releases of what an office holds. Their losses mean different things.
+            central: only releases of an office's data. Their losses mean different things.
         """
         Account.open(name, cap, unit, neighbours, model)  # refused before the ledger is opened
         require_one_script(name)
