@@ -208,7 +208,7 @@ def require_no_sums(grid: Grid, event: Measurement | Selection, counts: Summed) 
     minimum = _min_contribution(grid, sums | _find_named_totals(grid))
     if sums and event.contribution < minimum:
         listed = ", ".join(f"{label} ({name})" for name, label in sums.items())
-        why = "in every cell the sum of other labels, exactly or but for rounding, so that"
+        why = "in every cell the sum of other labels, exactly or up to rounding, so that"
         raise UsageError(
             f"{listed}: {why} {BOTH.format(minimum)}", code="contribution-below-sums-found"
         )
