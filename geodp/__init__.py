@@ -198,8 +198,8 @@ _NAMESPACES = {
 __all__ = [*sorted(_HOME), *sorted(_NAMESPACES), "__version__"]
 
 
-# What geodp has, by the names that people try who know frames.
-_INSTEAD = {
+# Hints for names that users of data frames may try.
+_HINTS = {
     "load open_release read_release": "geodp.open(folder) opens a written release",
     "read_csv read_parquet read_excel read_file read_json from_pandas from_geopandas": (
         "geodp.read(path_or_frame, grid) reads files and frames, and geodp.publish takes them, too"
@@ -238,9 +238,9 @@ for _name in _NAMESPACES:
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``geodp --help`` stays quick."""
     if name not in _HOME:
-        raise no_attribute(sys.modules[__name__], "module 'geodp'", name, _INSTEAD)
-    home, _, own = _HOME[name].partition(":")
-    value: object = getattr(import_module(home), own or name)
+        raise no_attribute(sys.modules[__name__], "module 'geodp'", name, _HINTS)
+    home, _, attribute = _HOME[name].partition(":")
+    value: object = getattr(import_module(home), attribute or name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""Say what is meant where a call uses a name that geodp has not, but that other libraries have."""
+"""Hints for names that other libraries have and geodp lacks, in AttributeError and TypeError."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeVar
 
-MOST = 9
-"""Arguments that an error lists."""
+MAX_LISTED = 9
+"""Largest number of arguments that an error lists."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def no_attribute(owner: object, kind: str, name: str, instead: Mapping[str, str]) -> AttributeError:
-    """Return the error of a name that something has not, with what to ask for instead.
+def no_attribute(owner: object, kind: str, name: str, hints: Mapping[str, str]) -> AttributeError:
+    """Make the AttributeError for a missing name, with a hint at the name to use.
 
     Parameters
     ----------
     owner : object
     kind : str
-        What it is, as it begins a sentence.
+        Kind of the owner, as the start of a sentence.
     name : str
-    instead : mapping of str to str
-        From names with blanks between to what does their job.
+    hints : mapping of str to str
+        Hints by names, which are separated by blanks.
 
     Examples
     --------
@@ -34,17 +34,17 @@ def no_attribute(owner: object, kind: str, name: str, instead: Mapping[str, str]
     >>> print(no_attribute(1, "A release", "colour", {}))
     A release has no 'colour'.
     """
-    said = next((f": {words}" for names, words in instead.items() if name in names.split()), "")
-    return AttributeError(f"{kind} has no {name!r}{said}.", name=name, obj=owner)
+    hint = next((f": {text}" for names, text in hints.items() if name in names.split()), "")
+    return AttributeError(f"{kind} has no {name!r}{hint}.", name=name, obj=owner)
 
 
 def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Have a function say which argument is meant by a name that it has not.
+    """Make a function suggest the right argument for an unknown keyword.
 
     Parameters
     ----------
     **meant : str
-        The argument that others call so; misspellings are found without.
+        The argument that other libraries call by this name; misspellings need no entry.
 
     Examples
     --------
@@ -60,26 +60,27 @@ def by_names(**meant: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         parameters = signature(function).parameters.values()
-        known = [one.name for one in parameters if one.name not in ("self", "cls")]
+        names = [one.name for one in parameters if one.name not in ("self", "cls")]
         named = [f"{one.name}=" for one in parameters if one.kind is Parameter.KEYWORD_ONLY]
         places = len(parameters) - len(named)
 
         @wraps(function)
+        # Checked before the call: a TypeError from inside the function must not be reworded.
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name in kwargs.keys() - {*known}:
+            for name in kwargs.keys() - {*names}:
                 raise TypeError(f"{function.__name__}() takes no {name}=; {_advise(name)}.")
             if len(args) > places:
-                first = " and ".join(known[: len(known) - len(named)])
+                first = " and ".join(names[: len(names) - len(named)])
                 rest = f"by place, and the rest by name: {_list()}"
                 raise TypeError(f"{function.__name__}() takes {first} {rest}.")
             return function(*args, **kwargs)
 
         def _advise(name: str) -> str:
-            close: list[Any] = [meant[name]] if name in meant else get_close_matches(name, known, 1)
+            close: list[Any] = [meant[name]] if name in meant else get_close_matches(name, names, 1)
             return f"give {close[0]}=" if close else f"it takes {_list()}"
 
         def _list() -> str:
-            return ", ".join([*named[:MOST], *["..."] * (len(named) > MOST)])
+            return ", ".join([*named[:MAX_LISTED], *["..."] * (len(named) > MAX_LISTED)])
 
         return call
 

@@ -1,4 +1,4 @@
-"""Every error that geodp raises on purpose, and what is said of packages that cannot be used.
+"""All deliberate errors and warnings of geodp, and the loading of plugins.
 
 A message says what was given, where, what is allowed and what to do. It never
 quotes a count or the text of a data row: messages reach screens and shared logs.
@@ -14,17 +14,16 @@ from typing import Any, Self, TypeGuard
 from unicodedata import category
 
 NAMES = "a name of letters a-z, digits and hyphens"
-"""What a method, a reader or a format of somebody else's has."""
+"""Form of the name of a plugin's method, reader or format."""
 
 _STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode's categories of marks that are no text."""
+"""Unicode categories of characters that control a terminal instead of being text."""
 
 
 class Rule(str):
-    """A sentence that names the rule it is about by a code, wherever it is raised.
+    """A message with the code of its rule, for messages that are defined once and raised elsewhere.
 
-    It is what a sentence is that is said in one place and raised in another. What is added to it,
-    and what it is filled in with, changes nothing about which rule it is.
+    The code stays the same when text is appended or placeholders are filled in.
 
     >>> rule = Rule("file-exists", "{} exists;") + " replace it with --overwrite."
     >>> rule.code, rule.format("a.csv")
@@ -34,7 +33,7 @@ class Rule(str):
     code: str
 
     def __new__(cls, code: str, sentence: str) -> Self:
-        """Make a sentence of a rule."""
+        """Make a message with the code of its rule."""
         rule = super().__new__(cls, sentence)
         rule.code = code
         return rule
@@ -45,9 +44,9 @@ class Rule(str):
     def __add__(self, more: str) -> Rule:
         return Rule(self.code, f"{self}{more}")
 
-    def format(self, *given: object, **named: object) -> Rule:
-        """Fill it in, as a text is; it keeps its code."""
-        return Rule(self.code, str(self).format(*given, **named))
+    def format(self, *args: object, **kwargs: object) -> Rule:
+        """Fill in placeholders as for a str; the code stays the same."""
+        return Rule(self.code, str(self).format(*args, **kwargs))
 
 
 class GeodpError(Exception):
@@ -58,9 +57,9 @@ class GeodpError(Exception):
     message : str
         What was given, what is allowed and what to do.
     code : str, optional
-        Which rule was broken, in small letters, digits and hyphens, such as "file-exists". It stays
-        what it is when the message is worded otherwise. Left out, that of a :class:`Rule`, and
-        empty where a package of somebody else's says none.
+        Code of the broken rule, in lower case, digits and hyphens, such as "file-exists". It stays
+        the same when the message is reworded. Default: that of a :class:`Rule` as the message;
+        empty for plugins that give none.
     """
 
     exit_code = 1
@@ -139,7 +138,7 @@ class OutputError(GeodpError):
 
 
 class UndeclaredDrawError(GeodpError):
-    """Noise was to be drawn that its release did not declare: a fault of the method.
+    """A draw of noise that its release did not declare: a bug of the method.
 
     It is refused, as neither the ledger's charge nor the derivation of the key accounts for it.
     """
@@ -152,11 +151,11 @@ class BudgetError(GeodpError):
 
 
 class LettersWarning(UserWarning):
-    """A name that no installed font has all letters of."""
+    """A name with letters that no installed font has."""
 
 
 class AccessWarning(UserWarning):
-    """A confidential place of which nobody has looked at who else may read it."""
+    """A confidential file or folder whose access by others is not checked."""
 
 
 class WithdrawnWarning(UserWarning):
@@ -164,11 +163,11 @@ class WithdrawnWarning(UserWarning):
 
 
 class PluginWarning(UserWarning):
-    """What a package of somebody else offers and geodp does without, and why."""
+    """A plugin that geodp cannot use, and why."""
 
 
 def printable(text: str) -> str:
-    """Return a text that somebody else chose, without what steers a terminal or turns lines around.
+    """Escape the characters of an untrusted text that control a terminal or reverse lines.
 
     Control and format characters, lone surrogates and line separators are written as Python
     escapes them.
@@ -177,8 +176,10 @@ def printable(text: str) -> str:
     'a\\\\x1b[2Jb\\\\u202ec\\\\n'
     """
     return "".join(
-        mark.encode("unicode_escape").decode() if category(mark) in _STEERING else mark
-        for mark in text
+        character.encode("unicode_escape").decode()
+        if category(character) in _STEERING
+        else character
+        for character in text
     )
 
 
@@ -201,7 +202,7 @@ def is_utf8(text: str | os.PathLike[str]) -> bool:
 
 
 def why_without(library: str, what: str, extra: str = "") -> str | None:
-    """Return why something cannot be done without a library, whose extra has its name.
+    """Explain that something needs a missing library; None if the library is installed.
 
     Parameters
     ----------
@@ -226,10 +227,10 @@ def why_without(library: str, what: str, extra: str = "") -> str | None:
     from importlib.util import find_spec
 
     try:
-        there = find_spec(library) is not None
+        installed = find_spec(library) is not None
     except ImportError:
-        there = False
-    if there:
+        installed = False
+    if installed:
         return None
     return (
         f"{what} needs {library}, which is not installed: pip install 'geodp[{extra or library}]'."
@@ -237,34 +238,34 @@ def why_without(library: str, what: str, extra: str = "") -> str | None:
 
 
 def require_library(library: str, what: str, extra: str = "") -> None:
-    """Raise a UsageError, which is :func:`why_without`, where a library is not installed."""
+    """Raise UsageError with :func:`why_without` if a library is not installed."""
     why = why_without(library, what, extra)
     if why is not None:
         raise UsageError(why, code="library-missing")
 
 
-def is_name(given: object) -> TypeGuard[str]:
-    """Whether something is what :data:`NAMES` says; the first mark is no hyphen.
+def is_name(value: object) -> TypeGuard[str]:
+    """Return whether something is a name as in :data:`NAMES`, without a leading hyphen.
 
     >>> is_name("json-lines"), is_name("-lines"), is_name("Json"), is_name(3)
     (True, False, False, False)
     """
-    return isinstance(given, str) and re.fullmatch("[a-z0-9][a-z0-9-]*", given) is not None
+    return isinstance(value, str) and re.fullmatch("[a-z0-9][a-z0-9-]*", value) is not None
 
 
 def add_plugins(
-    own: Mapping[str, Any], group: str, listed: str, fits: Callable[[object], bool]
+    builtin: Mapping[str, Any], group: str, listed: str, fits: Callable[[object], bool]
 ) -> dict[str, Any]:
-    """Add to what geodp has what packages of others list, by the same name; sorted by names.
+    """Add the entries of plugins to geodp's own, sorted by name.
 
-    An entry point of the group names a module, which lists what it offers as a file of geodp does.
-    What cannot be imported, is nothing of the kind or has a name that is taken is left out, and a
-    :class:`PluginWarning` says which package it is; nothing else suffers.
+    An entry point of the group names a module with a list of what it offers.
+    An entry that cannot be imported, is of another kind or has a taken name is left out, with a
+    :class:`PluginWarning` that names its package; all others work.
 
     Parameters
     ----------
-    own : mapping
-        From names to what geodp has.
+    builtin : mapping
+        Geodp's own entries by name.
     group, listed : str
         Such as "geodp.methods", and the name in the module, such as "METHODS".
     fits : callable
@@ -272,12 +273,13 @@ def add_plugins(
     """
     from importlib.metadata import entry_points
 
-    found = dict(own)
+    entries = dict(builtin)
     for point in entry_points(group=group):
         package = "unknown" if point.dist is None else point.dist.name
         where = f"{printable(point.value)} of the package {printable(package)} ({group})"
         try:
             offered = tuple(getattr(point.load(), listed))
+        # A plugin may fail in any way; that must not stop the commands that do not need it.
         except Exception as error:
             _leave_out(f"{where} cannot be used ({type(error).__name__}).")
             continue
@@ -287,15 +289,15 @@ def add_plugins(
                 _leave_out(f"{where} lists what geodp cannot use in {listed}.")
             elif not is_name(name):
                 _leave_out(f"{where} offers {printable(name)}, which is not {NAMES}.")
-            elif name in found:
+            elif name in entries:
                 _leave_out(f"{where} offers {printable(name)}, a name that is taken.")
             else:
-                found[name] = one
-    return dict(sorted(found.items()))
+                entries[name] = one
+    return dict(sorted(entries.items()))
 
 
 def _true(fits: Callable[[object], bool], one: object) -> bool:
-    """Whether something fits; what cannot even be asked does not."""
+    """Return whether something fits; False if the test itself raises."""
     try:
         return fits(one)
     except Exception:

@@ -1,8 +1,8 @@
-"""How far work is: a live line on a terminal, elsewhere a line every ten seconds; and a log.
+"""Progress of work: a live line on a terminal, a line every ten seconds elsewhere, and a log.
 
-Work says what it does (:func:`begin`) and how much is done (:func:`advance`, :func:`part`). Whoever
-runs it shows that (:func:`show`). The logger ``geodp`` is told the names of steps, at level INFO,
-and nothing else; it has no handler of its own.
+Work reports its step (:func:`begin`) and how much is done (:func:`advance`, :func:`part`), and its
+caller shows that (:func:`show`). The logger ``geodp`` gets the names of steps, at level INFO, and
+nothing else; it has no handler of its own.
 
 Who may see what: the person at a terminal is the operator, and sees shares and estimates of all
 steps. What goes elsewhere may end in a log that others read, as may what is logged. There a step of
@@ -38,27 +38,27 @@ SURE = 0.05
 """Share of a step that must be done before the rest of it is estimated."""
 
 COMPILING = "Compiling for this machine"
-"""What is logged when the first kernel is compiled."""
+"""Log message when the first kernel is compiled."""
 
 _log = logging.getLogger("geodp")
 
 
 class Over(Protocol):
-    """Tells whether the work is over."""
+    """Event that signals the end of the work."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for so many seconds at most; True once the work is over."""
+        """Wait for at most ``timeout`` seconds; return True once the work is over."""
 
 
 @dataclass
 class Bar:
-    """The step that runs: what it is, how much there is, how much is done, and since when.
+    """The running step: its name, size, progress and start.
 
     Attributes
     ----------
     what : str
     total : float or None
-        None: nobody knows.
+        None if it is unknown.
     public : bool
         Whether it works on nothing confidential.
     done, partly : float
@@ -78,13 +78,13 @@ class Bar:
     compiling: list[str] = field(default_factory=list)
 
     def share(self) -> float | None:
-        """How much of the step is done, from 0 to 1; None where nobody knows."""
+        """Return the share of the step that is done, from 0 to 1; None if it is unknown."""
         if not self.total or self.compiling:
             return None
         return min((self.done + self.partly) / self.total, 1.0)
 
     def left(self, now: float) -> float | None:
-        """Seconds left of the step, at its speed so far; None before that says anything.
+        """Estimate the seconds left of the step from its speed; None before there is an estimate.
 
         >>> Bar("Reading", 200, done=50, begun=0.0).left(10.0)
         30.0
@@ -95,7 +95,7 @@ class Bar:
         return (now - self.begun) * (1 - share) / share
 
     def name(self) -> str:
-        """Return what is done just now, for the operator.
+        """Return the name of the current work, for the operator.
 
         >>> Bar("Reading", compiling=["sort"]).name()
         'Compiling sort'
@@ -103,7 +103,7 @@ class Bar:
         return f"Compiling {self.compiling[-1]}" if self.compiling else self.what
 
     def line(self, run: float, now: float) -> str:
-        """Tell the step where others may read it, ``run`` seconds after the run began.
+        """Describe the step for places that others may read, ``run`` seconds after the run began.
 
         >>> Bar("Reading", 200, done=50, begun=0.0).line(10.0, 10.0)
         '[10 s] Reading'
@@ -136,20 +136,20 @@ def begin(what: str, total: float | None = None, *, public: bool = False) -> Non
 
 
 def advance(pieces: float = 1) -> None:
-    """So many pieces more are done."""
+    """Count further pieces as done."""
     if _bar is not None and not _silent:
         _bar.done += pieces
         _bar.partly = 0.0
 
 
 def part(share: float, pieces: float = 1) -> None:
-    """Say which share, from 0 to 1, of the pieces worked on is done; `advance` counts them."""
+    """Set the share, from 0 to 1, that is done of the current pieces; `advance` counts them."""
     if _bar is not None and not _silent:
         _bar.partly = min(max(share, 0.0), 1.0) * pieces
 
 
 def compile_begins(kernel: str) -> None:
-    """Take note of a kernel that is compiled, which is no part of the step's own time."""
+    """Record the start of compiling a kernel, which does not count as time of the step."""
     global _at_compiling, _compiled, _since
     if not _compiled:
         _compiled = True
@@ -159,21 +159,23 @@ def compile_begins(kernel: str) -> None:
     if not _bar.compiling:
         _since = time.monotonic()
     _bar.compiling.append(kernel)
-    tell, _at_compiling = _at_compiling, None
-    if tell is not None:
-        tell()
+    callback, _at_compiling = _at_compiling, None
+    if callback is not None:
+        callback()
 
 
 def compile_ends() -> None:
-    """Take note that the kernel which was begun last is compiled."""
+    """Record that the kernel that was begun last is compiled."""
     if _bar is not None and _bar.compiling:
         _bar.compiling.pop()
         if not _bar.compiling:
+            # The start moves by the time of compiling, so that the estimate is of the step's own
+            # speed.
             _bar.begun += time.monotonic() - _since
 
 
 def in_words(seconds: float | None) -> str:
-    """Return an estimate, no more exact than it is.
+    """Format an estimate of seconds, rounded to its precision.
 
     >>> in_words(42.3), in_words(400), in_words(None)
     ('about 40 s left', 'about 7 min left', '')
@@ -196,7 +198,7 @@ def show(
     *,
     lines: bool = True,
 ) -> Iterator[Bar]:
-    """Show what the block does: on a terminal after ``PATIENCE`` seconds, until it has ended.
+    """Show the progress of the block: on a terminal after ``PATIENCE`` seconds, until it ends.
 
     However the block ends, the line on the terminal is gone before anything else happens. Nothing
     is imported where there is none.
@@ -211,7 +213,7 @@ def show(
         Whether a stream that is no terminal is told a line every ``EVERY`` seconds.
     """
     global _bar, _at_compiling
-    outer, told = _bar, _at_compiling
+    outer, outer_callback = _bar, _at_compiling
     _bar, _at_compiling = Bar(), at_compiling
     over = threading.Event()
     watcher = None
@@ -224,15 +226,15 @@ def show(
     try:
         yield _bar
     finally:
-        _bar, _at_compiling = outer, told
+        _bar, _at_compiling = outer, outer_callback
         over.set()
         if watcher is not None:
             watcher.join()
 
 
 @contextmanager
-def unsaid() -> Iterator[None]:
-    """Say nothing of the steps of the block, which is a part of the step that was begun."""
+def silence() -> Iterator[None]:
+    """Do not report the steps of the block, which is part of the step that was begun."""
     global _silent
     _silent += 1
     try:
@@ -242,14 +244,14 @@ def unsaid() -> Iterator[None]:
 
 
 def tell_lines(bar: Bar, over: Over, stream: IO[str]) -> None:
-    """Write the step of the bar every ``EVERY`` seconds until the work is over."""
-    turns = 0
+    """Write a line about the step every ``EVERY`` seconds until the work is over."""
+    periods = 0
     while not over.wait(EVERY):
-        turns += 1
+        periods += 1
         try:
-            stream.write(bar.line(turns * EVERY, time.monotonic()) + "\n")
+            stream.write(bar.line(periods * EVERY, time.monotonic()) + "\n")
             stream.flush()
-        except (OSError, ValueError):  # nobody reads it any more
+        except (OSError, ValueError):  # the stream is closed
             return
 
 

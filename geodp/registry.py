@@ -1,9 +1,9 @@
-"""Find what features offer, by the names of their files, without importing what is not asked for.
+"""Discovery of features by the names of their files, without importing unused ones.
 
 A feature is a folder of :mod:`geodp.features` with everything that one part of geodp needs beside
-the core: its mechanisms, files, documents and commands. The core imports none of them by name. It
-asks here for a kind of module, such as ``kind`` (kinds of release) or ``protocols``, or for the
-files of a folder, such as ``commands``; a release of a plain table asks for neither.
+the core: its mechanisms, files, documents and commands. The core imports none by name; it
+looks up a kind of module here, such as ``kind`` (kinds of release) or ``protocols``, or the
+files of a folder, such as ``commands``. A release of a plain table needs neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write reprs of one line: what a notebook, a debugger and an error show of geodp's nouns."""
+"""One-line reprs of geodp's classes, for notebooks, debuggers and errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ LONGEST = 120
 """Characters of a line."""
 
 SHORT = 48
-"""Characters of one value; a longer one is told by its kind and size."""
+"""Characters of one value; a longer one is shown by its kind and size."""
 
 
 def one_line(self: Any) -> str:
-    """Return the repr of a dataclass: its fields, the long ones by their kind and size.
+    """Format a dataclass on one line; long fields are shown by their kind and size.
 
     A field that is not to be shown, because it is confidential or says nothing, is
     ``field(repr=False)``; one that is None or empty is left out. What does not fit is ``...``.
@@ -31,25 +31,25 @@ def one_line(self: Any) -> str:
     >>> Route("coast", tuple(range(900)))
     Route(name='coast', stops=<900 items>)
     """
-    start, words = f"{type(self).__name__}(", list[str]()
+    start, parts = f"{type(self).__name__}(", list[str]()
     for one in fields(self):
         value = getattr(self, one.name, None)
         if one.repr and value is not None and not _is_empty(value):
-            words.append(f"{one.name}={_shown(value)}")
-    while len(start) + len(", ".join(words)) + 1 > LONGEST:
-        words = [*words[: -2 if words[-1] == "..." else -1], "..."]
-    return f"{start}{', '.join(words)})"
+            parts.append(f"{one.name}={_shown(value)}")
+    while len(start) + len(", ".join(parts)) + 1 > LONGEST:
+        parts = [*parts[: -2 if parts[-1] == "..." else -1], "..."]
+    return f"{start}{', '.join(parts)})"
 
 
-def few(values: Sequence[object], most: int = 3) -> str:
-    """Return the first of some names.
+def few(values: Sequence[object], limit: int = 3) -> str:
+    """Format the first of some names.
 
     >>> few(["a", "b"]), few("abcde")
     ("['a', 'b']", "['a', 'b', 'c', ...]")
     """
-    first = values[:most]
+    first = values[:limit]
     text = ", ".join(map(repr, first))
-    return f"[{text}{', ...' if len(values) > most else ''}]"
+    return f"[{text}{', ...' if len(values) > limit else ''}]"
 
 
 def _is_empty(value: Any) -> bool:
@@ -57,7 +57,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Return a value, or its kind and size where it is long."""
+    """Format a value, or its kind and size if it is long."""
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return f"<{value.dtype} {list(value.shape)}>"
     text = str(value) if type(value).__name__ == "Fraction" else repr(value)

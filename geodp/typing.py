@@ -1,4 +1,4 @@
-"""Name the types of arrays that signatures repeat."""
+"""Array types that many signatures share."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def geodp(*arguments, cwd=None, input=""):  # noqa: A002
         stack.enter_context(contextlib.chdir(cwd or "."))
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("default")
-        cli._as_sentences()
+        cli._show_warnings()
         stopping.begin()
         try:
             code = cli.geodp.main([*map(str, arguments)], "geodp", standalone_mode=False)

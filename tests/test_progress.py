@@ -241,7 +241,7 @@ def test_the_log_has_the_names_of_steps_and_nothing_that_depends_on_the_data(
     assert logs[0] == logs[1]
     assert logs[0][:2] == [("geodp", "INFO", "Reading"), ("geodp", "INFO", "Sorting")]
     caplog.clear()
-    with caplog.at_level(logging.INFO, "geodp"), progress.unsaid():
+    with caplog.at_level(logging.INFO, "geodp"), progress.silence():
         release.write(tmp_path / "out")
     assert caplog.records == []
     assert logging.getLogger("geodp").handlers == []

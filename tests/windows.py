@@ -179,7 +179,7 @@ def main():
     forget()
     from geodp import cli
 
-    cli._as_sentences()
+    cli._show_warnings()
     for line in sys.stdin:
         arguments, elsewhere, last = json.loads(line)
         out, err = io.StringIO(), io.StringIO()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from geodp.kernels.noise import LEVELS
 from geodp.mechanisms.trees.levels import LevelScheme
-from geodp.privacy.noise.node import WORDS
+from geodp.privacy.noise.node import WORDS_PER_BLOCK
 
 BLOCK = 64
 """Bytes of a ChaCha20 block."""
@@ -63,7 +63,7 @@ def of_pyramid(
         inside = parent[np.minimum(at, parent.size - 1)] == child // np.uint64(fanout)
         visited += fanout * parent.size
         with_data += int(inside.sum())
-        blocks += -(-fanout // WORDS) * parent.size
+        blocks += -(-fanout // WORDS_PER_BLOCK) * parent.size
     return Work(visited, with_data, blocks)
 
 

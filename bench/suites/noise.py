@@ -17,7 +17,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.noise.gaussian import DiscreteGaussian
 from geodp.privacy.noise.laplace import DiscreteLaplace
 from geodp.privacy.noise.law import Law
-from geodp.privacy.noise.node import WORDS, NodeNoise
+from geodp.privacy.noise.node import WORDS_PER_BLOCK, NodeNoise
 
 TITLE = """\
 Exact noise, nanoseconds a draw, the best of several rounds that alternate all peers.
@@ -72,7 +72,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
 
 def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
     """Floating-point peers: draws a call, and the call."""
-    n = GROUPS * WORDS
+    n = GROUPS * WORDS_PER_BLOCK
     generator = np.random.default_rng(1)
     uniform, magnitude = np.empty(n), np.empty(n)
 
@@ -97,7 +97,7 @@ def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
     """Time the exact draw with words at hand, with full blocks, and with a block for each draw."""
     source = NodeNoise(NoiseKey(os.urandom(32)), 1, law)
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
-    words, node = source.words(address), np.arange(WORDS * GROUPS, dtype=np.uint64)
+    words, node = source.words(address), np.arange(WORDS_PER_BLOCK * GROUPS, dtype=np.uint64)
 
     def draw(words: NDArray[np.uint32] = words) -> None:
         source.draw(words.reshape(-1), node.__getitem__)

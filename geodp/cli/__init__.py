@@ -1,4 +1,4 @@
-"""The command line: options in, one sentence or one JSON document out.
+"""The command line: parsing of options, and one sentence or one JSON document as the result.
 
 Nothing heavy is imported here or at the top of a command's module, so that ``--help`` is quick.
 """
@@ -25,7 +25,7 @@ import click
 from geodp import __version__
 from geodp.cli import commands
 from geodp.cli.help import CommandFiles, Steps
-from geodp.cli.translation import choose_language, tell, translate, translate_message
+from geodp.cli.translation import choose_language, format_error, translate, translate_message
 from geodp.errors import (
     AccessWarning,
     GeodpError,
@@ -38,6 +38,7 @@ from geodp.errors import (
 from geodp.io.folder.stopping import begin, request_stop
 from geodp.registry import list_files
 
+# Commands inherit these settings only at run time, so _prepare adds them to each one, too.
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -47,8 +48,8 @@ HELP = {"help_option_names": ["-h", "--help"]}
     "-q",
     "--quiet",
     is_flag=True,
-    help="Tell nothing of how far a command is: no live line on a terminal, and no line every ten "
-    "seconds elsewhere.",
+    help="Do not report progress: no live line on a terminal, and no line every ten seconds "
+    "elsewhere.",
 )
 def geodp(**_options: bool) -> None:
     """Publish sparse geospatial counts with differential privacy.
@@ -60,8 +61,8 @@ def geodp(**_options: bool) -> None:
 
 
 def _prepare(command: click.Command) -> click.Command:
-    """Give a command that was just imported the help options and the language of the program."""
-    # Click makes a command's option of help once, for whoever asks first.
+    """Set up a command that was just imported with the program's help options and language."""
+    # Click creates a command's help option once, on first use, so its flags are set before that.
     command.context_settings = {**HELP, **command.context_settings}
     command.context_class = geodp.context_class
     for inner in getattr(command, "commands", {}).values():
@@ -76,27 +77,27 @@ _FILES = {
 geodp.commands = CommandFiles(_FILES | list_files("commands"), _prepare)
 
 
-SAID = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)
-"""Warnings that are meant for people."""
+SHOWN_WARNINGS = (AccessWarning, LettersWarning, PluginWarning, WithdrawnWarning)
+"""Warnings that are shown to people, as notes."""
 
 INTERRUPTED, TERMINATED = 130, 143
 """The exit codes after Ctrl-C and after SIGTERM."""
 
 COLLECT = 500_000
-"""New objects between two searches for garbage: more than all imports and a small release make.
+"""New objects between two garbage collections: more than all imports and a small release make.
 
-Python's 700 search the imports dozens of times; what is searched for, circles of objects, is rare.
+Python's default of 700 scans the imports dozens of times, and reference cycles are rare.
 """
 
 PATIENCE = 2.0
-"""Seconds after Ctrl-C in which another is the same one: temporary files are being removed."""
+"""Seconds in which a second Ctrl-C is ignored, while temporary files are being removed."""
 
 
 class _Signals:
-    """What SIGTERM and Ctrl-C do: once an exception, so that temporary files are removed in peace.
+    """Handlers of SIGTERM and Ctrl-C: each raises one exception, so that cleanup is undisturbed.
 
-    A library that is just being imported may turn it into an error of its own or drop it, so the
-    exit code is kept; :mod:`geodp.io.folder.stopping` says until when a stop is one.
+    A library that is being imported may replace or drop that exception, so the exit code is
+    stored; :mod:`geodp.io.folder.stopping` defines until when a run can be stopped.
     """
 
     def __init__(self) -> None:
@@ -105,36 +106,40 @@ class _Signals:
 
     @property
     def code(self) -> int:
-        """The exit code of a run that was stopped; 0 of one that was not, or had published."""
+        """Exit code of a stopped run; 0 if it was not stopped, or had published before."""
         if self.stop.exception is None or self.stop.complete:
             return 0
         return INTERRUPTED if isinstance(self.stop.exception, KeyboardInterrupt) else TERMINATED
 
     def take_termination(self, _signal: int, _frame: FrameType | None) -> None:
-        """SIGTERM."""
+        """Handle SIGTERM."""
         request_stop(SystemExit(TERMINATED))
 
     def take_interrupt(self, _signal: int, _frame: FrameType | None) -> None:
-        """Ctrl-C."""
+        """Handle Ctrl-C."""
         now = time.monotonic()
+        # Impatient users press Ctrl-C repeatedly; a second KeyboardInterrupt would interrupt the
+        # cleanup and leave temporary files with confidential data behind.
         if now - self._last >= PATIENCE:
             self._last = now
             request_stop(KeyboardInterrupt())
 
 
-def _as_sentences() -> None:
-    """Tell what is meant for people as a sentence, without the line of code that it comes from.
+def _show_warnings() -> None:
+    """Show warnings that are meant for people as sentences, without a line of code.
 
-    What other libraries warn of comes with a line of theirs, and may quote data: it is shown with
+    Warnings of other libraries quote a line of their code, and perhaps data: they are shown with
     GEODP_TRACEBACK alone.
     """
-    shown, said = warnings.showwarning, set[str]()
+    shown, printed_before = warnings.showwarning, set[str]()
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        if issubclass(category, SAID):
-            if str(message) not in said:  # once, however many steps look at the same release
+        if issubclass(category, SHOWN_WARNINGS):
+            if (
+                str(message) not in printed_before
+            ):  # once, however many steps look at the same release
                 click.echo(f"Note: {printable(str(message))}", err=True)
-            said.add(str(message))
+            printed_before.add(str(message))
         elif os.environ.get("GEODP_TRACEBACK"):
             shown(message, category, *where, **more)
 
@@ -142,7 +147,7 @@ def _as_sentences() -> None:
 
 
 def _open_streams() -> None:
-    """Have the screen take every name of a file.
+    """Let the standard streams accept every file name.
 
     A name that is not UTF-8 is written as Python and JSON escape it (``\\udc90``), as is what the
     encoding of the screen lacks.
@@ -153,26 +158,29 @@ def _open_streams() -> None:
 
 
 def _silence_libraries() -> None:
-    """Keep what libraries log, and what they cannot raise, off the screen: it may quote data.
+    """Suppress logs and unraisable exceptions of libraries, which may quote data.
 
     GDAL's errors are logged by rasterio, with a traceback where one of its messages is no text;
     geodp has a sentence of its own for each. With GEODP_TRACEBACK all is shown.
     """
+    # Messages of libraries quote values and rows; a screen or log may be seen by others than the
+    # operator.
     if not os.environ.get("GEODP_TRACEBACK"):
         logging.getLogger().addHandler(logging.NullHandler())
         sys.unraisablehook = _ignore
 
 
 def _ignore(_report: Any) -> None:
-    """Show nothing of an exception that could not be raised."""
+    """Ignore an exception that could not be raised."""
 
 
 def _end(code: int) -> NoReturn:
-    """End the process: everything is done, and no other signal may say otherwise.
+    """End the process with an exit code, which no later signal changes.
 
     Where threads of libraries still work after Ctrl-C, it ends by the signal itself, as shells
     expect (they say 130, too): waiting for them would take as long as the work.
     """
+    # A late Ctrl-C must not change the exit code of a release that is already in its place.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     others = [one for one in threading.enumerate() if one is not threading.main_thread()]
     if code == INTERRUPTED and not all(one.daemon for one in others):
@@ -180,7 +188,7 @@ def _end(code: int) -> NoReturn:
         sys.stderr.flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
-    gc.freeze()  # nothing of the process is worth a search for garbage any more
+    gc.freeze()  # a last garbage collection would only take time
     sys.exit(code)
 
 
@@ -188,18 +196,19 @@ def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
     signal.signal(signal.SIGTERM, signals.take_termination)
+    # A process started with nohup or in the background keeps ignoring Ctrl-C of its terminal.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
     _open_streams()
     _silence_libraries()
-    _as_sentences()
+    _show_warnings()
     choose_language(geodp)
     try:
         code = geodp.main(standalone_mode=False)
     except SystemExit as end:
         _end(signals.code or (end.code if isinstance(end.code, int) else 1))
-    except OSError as error:  # of the screen, where a release is in its place already
+    except OSError as error:  # such as a closed pipe, after a release is in its place
         _end(0 if signals.stop.complete else signals.code or _explain(error, 0))
     except Exception as error:
         _end(TERMINATED if signals.code == TERMINATED else _explain(error, signals.code))
@@ -229,13 +238,13 @@ NOT_UTF8 = (
 
 
 def _why_refused(error: Exception) -> str | None:
-    """Return what the system refused, or the name that a library did not take; None of others.
+    """Explain what the system refused, or which name a library rejected; None for other errors.
 
-    It names a path of the operator at most, and nothing of the data.
+    The explanation names at most a path of the operator, and nothing of the data.
     """
     if isinstance(error, UnicodeEncodeError):
         wrong = str(error.object)[error.start : error.end]
-        return NOT_UTF8 if any("\udc80" <= mark <= "\udcff" for mark in wrong) else None
+        return NOT_UTF8 if any("\udc80" <= character <= "\udcff" for character in wrong) else None
     if not isinstance(error, OSError) or error.strerror is None:
         return None
     if error.errno in (errno.EMFILE, errno.ENFILE):
@@ -252,22 +261,23 @@ def _why_refused(error: Exception) -> str | None:
 
 
 def _explain(error: Exception, stopped: int) -> int:
-    """Tell what went wrong in one sentence; return the exit code."""
+    """Print one sentence about an error; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED
     if isinstance(error, click.ClickException):
+        # Click formats the usage line itself, so only the message is replaced.
         vars(error)["message"] = translate_message(error.message)
         error.show()
         return error.exit_code
     if isinstance(error, GeodpError):
-        click.echo(printable(tell(error)), err=True)
+        click.echo(printable(format_error(error)), err=True)
         return error.exit_code
     if isinstance(error, MemoryError):
         click.echo(translate(SHORT), err=True)
         return 1
     if (why := _why_refused(error)) is not None:
-        click.echo(printable(tell(GeodpError(why))), err=True)
+        click.echo(printable(format_error(GeodpError(why))), err=True)
         return 1
     # The message of an unforeseen error might quote data, so only its place is shown.
     if os.environ.get("GEODP_TRACEBACK"):

@@ -1,4 +1,4 @@
-"""Keep what a command has drawn before it is charged, so that ``--resume`` completes it."""
+"""Store the draw of a command before it is charged, so that ``--resume`` can complete it."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def keep_charged(
     run: Mapping[str, Any],
     pack: Callable[[Drawn], Packed],
 ) -> Iterator[Keep[Drawn]]:
-    """Yield what keeps a draw in a staged folder; when the block ends well, it has been charged.
+    """Yield a function that stores a draw in a staged folder before the charge.
 
-    A run that is stopped in between asks the ledger whether it has.
+    After an interruption, the ledger shows whether the draw was charged.
 
     Parameters
     ----------
     folder : Path
     request : Request
-        Without a ledger nothing is kept.
+        Without a ledger nothing is stored.
     call : mapping
-        What the command was asked for, option by option.
+        Options of the command, by name.
     run : mapping
-        What the operator is told.
+        Facts for the operator.
     pack : callable
-        Returns what was drawn as plain values and arrays.
+        Converts the draw to plain values and arrays.
     """
     from geodp.io.folder.pending import PendingDraw, keep, mark_charged
 
@@ -51,6 +51,8 @@ def keep_charged(
         if ledger is not None and dataset is not None:
             card, arrays = pack(drawn)
             path = str(ledger.path)
+            # Written before the charge: if the process dies after it, the ledger knows the
+            # fingerprint and the draw is still here, so the budget is not lost.
             keep(
                 folder, PendingDraw(path, ledger.id, dataset, fingerprint, call, run, card, arrays)
             )

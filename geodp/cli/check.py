@@ -1,4 +1,4 @@
-"""``geodp publish --check``: prepare a release, write for the operator what was read, no more."""
+"""``geodp publish --check``: prepare a release, and write only a summary for the operator."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ NOTHING = "Nothing was drawn, charged or published."
 
 
 def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
-    """Write ``OUTPUT/restricted/check.json``; return a message, which has nothing of the data."""
+    """Write ``OUTPUT/restricted/check.json``; return a message that is independent of the data."""
     from geodp.grid.crs import unit_of
     from geodp.io.folder.check import write_check
     from geodp.table.plain import write_plain
 
     table = prepared.table
     reading = table.reading
-    assert reading is not None  # every reader of files tells
+    # Inputs of a command are files, and every reader of files records what it read.
+    assert reading is not None  # every reader of files provides one
     card = prepared.outline.card()
     written = write_check(
         options["output"],
@@ -52,13 +53,14 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
             ],
             "occupied_cells": int(table.key.size),
             "counted_people": int(table.count.sum()),
-            # Readers take options for the operator's that the layout or a header settled.
+            # Options from a layout or a header look like the operator's here; this corrects that.
             "read": reading.restate(options.get(FACTS, ())).describe(),
             "stated": write_plain(card.reading),
             "assumptions": write_plain(card.guarantee.assumptions),
         },
     )
+    # The summary is confidential and goes to the file only; stdout gets nothing but its path.
     if options["as_json"]:
         return json.dumps({"checked": str(written)}, ensure_ascii=False, indent=1)
-    said = f"Checked, for the operator only: {written}", NOTHING
-    return "\n".join(map(translate_message, said))
+    lines = f"Checked, for the operator only: {written}", NOTHING
+    return "\n".join(map(translate_message, lines))

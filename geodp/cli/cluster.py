@@ -1,4 +1,4 @@
-"""Options that ask for a cluster of workers; the feature that has one does the work."""
+"""Options of a cluster of workers; the feature :mod:`geodp.features.cluster` does the work."""
 
 from __future__ import annotations
 
@@ -20,33 +20,35 @@ ALONE = (
     *("check", "resume", "stop_at", "measurements", "public_totals", "simulate"),
     *("formats", "profile"),
 )
-"""Options of what one machine does alone: no process of a cluster holds the whole table."""
+"""Options that need a single machine: no process of a cluster holds the entire table."""
 
+# Declared here and not in the feature, so that --help needs no import of Dask.
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     option(
         "--cluster",
         group="Cluster",
         help="Address of a Dask scheduler, such as tls://host:8786: its workers read INPUTS, "
-        "tables of cells or records (--person), and write parts, which geodp join joins.",
+        "tables of cells or records (--person), and write parts, which geodp join combines.",
     ),
     option(
         "--workers",
         group="Cluster",
         type=click.IntRange(1),
-        help="The same with so many processes on this machine, which nobody else reaches.",
+        help="The same with this many processes on this machine, which nobody else can reach.",
     ),
     option(
         "--key-folder",
         group="Cluster",
         type=click.Path(path_type=Path),
-        help="Folder that the workers of --cluster see and nobody else, for the key of this "
-        "release while it runs.  [default: this machine's memory]",
+        help="Folder that only the workers of --cluster can read, for the key of this release "
+        "while it runs.  [default: this machine's memory]",
     ),
     option(
         "--trust-cluster",
         group="Cluster",
         is_flag=True,
-        help="You vouch for whoever can reach the scheduler and workers of --cluster.",
+        help="Assert that everyone who can reach the scheduler and workers of --cluster is "
+        "trusted.",
     ),
 )
 
@@ -56,8 +58,8 @@ def cluster_options(command: Command) -> Command:
     return add_options(command, _OPTIONS)
 
 
-def ask_cluster(options: Mapping[str, Any]) -> bool:
-    """Whether the options ask for a cluster; UsageError for options that do not go with that."""
+def wants_cluster(options: Mapping[str, Any]) -> bool:
+    """Return whether a cluster is requested; UsageError for options that do not fit."""
     if options["cluster"] is None:
         for name in ("key_folder", "trust_cluster"):
             if options[name]:
@@ -69,10 +71,10 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
         return False
     if options["cluster"] is not None and options["workers"] is not None:
         raise UsageError("Give --cluster or --workers, not both.", code="cluster-or-workers")
-    if given := [f"--{name.replace('_', '-')}" for name in ALONE if options[name]]:
+    if conflicting := [f"--{name.replace('_', '-')}" for name in ALONE if options[name]]:
         raise UsageError(
-            f"A cluster releases counts alone, without {', '.join(given)}: leave out --cluster and "
-            "--workers, or these.",
+            f"A cluster releases counts alone, without {', '.join(conflicting)}: leave out "
+            "--cluster and --workers, or these.",
             code="cluster-counts-only",
         )
     _feature().require_dask()
@@ -80,11 +82,11 @@ def ask_cluster(options: Mapping[str, Any]) -> bool:
 
 
 def publish_on_cluster(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
-    """Publish on the cluster that the options name; what is to be said of it."""
-    said: str = _feature().publish(options, grid, request)
-    return said
+    """Publish on the requested cluster; return a message."""
+    message: str = _feature().publish(options, grid, request)
+    return message
 
 
 def _feature() -> Any:
-    """Import what a cluster needs, which nobody loads who does not ask for one."""
+    """Import the cluster feature, which is loaded only on request."""
     return next(find_modules("publishing"))

@@ -1,4 +1,4 @@
-"""``--formats``: a release in other formats too, written with it."""
+"""``--formats``: further formats that are written with a release."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 formats_option = option(
     "--formats",
     group="Output",
-    help="Other formats, with commas between, which go to OUTPUT/formats: those of geodp export.",
+    help="Further formats for OUTPUT/formats, separated by commas: those of geodp export.",
 )
 
 
 def choose_formats(options: Mapping[str, Any]) -> list[Export]:
-    """Return the formats that are asked for; UsageError for unknown ones."""
+    """Return the requested formats; UsageError for unknown ones."""
     from geodp.io.folder.exports import choose_exports
 
     return [] if options["formats"] is None else choose_exports(options["formats"])
 
 
 def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
-    """Write the release of nobody in these formats before the charge, and take it back."""
+    """Write an empty release in these formats before the charge, and remove it again."""
     if chosen:
         place.try_exports(prepared.outline.view(), int(prepared.table.key.size), chosen)
 
 
 def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:
-    """Write them from the public files that were just written; by folder, what was written."""
+    """Write the formats from the public files; return the written files by folder."""
     from geodp.release.opening import open_view
 
     if not chosen:

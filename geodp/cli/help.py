@@ -1,4 +1,4 @@
-"""How help is laid out: commands in the order of use, and many options in groups."""
+"""Layout of help: commands in the order of use, and options in groups."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 STEPS: Mapping[str, tuple[str, ...]] = {
-    "See what there is": ("inspect", "methods", "mesh", "sql"),
+    "Explore": ("inspect", "methods", "mesh", "sql"),
     "Prepare": ("new", "plan", "key", "budget"),
     "Publish": ("publish", "publish-series", "select", "local", "join", "export", "withdraw"),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
-    "Judge": ("evaluate", "explain", "audit"),
+    "Evaluate and explain": ("evaluate", "explain", "audit"),
     "This machine": ("doctor", "warmup"),
 }
-"""Commands in the order of use. Those that are not here, such as others', come last."""
+"""Commands in the order of use; commands of plugins come last."""
 
 GROUPS = ("Input", "Domain", "Privacy", "Output", "Run", "Cluster", "Options")
 """Groups of the options of a command, in the order in which they are shown."""
 
 
 class GroupedOption(click.Option):
-    """An option that says in which group help shows it, and whether people meet it every day.
+    """An option with a group for help, and whether it is in everyday use.
 
     Attributes
     ----------
     group : str
         One of :data:`GROUPS`.
     everyday : bool
-        Whether ``--help`` shows it; ``--help-all`` shows every one. Those that are required are.
+        Whether ``--help`` shows it, as it does required options; ``--help-all`` shows every option.
     """
 
     def __init__(self, *args: Any, group: str, everyday: bool = False, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.group = group
+        # A required option must be visible in the short help, or the first call cannot succeed.
         self.everyday = everyday or self.required
 
 
@@ -49,19 +50,19 @@ def option(
 
 
 def add_options(command: Command, options: Sequence[Callable[[Any], Any]]) -> Command:
-    """Give a command options, which its help shows in this order."""
+    """Add options to a command, which its help shows in this order."""
     for decorate in reversed(options):
         command = decorate(command)
     return command
 
 
 ALL = "geodp.help-all"
-"""Says in a context that all options are shown."""
+"""Key in a context's ``meta``: help shows all options."""
 
 
-def _show_all(context: click.Context, _parameter: click.Parameter, asked: bool) -> None:
-    """Show the help with all options, and end."""
-    if asked and not context.resilient_parsing:
+def _show_all(context: click.Context, _parameter: click.Parameter, requested: bool) -> None:
+    """Show the help with all options, and exit."""
+    if requested and not context.resilient_parsing:
         context.meta[ALL] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
@@ -77,34 +78,34 @@ HELP_ALL = GroupedOption(
     callback=_show_all,
     help="Show all options and exit.",
 )
-"""Of a command that shows its everyday options unless it is asked for all."""
+"""``--help-all`` of a command whose ``--help`` shows its everyday options only."""
 
 
 class CommandFiles(MutableMapping[str, click.Command]):
-    """Commands by name, each the ``COMMAND`` of a file, which is imported when it is asked for.
+    """Commands by name, each the ``COMMAND`` of a file that is imported on first use.
 
     Parameters
     ----------
     modules : mapping of str to str
-        From the name of a file to that of its module. ``publish_series`` is ``publish-series``.
+        From a file's name to that of its module; ``publish_series`` becomes ``publish-series``.
     prepare : callable
-        Called with every command that was just imported; it returns what is to be used.
+        Called with every command on import; returns the command to use.
     """
 
     def __init__(
         self, modules: Mapping[str, str], prepare: Callable[[click.Command], click.Command]
     ) -> None:
-        # The name of its module stands for a command until that is imported.
+        # A command is only its module's name until it is imported, which keeps help quick.
         self._commands: dict[str, click.Command | str] = {
             name.replace("_", "-"): module for name, module in modules.items()
         }
         self._prepare = prepare
 
     def __getitem__(self, name: str) -> click.Command:
-        found = self._commands[name]
-        if isinstance(found, str):
-            self._commands[name] = found = self._prepare(import_module(found).COMMAND)
-        return found
+        command = self._commands[name]
+        if isinstance(command, str):
+            self._commands[name] = command = self._prepare(import_module(command).COMMAND)
+        return command
 
     def __setitem__(self, name: str, command: click.Command) -> None:
         self._commands[name] = command
@@ -120,13 +121,13 @@ class CommandFiles(MutableMapping[str, click.Command]):
 
 
 class Steps(click.Group):
-    """A group whose commands stand in the order of use, each with its whole first sentence."""
+    """A group that lists commands in the order of use, each with its full first sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of :data:`STEPS` in their order, then others by name."""
-        known = [name for names in STEPS.values() for name in names]
+        ordered = [name for names in STEPS.values() for name in names]
         names = super().list_commands(ctx)
-        return [name for name in known if name in names] + sorted({*names} - {*known})
+        return [name for name in ordered if name in names] + sorted({*names} - {*ordered})
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a list of commands for every step."""
@@ -135,8 +136,9 @@ class Steps(click.Group):
             name for name in self.list_commands(ctx) if not any(name in s for s in STEPS.values())
         )
         for title, names in steps.items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
-            rows = [(name, one.get_short_help_str(limit=300)) for name, one in found if one]
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            # Click's default cuts the first sentence at 45 characters.
+            rows = [(name, one.get_short_help_str(limit=300)) for name, one in commands if one]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_spacing=2)
@@ -146,6 +148,7 @@ def group_options(params: Iterable[click.Parameter]) -> dict[str, list[click.Par
     """Return the parameters of a command by group, in the order in which groups are shown."""
     groups: dict[str, list[click.Parameter]] = {name: [] for name in GROUPS}
     for one in params:
+        # Options of plugins have no group of their own.
         plain = "Input" if isinstance(one, click.Argument) else "Options"
         groups[one.group if isinstance(one, GroupedOption) else plain].append(one)
     return groups

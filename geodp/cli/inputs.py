@@ -1,4 +1,4 @@
-"""What options say about the public grid; :mod:`geodp.cli.readers` has those of the inputs."""
+"""Options of the public grid and of public files; :mod:`geodp.cli.readers` has the inputs'."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ GRIDS: dict[str, tuple[str, ...]] = {
     "h3": ("bounds", "other"),
     "s2": ("bounds", "other"),
 }
-"""Options that each kind of grid takes, of those that not every kind does.
+"""Options of each kind of grid that not every kind accepts.
 
 All other kinds are code systems, which take bounds.
 """
 
 FACTS = "facts"
-"""Under which what is known of columns without options stands beside these; no option is so."""
+"""Key among the options for facts about columns; no option has this name."""
 
 CELLS = ("h3", "s2")
-"""Kinds of grids whose cells are those of the whole Earth in a public area."""
+"""Kinds of grids with cells of a global system in a public area."""
 
 UNITS = ("units", *CELLS)
 """Kinds of grids whose cells are units."""
@@ -55,14 +55,15 @@ NEEDS: dict[str, str] = {
     "regions_source": "regions",
     "regions_columns": "regions",
 }
-"""Options that say something about another, which must be there."""
+"""Options that need another option, which they describe."""
 
 
 def grid_of(options: Mapping[str, Any]) -> Grid:
-    """Make the public grid that the options name."""
+    """Make the public grid from the options."""
     from geodp.grid.grid import Grid
 
     kind, _, rest = str(options["spec"]).partition(":")
+    # Each kind imports its own modules, so that a grid of codes does not load readers of rasters.
     if kind == "regular":
         grid = _regular(rest, options)
     elif kind == "like":
@@ -85,8 +86,8 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
         grid = _pairs(grid, options) if kind in UNITS else grid.pairs()
     for one in read_attributes(options):
         grid = grid.with_attribute(one.name, one.labels)
-    if (found := resolve_attributes(options)) is not None:
-        grid = found.extend(grid)
+    if (resolved := resolve_attributes(options)) is not None:
+        grid = resolved.extend(grid)
     elif options.get("by") and not grid.attributes:
         from geodp.io.read.layout.named import name_joint
         from geodp.io.read.reader import convert_by
@@ -94,6 +95,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
         values = options["value"]
         grid = with_values(grid, name_joint(convert_by(options["by"]), values), values)
+    # H3 and S2 apply the mask while they enumerate their cells, in _cells.
     if options["mask"] is None or kind in CELLS:
         return _order(grid, options)
     if _is_land(options):
@@ -108,7 +110,7 @@ def grid_of(options: Mapping[str, Any]) -> Grid:
 
 
 def _is_land(options: Mapping[str, Any]) -> bool:
-    """Whether the mask is one of land; UsageError for what no mask may be."""
+    """Return whether the mask is a land mask; UsageError for an invalid one."""
     if str(options["mask"]).startswith("land:"):
         if options["mask_source"] is not None:
             raise UsageError(
@@ -124,29 +126,30 @@ def _is_land(options: Mapping[str, Any]) -> bool:
     return False
 
 
-def list_stated(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what --labels states itself, NAME=LABEL,LABEL; the others are files."""
-    given = map(str, options.get("labels") or ())
-    return tuple(text for text in given if _states_labels(text))
+def list_inline_labels(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the values of --labels that list labels, NAME=LABEL,LABEL; the others are files."""
+    texts = map(str, options.get("labels") or ())
+    return tuple(text for text in texts if _lists_labels(text))
 
 
-def _states_labels(text: str) -> bool:
-    """Whether there are labels with commas between, and no file has that name."""
+def _lists_labels(text: str) -> bool:
+    """Return whether a text lists labels separated by commas, and is not a file's name."""
     name, _, labels = text.partition("=")
+    # A file name may contain commas, so an existing file wins over a list of labels.
     return bool(name and "," in labels) and not (os.path.exists(text) or os.path.exists(labels))
 
 
 def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
-    """Return the attributes whose labels --labels states; of a command without inputs in files."""
+    """Return the attributes of --labels; from its files only if the command has no --by."""
     from geodp.grid.axes import Attribute
 
-    stated = read_named(list_stated(options), "--labels").items()
-    found = [
+    inline = read_named(list_inline_labels(options), "--labels").items()
+    attributes = [
         Attribute(name, tuple(label.strip() for label in labels.split(",")))
-        for name, labels in stated
+        for name, labels in inline
     ]
     if "by" in options or not (files := open_labels(options)):
-        return found
+        return attributes
     from geodp.io.read.layout.labels import read_lists
 
     lists = read_lists(files)
@@ -155,13 +158,13 @@ def read_attributes(options: Mapping[str, Any]) -> list[Attribute]:
             "Say of which attribute the list of labels is (--labels NAME=FILE).",
             code="labels-of-which-attribute",
         )
-    return [*found, *(Attribute(name, labels) for name, labels in lists.items())]
+    return [*attributes, *(Attribute(name, labels) for name, labels in lists.items())]
 
 
 def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None) -> Resolved | None:
-    """Find what --by, and patterns among --value, mean in the first input's header.
+    """Resolve --by and the patterns of --value by the first input's header.
 
-    None where neither is given. ``preset``: the layout that was chosen; default: the one that fits.
+    None if neither is used. ``preset``: the selected layout; default: the one that fits.
     """
     from geodp.io.read.layout.named import Named
     from geodp.io.read.reader import convert_by
@@ -205,7 +208,7 @@ def resolve_attributes(options: Mapping[str, Any], preset: Preset | None = None)
 
 
 def read_public_totals(options: Mapping[str, Any], grid: Grid) -> PublicTotals | None:
-    """Read the public totals that the options name, if any, of areas of the released grid."""
+    """Read the public totals of the options, if any, for areas of the released grid."""
     path = options["public_totals"]
     if path is None:
         return None
@@ -224,17 +227,17 @@ OPENING = (
     *("delimiter", "encoding", "layer", "member"),
     *("header_row", "first_row", "last_row"),
 )
-"""Options that say how a file is opened, the last three by the numbers of rows."""
+"""Options on how to open a file; the last three are row numbers."""
 
 PUBLIC_FILES = ("units", "regions", "public-totals", "prior", "labels")
-"""Options that name public files which are opened as tables."""
+"""Options for public files that are opened as tables."""
 
 
 def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return how a public file is opened, by its option; UsageError for what is no such option."""
-    found: dict[str, Any] = {}
-    for said, value in read_named(options["public_file"], "--public-file").items():
-        file, _, flag = said.partition(".")
+    """Return the opening options of a public file; UsageError for unknown ones."""
+    opening: dict[str, Any] = {}
+    for key, value in read_named(options["public_file"], "--public-file").items():
+        file, _, flag = key.partition(".")
         option = flag.replace("-", "_")
         if file not in PUBLIC_FILES or option not in OPENING:
             flags = ", ".join(one.replace("_", "-") for one in OPENING)
@@ -245,32 +248,33 @@ def opening_of_public(options: Mapping[str, Any], name: str) -> dict[str, Any]:
             )
         if option.endswith("_row") and not value.isdecimal():
             raise UsageError(
-                f"--public-file {said} takes the number of a row, counted from 1.",
+                f"--public-file {key} takes the number of a row, counted from 1.",
                 code="public-file-row",
             )
+        # All entries are checked, also those of other files, so that a typing error is not ignored.
         if file == name:
-            found[option] = int(value) if option.endswith("_row") else value
-    return found
+            opening[option] = int(value) if option.endswith("_row") else value
+    return opening
 
 
 def public_file(options: Mapping[str, Any], name: str, path: str | Path) -> PublicFile:
-    """Return a public file with how it is opened, by its option."""
+    """Return a public file with its opening options."""
     from geodp.io.read.rows.public_file import PublicFile
 
     return PublicFile(path, opening_of_public(options, name))
 
 
 def open_labels(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the files of labels with how they are opened."""
+    """Return the files of labels with their opening options."""
     from geodp.io.read.reader import convert_labels
 
-    stated = list_stated(options)
-    lists = convert_labels([one for one in options.get("labels") or () if str(one) not in stated])
+    inline = list_inline_labels(options)
+    lists = convert_labels([one for one in options.get("labels") or () if str(one) not in inline])
     return {name: public_file(options, "labels", one) for name, one in lists.items()}
 
 
 def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
-    """Return the grid with its cells in the order that the options name."""
+    """Return the grid with its cells in the order of the options."""
     attributes = options["attribute_order"]
     if attributes is not None and not grid.attributes:
         raise UsageError(
@@ -291,15 +295,15 @@ def _order(grid: Grid, options: Mapping[str, Any]) -> Grid:
         names = [name.strip() for name in (options["regions_columns"] or "").split(",")]
         columns = names if options["regions_columns"] else ()
         file = public_file(options, "regions", options["regions"])
-        found = read_hierarchy(file, grid, source=source, columns=columns)
-        return grid.with_hierarchy(found, attributes or "below")
+        hierarchy = read_hierarchy(file, grid, source=source, columns=columns)
+        return grid.with_hierarchy(hierarchy, attributes or "below")
     if options["order"] == "official":
         return grid.with_official_order(attributes or "below")
     return grid if attributes is None else grid.with_attribute_order(attributes)
 
 
 def require_system(options: Mapping[str, Any]) -> None:
-    """Raise UsageError for a code system that there is not, where one is named."""
+    """Raise UsageError for an unknown code system."""
     kind = str(options["spec"]).partition(":")[0]
     if options["spec"] is None or kind in ("regular", "like", "units"):
         return
@@ -316,6 +320,7 @@ def _system(options: Mapping[str, Any]) -> Any:
     from geodp.grid.codes import JISMesh, code_system
 
     system = code_system(options["spec"])
+    # Only JIS meshes are defined on two datums; other systems fix theirs.
     if options["crs"] is None or not isinstance(system, JISMesh):
         return system
     from pyproj import CRS
@@ -334,26 +339,27 @@ def _system(options: Mapping[str, Any]) -> Any:
 
 
 def options_of_grid(kind: str) -> tuple[str, ...]:
-    """Return the options that a kind of grid takes, of those that not every kind does."""
+    """Return the options of a kind of grid that not every kind accepts."""
     return GRIDS.get(kind, ("bounds",))
 
 
-def choose_bounds(given: Any, system: Any) -> Any:
-    """Return bounds in units of the grid: those given, of degrees, or of a public area's name."""
-    if not isinstance(given, str):
-        return given
-    if given.endswith(DEGREES):
+def choose_bounds(bounds: Any, system: Any) -> Any:
+    """Return bounds in units of the grid, from numbers, degrees, or the name of a public area."""
+    if not isinstance(bounds, str):
+        return bounds
+    if bounds.endswith(DEGREES):
         from geodp.grid.bounds import bounds_of_degrees
 
-        return bounds_of_degrees(system, [float(word) for word in given.split()[:EDGES]])
+        return bounds_of_degrees(system, [float(word) for word in bounds.split()[:EDGES]])
     from geodp.io.read.public.areas import find_bounds
 
-    return find_bounds(given, system)
+    return find_bounds(bounds, system)
 
 
 def _like(path: Path, options: Mapping[str, Any]) -> Grid:
     from geodp.io.read.rows.pixels import grid_like
 
+    # The extent of a confidential raster is often cropped to its data, which would reveal them.
     if is_input(path, options["inputs"]) and not options["domain_is_public"]:
         raise UsageError(
             "The grid is like one of the inputs, whose extent may tell where people are; give "
@@ -364,7 +370,7 @@ def _like(path: Path, options: Mapping[str, Any]) -> Grid:
 
 
 def _units(path: Path, options: Mapping[str, Any]) -> Grid:
-    """Return the units of a public table; they have no map and an order of their own."""
+    """Return the units of a public table, which have no map and their own order."""
     from geodp.io.read.public.units import read_units
 
     _require_no_map("units", options)
@@ -376,6 +382,7 @@ def _units(path: Path, options: Mapping[str, Any]) -> Grid:
             code="units-are-input",
         )
     columns = options["units_columns"]
+    # Without names, the reader takes all columns, or in a file of outlines the unique one.
     names = [name.strip() for name in columns.split(",")] if columns else ()
     file = public_file(options, "units", path)
     return read_units(file, source=source, columns=names, other=options.get("other"))
@@ -406,7 +413,7 @@ def _cells(options: Mapping[str, Any]) -> Grid:
 
 
 def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options of maps, which units do not have."""
+    """Raise UsageError for map options, which grids of units do not have."""
     maps = ("regions",) if kind in CELLS else ("mask", "regions")
     wrong = [name for name in maps if options[name] is not None]
     wrong += ["order"] if options["order"] != "morton" else []
@@ -443,6 +450,7 @@ def _regular(size: str, options: Mapping[str, Any]) -> Grid:
         raise UsageError(
             "Write a regular grid as regular:ROWSxCOLS.", code="regular-grid-form"
         ) from None
+    # An abstract grid without a place on the Earth, for experiments.
     if options["origin"] is None and options["cell"] is None and options["crs"] is None:
         return Grid.regular(shape)
     x, y = _needed(options, "origin")
@@ -457,16 +465,18 @@ SOURCES: dict[str, str] = {
     "public_totals_source": "--public-totals-source 'Census 2020, table 1'",
     "prior_source": "--prior-source 'Census 2015, table 3'",
 }
-"""Options that say where a public file comes from, each with an example."""
+"""Options for the source of a public file, each with an example."""
 
 
-def ask_sources(options: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each public file whose source is not named."""
+def request_sources(options: Mapping[str, Any]) -> list[str]:
+    """Return a request for each public file whose source is missing."""
     named = {one: options.get(one.removesuffix("_source")) for one in SOURCES}
     if str(options["spec"]).startswith("units:"):
         named["units_source"] = options["spec"]
     if str(named["mask_source"]).startswith("land:"):
         del named["mask_source"]
+    # A folder is an earlier release: if it was charged, its charge describes it; otherwise reading
+    # the prior asks for the source.
     if named["prior_source"] is not None and named["prior_source"].is_dir():
         del named["prior_source"]  # a release that was charged says it itself
     return [
@@ -476,8 +486,8 @@ def ask_sources(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def ask_units(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return why a table of units is refused, where its source is still to be named too."""
+def check_units(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Explain why a table of units is refused, while its source is missing as well."""
     kind, _, path = str(options["spec"]).partition(":")
     if kind != "units" or options["units_source"] is not None or options["units_columns"]:
         return ()
@@ -494,15 +504,15 @@ def _source_of(name: str) -> str:
     what = {"units_source": "table of units", "regions_source": "table of regions"}
     file = what.get(name, name.removesuffix("_source").replace("_", " "))
     return (
-        f"name the source of the {file}, such as {SOURCES[name]}; with it you vouch that the file "
+        f"name the source of the {file}, such as {SOURCES[name]}; by it you assert that the file "
         "is public and not made from the inputs"
     )
 
 
 def _needed(options: Mapping[str, Any], name: str) -> Any:
     if options[name] is None and name in SOURCES:
-        asked = _source_of(name)
-        raise UsageError(f"{asked[0].upper()}{asked[1:]}.", code="question-open")
+        request = _source_of(name)
+        raise UsageError(f"{request[0].upper()}{request[1:]}.", code="question-open")
     if options[name] is None:
         raise UsageError(
             f"Add --{name}: a regular grid on the Earth takes --crs, --origin and --cell together, "
@@ -512,10 +522,10 @@ def _needed(options: Mapping[str, Any], name: str) -> Any:
     return options[name]
 
 
-def read_named(given: Sequence[str], option: str) -> dict[str, str]:
-    """NAME=VALUE options as a mapping; UsageError for a name that is there twice."""
+def read_named(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Parse NAME=VALUE options; UsageError for a repeated name."""
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"{option} is written NAME=VALUE.", code="option-name-value")
@@ -529,7 +539,7 @@ def read_named(given: Sequence[str], option: str) -> dict[str, str]:
 
 
 def is_input(path: Path, inputs: Sequence[Any]) -> bool:
-    """Whether a file is one of the inputs, or of the files in them: by its path, links and inode.
+    """Return whether a file is one of the inputs, or in one: by its path, links and inode.
 
     Contents are not compared: whether a public file equals a confidential one would be an outcome
     of the data. So a copy of an input is not recognised, for which the operator answers.
@@ -537,6 +547,7 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
     from geodp.io.read.rows.forms.folder import find_files
     from geodp.io.read.rows.forms.url import is_url
 
+    # A URL is fetched to a temporary file, which cannot be one of the public files.
     here = [one for one in inputs if not is_url(one)]
     every = [*here, *(file for one in here for file in find_files(one))]
     return any(
@@ -546,20 +557,21 @@ def is_input(path: Path, inputs: Sequence[Any]) -> bool:
 
 
 def sha256(path: Path) -> str:
-    """Digest of a file, hexadecimal."""
+    """Compute the hexadecimal SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_plan_options(context: click.Context) -> Settings:
-    """Read what --plan settles; UsageError for options that would settle it otherwise."""
+    """Read the settings of --plan; UsageError for options that would override them."""
     from geodp.release.plan_file import read_plan
 
-    found = read_plan(context.params["plan"])
-    for name in (*found.arguments, "marginals"):
+    settings = read_plan(context.params["plan"])
+    for name in (*settings.arguments, "marginals"):
+        # Defaults do not count: only an explicit option can contradict the plan.
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise UsageError(
-                f"--plan settles what --{name} does; give one of them.",
+                f"--plan already sets --{name}; give one of them.",
                 code="option-settled-by-plan",
             )
-    return found
+    return settings

@@ -1,4 +1,4 @@
-"""Options that inputs settle themselves: recipes, presets, and what is unambiguous in a file."""
+"""Options from recipes, presets and file headers, so that a call need not name them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from click.core import ParameterSource
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import (
     FACTS,
-    ask_sources,
-    ask_units,
-    list_stated,
+    check_units,
+    list_inline_labels,
     read_named,
+    request_sources,
     require_system,
     resolve_attributes,
 )
@@ -34,19 +34,20 @@ if TYPE_CHECKING:
 
 RECIPE = "recipe.toml"
 
+# A recipe is reused for other inputs, for which nobody has made this assertion.
 OF_OPERATOR = frozenset({"domain_is_public"})
-"""Options of the domain that are a statement about the inputs of one call, and in no recipe."""
+"""Options that assert something about the inputs of one call, and are never in a recipe."""
 
 PLAIN = "recipes and presets hold texts, numbers, true or false, and lists of these."
 
 INPUTS = "geodp.inputs"
-"""Under which a context has the words of inputs that are not their paths."""
+"""Key in a context's ``meta`` for arguments of inputs that are not their paths."""
 
-ASKS = "asks"
-"""Under which what is still asked stands beside options; no option has this name."""
+QUESTIONS = "asks"
+"""Key among the options for open questions; no option has this name."""
 
-ASK_BY = (
-    "where labels in each row tell rows of one cell apart, name them (--by {names}) with all "
+QUESTION_BY = (
+    "if labels in each row distinguish rows of one cell, name them (--by {names}) with all "
     "labels from a public list (--labels NAME=LABEL,LABEL... or NAME=FILE), or choose one of them "
     "(--where COLUMN=VALUE)"
 )
@@ -55,16 +56,16 @@ BEFORE = "Before it can be published, {asks}. So far: {command}"
 
 READ_AS = "Read as: {command}"
 
-WHOLE_EXTENT = (
-    "Domain: the whole extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
+FULL_EXTENT = (
+    "Domain: the full extent of {grid}, as no --bounds, --primary, --mask or --regions names a "
     "smaller public one."
 )
 
 preset_option = option(
     "--preset",
     group="Input",
-    help="How a publisher's files are laid out: its name, or a TOML file of your own.  "
-    "[default: the one that fits]",
+    help="Layout of a publisher's files: the name of a preset, or your own TOML file.  [default: "
+    "the one that fits]",
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -73,8 +74,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--recipe",
         group="Input",
         type=click.Path(path_type=Path),
-        help="TOML file of an earlier run's options (restricted/recipe.toml), or of geodp new; "
-        "others are added.",
+        help="TOML file of options, from an earlier run (restricted/recipe.toml) or geodp new; "
+        "options on the command line go first.",
     ),
 )
 
@@ -85,118 +86,122 @@ def layout_options(command: Command) -> Command:
 
 
 def complete(context: click.Context, options: dict[str, Any]) -> bool:
-    """Fill in what the recipe, a preset or the first input's layout settles; whether any did.
+    """Fill in options from the recipe, a preset or the first input's layout, and report on stderr.
 
-    What was given stays as it is. UsageError for what remains to be said, before anything is read
-    beyond the layout; the whole command is shown on stderr.
+    Returns whether any was filled in. Explicit options stay unchanged. UsageError for missing
+    options, before anything is read beyond the layout; the full command is shown on stderr.
     """
     recipe, preset = options.pop("recipe"), options.pop("preset")
-    known, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
+    recipe_options, metadata = ({}, {}) if recipe is None else _read_recipe(context, recipe)
     if metadata:
         options[METADATA] = metadata
-    found = settle(context, options, known, preset)
-    if found.asks:
+    resolved = resolve_inputs(context, options, recipe_options, preset)
+    if resolved.questions:
         far = write_command(context, options)
-        # Each is a sentence of its own in other languages, too.
-        asked = "; ".join(map(translate_message, found.asks))
+        # Each question is one key of the catalogue.
+        questions = "; ".join(map(translate_message, resolved.questions))
         raise UsageError(
-            translate(BEFORE).format(asks=asked, command=far), code="layout-incomplete"
+            translate(BEFORE).format(asks=questions, command=far), code="layout-incomplete"
         )
-    if not found.settled:
+    if not resolved.filled:
         return False
-    _tell_reading(context, options, found.names)
+    _print_reading(context, options, resolved.names)
     return True
 
 
 @dataclass(frozen=True)
-class Settled:
-    """What a call knows of its inputs once their layout was looked at.
+class ResolvedInputs:
+    """Result of resolving a call's options by the layout of its inputs.
 
     Attributes
     ----------
-    settled : bool
-        Whether the recipe, a preset or the layout gave any option.
-    asks : tuple of str
-        What must still be said, a sentence each.
+    filled : bool
+        Whether the recipe, a preset or the layout set any option.
+    questions : tuple of str
+        Open questions, one sentence each.
     names : tuple of str
         Attributes of ``--by``.
     proposal : Proposal or None
-        Of the layout, where it was looked at.
+        Of the layout, if it was examined.
     """
 
-    settled: bool
-    asks: tuple[str, ...]
+    filled: bool
+    questions: tuple[str, ...]
     names: tuple[str, ...]
     proposal: Proposal | None
 
 
-def settle(
+def resolve_inputs(
     context: click.Context,
     options: dict[str, Any],
-    known: Mapping[str, Any],
+    recipe_options: Mapping[str, Any],
     preset: str | None,
-) -> Settled:
-    """Fill in what is known of an earlier run, a preset or the first input's layout.
+) -> ResolvedInputs:
+    """Fill in options from a recipe, a preset or the first input's layout.
 
-    What was given stays as it is.
+    Explicit options stay unchanged.
     """
     from geodp.cli.readers import require_known
     from geodp.io.read.reader import convert_by
 
-    _apply(context, options, known)
-    require_known(context)  # what would change nothing is told before a file is looked at
+    # Order of precedence: explicit options, then the recipe, then the preset or the file's layout.
+    _apply(context, options, recipe_options)
+    require_known(context)  # options without effect are refused before a file is read
     require_system(options)
-    asks: tuple[str, ...] = ()
-    settled = bool(known)
-    found: Proposal | None = None
+    questions: tuple[str, ...] = ()
+    filled = bool(recipe_options)
+    proposal: Proposal | None = None
     chosen, names = _find_preset(context, preset), convert_by(options["by"])
     if chosen is not None and "by" in chosen.options:
         _apply(context, options, {"by": chosen.options["by"]})
     by = _find_attributes(options, chosen)
     if chosen is not None or _lacks_layout({**options, **by}):
-        found = _propose(context, options, by, chosen)
-        settled, asks = settled or bool(found.options), found.questions
+        proposal = _propose(context, options, by, chosen)
+        filled, questions = filled or bool(proposal.options), proposal.questions
     elif _is_table(options):
-        found = _propose_more(context, options, by)
-        if found is not None:
-            settled, asks = settled or bool(found.options), found.levels
-    # Once more, as columns of codes and coordinates, which are known now, are no attributes.
+        proposal = _propose_more(context, options, by)
+        if proposal is not None:
+            filled, questions = filled or bool(proposal.options), proposal.levels
+    # Resolved again: columns of codes and coordinates are known now, and are not attributes.
     by = _find_attributes(options, chosen)
-    if found is None or not found.levels:
-        asks = (*asks, *ask_units(options))
-    asks = (*asks, *by.pop(ASKS, ()), *ask_sources(options))
+    if proposal is None or not proposal.levels:
+        questions = (*questions, *check_units(options))
+    questions = (*questions, *by.pop(QUESTIONS, ()), *request_sources(options))
     options[FACTS] = by.pop(FACTS, ())
+    # The expansion replaces --by, so that the printed command and the recipe need no header to
+    # resolve it.
     if by:
         _replace(context, options, {**by, "by": ()})
-    if asks and found is not None and found.by and not options["labels"]:
-        asks = (*asks, ASK_BY.format(names=",".join(found.by)))
-    return Settled(settled or bool(by), asks, names, found)
+    if questions and proposal is not None and proposal.by and not options["labels"]:
+        questions = (*questions, QUESTION_BY.format(names=",".join(proposal.by)))
+    return ResolvedInputs(filled or bool(by), questions, names, proposal)
 
 
-def _tell_reading(
+def _print_reading(
     context: click.Context, options: Mapping[str, Any], names: tuple[str, ...]
 ) -> None:
-    """Write on stderr the whole command, and what it leaves to geodp."""
+    """Print the full command on stderr, and the defaults that it relies on."""
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
     from geodp.io.read.rows.known_attributes import find_standard
 
     click.echo(translate(READ_AS).format(command=write_command(context, options)), err=True)
+    # Hours and months are often meant as a series, which costs the budget differently.
     if any(map(find_standard, names)):
         click.echo(translate_message(SERIES_OR_ATTRIBUTE), err=True)
     if not any(options[name] for name in ("bounds", "primary", "mask", "regions")):
         kind = str(options["spec"]).partition(":")[0]
         if kind not in ("regular", "like", "units"):
-            click.echo(translate(WHOLE_EXTENT).format(grid=options["spec"]), err=True)
+            click.echo(translate(FULL_EXTENT).format(grid=options["spec"]), err=True)
 
 
 def _propose_more(
     context: click.Context, options: dict[str, Any], by: Mapping[str, Any]
 ) -> Proposal | None:
-    """Propose what the layout adds to a call that names all columns; None where there is none.
+    """Propose the additions of a known layout to a call with all columns; None without one.
 
-    What is named adds to the layout that is known, and takes nothing of it away. Of a file without
-    a known one only the header is looked at, but where levels of units may stand beside their
-    codes. One that cannot be looked at is told of when it is read, after all options.
+    Explicit columns extend a known layout and do not replace it. In other files only the header is
+    read, unless levels of units may stand next to their codes. A file that cannot be opened is
+    reported later, when it is read, after the errors in options.
     """
     from geodp.io.read.layout.presets import (
         OF_FILE,
@@ -206,9 +211,10 @@ def _propose_more(
     )
 
     try:
-        own = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
-        if own is not None or str(options["spec"]).startswith("units:"):
-            return _propose(context, options, by, own)
+        layout = choose_of_file(options["inputs"][0], **{name: options[name] for name in OF_FILE})
+        if layout is not None or str(options["spec"]).startswith("units:"):
+            return _propose(context, options, by, layout)
+    # These say what to do about the layout; other errors are reported when the file is read.
     except (RefusedLayoutError, SeveralLayoutsError):
         raise
     except (GeodpError, OSError):
@@ -217,41 +223,42 @@ def _propose_more(
 
 
 def _find_preset(context: click.Context, name: str | None) -> Preset | None:
-    """Return the preset that is named, if one is; UsageError for an option that it cannot state."""
+    """Return the selected preset, if any; UsageError for an option that presets cannot set."""
     from geodp.io.read.layout.presets import find_preset
 
     if name is None:
         return None
     chosen = find_preset(name)
     stated = {_name(name.replace("-", "_")): v for name, v in chosen.options.items()}
+    # Casting checks the preset's options even if explicit ones override them.
     _cast_all(context, stated)
     return chosen
 
 
 def _find_attributes(options: Mapping[str, Any], preset: Preset | None) -> dict[str, Any]:
-    """Return the options that --by and patterns of --value stand for, and what they ask."""
-    found = resolve_attributes(options, preset)
-    if found is None:
+    """Return the options that --by and patterns of --value expand to, and their open questions."""
+    resolved = resolve_attributes(options, preset)
+    if resolved is None:
         return {}
-    axes = [f"{one.name}={','.join(one.labels)}" for one in found.axes]
-    columns = read_named(options["column"] or (), "--column") | {**found.columns}
+    axes = [f"{one.name}={','.join(one.labels)}" for one in resolved.axes]
+    columns = read_named(options["column"] or (), "--column") | {**resolved.columns}
     values: Any = options["value"]
-    if isinstance(found.values, str):
-        values = (found.values,)
-    elif found.values is not None:
-        values = tuple(f"{','.join(labels)}={one}" for labels, one in found.values.items())
+    if isinstance(resolved.values, str):
+        values = (resolved.values,)
+    elif resolved.values is not None:
+        values = tuple(f"{','.join(labels)}={one}" for labels, one in resolved.values.items())
     return {
-        "labels": (*list_stated(options), *axes),
+        "labels": (*list_inline_labels(options), *axes),
         "column": tuple(f"{name}={column}" for name, column in columns.items()),
         "value": values,
-        ASKS: found.questions,
-        FACTS: found.facts,
+        QUESTIONS: resolved.questions,
+        FACTS: resolved.facts,
     }
 
 
-def _replace(context: click.Context, options: dict[str, Any], found: Mapping[str, Any]) -> None:
-    """Put other options in the place of those that stand for them."""
-    for name, value in found.items():
+def _replace(context: click.Context, options: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Replace options by those that they expand to."""
+    for name, value in values.items():
         options[name] = context.params[name] = value
         source = ParameterSource.DEFAULT_MAP if value else ParameterSource.DEFAULT
         context.set_parameter_source(name, source)
@@ -263,23 +270,23 @@ def _propose(
     by: Mapping[str, Any],
     chosen: Preset | None,
 ) -> Proposal:
-    """Apply what the first input's layout settles, and return it; ``by``: what --by stands for."""
+    """Apply the proposal of the first input's layout; ``by``: the expansion of --by."""
     from geodp.io.read.layout.propose import propose
 
-    given = _given(context, options)
-    given |= {name: by[name] for name in ("labels", "value") if by.get(name)}
-    given["column"] = _columns_of_places({**options, **by}) or None
-    given.pop("by", None)
-    found = propose(options["inputs"][0], given, chosen, named=_named_columns(options, by))
-    columns = found.options.get("column")
+    explicit = _explicit_options(context, options)
+    explicit |= {name: by[name] for name in ("labels", "value") if by.get(name)}
+    explicit["column"] = _columns_of_places({**options, **by}) or None
+    explicit.pop("by", None)
+    proposal = propose(options["inputs"][0], explicit, chosen, named=_named_columns(options, by))
+    columns = proposal.options.get("column")
     if columns and options["column"]:  # those of places stand beside those of attributes
         _replace(context, options, {"column": (*columns, *options["column"])})
-    _apply(context, options, {_name(name): value for name, value in found.options.items()})
-    return found
+    _apply(context, options, {_name(name): value for name, value in proposal.options.items()})
+    return proposal
 
 
 def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[str]:
-    """Return the columns that options name for something else than codes and counts."""
+    """Return the columns that options use for anything but codes and counts."""
     columns = read_named(by.get("column") or options["column"] or (), "--column")
     where = read_named(options["where"] or (), "--where")
     single = [options[name] for name in ("x", "y", "person") if options.get(name) is not None]
@@ -287,34 +294,35 @@ def _named_columns(options: Mapping[str, Any], by: Mapping[str, Any]) -> list[st
 
 
 def write_command(context: click.Context, options: Mapping[str, Any]) -> str:
-    """Return the command line that gives these options, ready to paste."""
+    """Return the command line with these options, ready to paste."""
     inputs = context.meta.get(INPUTS, options["inputs"])
-    words = [*map(str, inputs), *list_words(context, options)]
-    return " ".join([context.command_path, *map(quote, words)])
+    arguments = [*map(str, inputs), *list_arguments(context, options)]
+    return " ".join([context.command_path, *map(quote, arguments)])
 
 
-def list_words(
+def list_arguments(
     context: click.Context, options: Mapping[str, Any], without: Collection[str] = ()
 ) -> list[str]:
-    """Return the words of a command line, not quoted, that give these options.
+    """Return the arguments of a command line with these options, not quoted.
 
-    ``without``: names of options that are left out.
+    ``without``: names of options to leave out.
     """
-    words: list[str] = []
+    arguments: list[str] = []
     for one in context.command.get_params(context):
         value: Any = options.get(str(one.name))
         if one.name in without or not isinstance(one, click.Option):
             continue
         if _is_set(context, one, value):
+            # The last name is the long one that help shows first.
             flag = one.opts[-1]
             if one.is_flag:
-                words.append(flag)
+                arguments.append(flag)
             elif one.multiple:
-                words += [word for each in value for word in (flag, str(each))]
+                arguments += [word for each in value for word in (flag, str(each))]
             else:
                 several = value if isinstance(value, tuple | list) else [value]
-                words += [flag, *map(_text, several)]
-    return words
+                arguments += [flag, *map(_text, several)]
+    return arguments
 
 
 def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
@@ -325,26 +333,26 @@ def write_recipe(options: Mapping[str, Any], folder: Path) -> None:
     from geodp.io.folder.publication import write_private
 
     lines = list_recipe(click.get_current_context(), options)
-    if stated := options.get(METADATA):
-        lines += ["", "[metadata]", *(f"{name} = {_toml(one)}" for name, one in stated.items())]
+    if metadata := options.get(METADATA):
+        lines += ["", "[metadata]", *(f"{name} = {_toml(one)}" for name, one in metadata.items())]
     write_private(folder / "restricted" / RECIPE, "\n".join(lines) + "\n")
 
 
 def list_recipe(context: click.Context, options: Mapping[str, Any]) -> list[str]:
     """Return the lines of a recipe with these options of layout and domain."""
-    known, lines = layout_names(), ["[options]"]
+    names, lines = layout_names(), ["[options]"]
     for one in context.command.get_params(context):
         name, value = str(one.name), options.get(str(one.name))
-        if name in known and isinstance(one, click.Option) and _is_set(context, one, value):
+        if name in names and isinstance(one, click.Option) and _is_set(context, one, value):
             lines.append(_recipe_line(one.opts[-1].removeprefix("--"), value))
     return lines
 
 
 def _recipe_line(name: str, value: Any) -> str:
-    """Return an option as TOML; a comment where the name of a file is not UTF-8, as TOML is.
+    """Return an option as TOML; a comment if the name of a file is not UTF-8, as TOML requires.
 
-    Such a file is always asked for with its source, which the recipe has: without the file it is
-    refused, and not forgotten.
+    The recipe still has the source of such a file, and a source without its file is refused, so
+    that the file cannot be forgotten.
     """
     line = f"{name} = {_toml(value)}"
     if is_utf8(line):
@@ -353,28 +361,29 @@ def _recipe_line(name: str, value: Any) -> str:
 
 
 def command_of(
-    publish: click.Command, path: FilePath, found: Proposal, blanks: Sequence[str]
+    publish: click.Command, path: FilePath, proposal: Proposal, blanks: Sequence[str]
 ) -> str:
-    """Return the command that publishes a file as proposed, under a budget to be changed.
+    """Return the command that publishes a file as proposed, with an example budget.
 
-    ``blanks``: options as they are written whose values are still to be filled in.
+    ``blanks``: options with placeholders for values that are still missing.
     """
     options: dict[str, Any] = {"inputs": (path,), "epsilon": "0.1", "output": "out"}
+    # A context without a run, only to format the options as publish would.
     context = click.Context(publish, info_name="geodp publish", **publish.context_settings)
-    options |= {_name(name): value for name, value in found.options.items()}
+    options |= {_name(name): value for name, value in proposal.options.items()}
     for name in options:
         context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
-    written, mark, budget = write_command(context, options).rpartition(" --epsilon ")
+    written, separator, budget = write_command(context, options).rpartition(" --epsilon ")
     each: dict[str, str] = {}
     for blank in blanks:  # the first of several of one option, and none of those that are known
         each.setdefault(blank.partition(" ")[0], blank)
-    known = {f"--{_flag(name)}" for name in options} | {""}
-    words = (blank for flag, blank in each.items() if flag not in known)
-    return " ".join((written, *words)) + mark + budget
+    present = {f"--{_flag(name)}" for name in options} | {""}
+    additions = (blank for flag, blank in each.items() if flag not in present)
+    return " ".join((written, *additions)) + separator + budget
 
 
 def _lacks_layout(options: Mapping[str, Any]) -> bool:
-    """Whether the grid, or what says where a row is or what it counts, is left out."""
+    """Return whether the grid, or the columns of places or counts, are missing."""
     if options["spec"] is None:
         return True
     from geodp.cli.readers import choose_reader
@@ -385,24 +394,24 @@ def _lacks_layout(options: Mapping[str, Any]) -> bool:
 
 
 def _columns_of_places(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return columns that are given for places, and not for attributes."""
+    """Return the columns of --column that are for places, and not for attributes."""
     from geodp.io.read.reader import convert_by
 
-    named = read_named(list_stated(options), "--labels")
+    named = read_named(list_inline_labels(options), "--labels")
     attributes = {*named, *convert_by(options["by"])}
-    found = read_named(options["column"] or (), "--column")
-    return tuple(f"{name}={found[name]}" for name in found if name not in attributes)
+    columns = read_named(options["column"] or (), "--column")
+    return tuple(f"{name}={columns[name]}" for name in columns if name not in attributes)
 
 
 def _is_table(options: Mapping[str, Any]) -> bool:
-    """Whether the call is read as a table."""
+    """Return whether the inputs are read as tables."""
     from geodp.cli.readers import choose_reader
 
     return choose_reader(options).name == "table"
 
 
-def _given(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options that were given or read from a recipe, the grid by its option's name."""
+def _explicit_options(context: click.Context, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return explicit options and those from a recipe, the grid by its option's name."""
     return {
         "grid" if name == "spec" else name: value
         for name, value in options.items()
@@ -423,23 +432,25 @@ def _name(name: str) -> str:
     return "spec" if name == "grid" else name
 
 
-def _apply(context: click.Context, options: dict[str, Any], settled: Mapping[str, Any]) -> None:
-    """Set options that were not given; UsageError for a value that an option does not take."""
-    if not settled:
+def _apply(context: click.Context, options: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Set options that are not explicit; UsageError for an invalid value."""
+    if not values:
         return
-    for name, value in _cast_all(context, settled).items():
+    for name, value in _cast_all(context, values).items():
         if not _source(context, name):
             options[name] = context.params[name] = value
             context.set_parameter_source(name, ParameterSource.DEFAULT_MAP)
 
 
-def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as options take them; UsageError for what no recipe or preset may state."""
+def _cast_all(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert values as options do; UsageError for options that recipes and presets cannot set."""
     names = layout_names()
-    known = {str(one.name): one for one in context.command.get_params(context) if one.name in names}
-    found = {}
-    for name, value in settled.items():
-        if name not in known:
+    parameters = {
+        str(one.name): one for one in context.command.get_params(context) if one.name in names
+    }
+    cast = {}
+    for name, value in values.items():
+        if name not in parameters:
             raise UsageError(
                 f"Recipes and presets hold options of layout and domain, and no --{_flag(name)}.",
                 code="recipe-option-unknown",
@@ -450,19 +461,21 @@ def _cast_all(context: click.Context, settled: Mapping[str, Any]) -> dict[str, A
             raise UsageError(
                 f"--{_flag(name)} cannot have this value; {PLAIN}", code="recipe-value-kind"
             )
-        if several and not _takes_several(known[name]):
+        if several and not _takes_several(parameters[name]):
             raise UsageError(
                 f"--{_flag(name)} cannot have this value; it takes one, and no list.",
                 code="recipe-value-list",
             )
-        plain = [_text(one) for one in parts] if several or known[name].multiple else value
+        # Values go through the option's own conversion, so that recipes are checked like a command
+        # line.
+        plain = [_text(one) for one in parts] if several or parameters[name].multiple else value
         try:
-            found[name] = known[name].type_cast_value(context, plain)
+            cast[name] = parameters[name].type_cast_value(context, plain)
         except (click.ClickException, TypeError, ValueError):
             raise UsageError(
                 f"--{_flag(name)} cannot have this value.", code="recipe-value-wrong"
             ) from None
-    return found
+    return cast
 
 
 def _flag(name: str) -> str:
@@ -474,7 +487,7 @@ def _takes_several(option: click.Parameter) -> bool:
 
 
 def layout_names() -> set[str]:
-    """Return names of the options that a recipe or a preset may set: none of budgets and files."""
+    """Return the options that a recipe or a preset may set, which exclude budgets and outputs."""
     from geodp.cli.options import grid_option_names
     from geodp.cli.readers import reader_options
 
@@ -483,12 +496,12 @@ def layout_names() -> set[str]:
 
 
 def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options of a recipe, and what it says of the release."""
+    """Return the options and the metadata of a recipe."""
     from geodp.io.read.layout.presets import read_text, read_toml
 
-    said = read_toml(read_text(path), f"The recipe {path}")
-    options, metadata = said.pop("options", None), said.pop("metadata", {})
-    if said or not isinstance(options, dict) or not isinstance(metadata, dict):
+    document = read_toml(read_text(path), f"The recipe {path}")
+    options, metadata = document.pop("options", None), document.pop("metadata", {})
+    if document or not isinstance(options, dict) or not isinstance(metadata, dict):
         raise UsageError(
             f"The recipe {path} has one table, [options], and beside it only [metadata].",
             code="recipe-tables",
@@ -497,9 +510,9 @@ def _read_recipe(context: click.Context, path: Path) -> tuple[dict[str, Any], di
 
 
 def _text(value: Any) -> str:
-    """Return a value as the command line takes it: 4000000 of 4e6."""
-    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-    return str(int(value) if whole else value)
+    """Format a value for the command line: 4e6 as 4000000."""
+    is_integer = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return str(int(value) if is_integer else value)
 
 
 def _toml(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Options that several commands share: inputs, the grid, and where a release goes."""
+"""Options that several commands share: inputs, grid and output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 if TYPE_CHECKING:
     Param = click.ParamType[Any]
 else:
-    Param = click.ParamType  # the oldest Click does not say of what
+    Param = click.ParamType  # not generic in the oldest supported Click
 
 
 ORDERS = ("morton", "official")
@@ -26,25 +26,25 @@ EDGES = 4
 
 
 DEGREES = " degrees"
-"""Ends the text of bounds that are in degrees, whatever the grid's units."""
+"""Suffix of bounds in degrees, whatever the grid's units."""
 
 
 class BoundsType(Param):
-    """Four numbers, as a tuple of floats; the same in degrees, as a text; or a public area's name.
+    """Four numbers as a tuple of floats; bounds in degrees as a text; or the name of a public area.
 
-    Numbers alone are in units of the grid's CRS. The word ``degrees`` after them says otherwise.
+    Numbers alone are in units of the grid's CRS, in degrees with the word ``degrees`` after them.
     """
 
     name = "W S E N [degrees]|NAME"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, ...] | str:
-        """Return the numbers of a text or of a list, or the name; fails for another number."""
-        words = value.replace(",", " ").split() if isinstance(value, str) else [*value]
-        degrees = len(words) > 1 and str(words[-1]).lower() in UNITS
+        """Convert a text or a list to four numbers, or return the name; fails for other lengths."""
+        parts = value.replace(",", " ").split() if isinstance(value, str) else [*value]
+        degrees = len(parts) > 1 and str(parts[-1]).lower() in UNITS
         try:
-            numbers = tuple(map(float, words[:-1] if degrees else words))
+            numbers = tuple(map(float, parts[:-1] if degrees else parts))
         except ValueError:
-            if isinstance(value, str) and not _is_number(words[0]):
+            if isinstance(value, str) and not _is_number(parts[0]):
                 return value
             numbers = ()
         if len(numbers) != EDGES:
@@ -60,11 +60,11 @@ class BoundsType(Param):
 
 
 UNITS = ("degrees", "degree", "deg")
-"""Words that say that bounds are in degrees."""
+"""Words after bounds in degrees."""
 
 
 def _split(word: str) -> list[str]:
-    """Return what stands between commas."""
+    """Split a word at its commas."""
     return word.split(",")
 
 
@@ -77,7 +77,7 @@ def _is_number(word: str) -> bool:
 
 
 def join_bounds(args: list[str]) -> list[str]:
-    """Return words of a command line with the numbers after ``--bounds``, and their unit, as one.
+    """Join the numbers after ``--bounds``, and their unit, to one argument of a command line.
 
     Examples
     --------
@@ -86,6 +86,7 @@ def join_bounds(args: list[str]) -> list[str]:
     >>> join_bounds(["--bounds", "1,2,3,4", "degrees", "a.csv"])
     ['--bounds', '1,2,3,4 degrees', 'a.csv']
     """
+    # Arguments after "--" are inputs, whatever they look like.
     end = args.index("--") if "--" in args else len(args)
     at = 0
     while "--bounds" in args[at:end]:
@@ -102,22 +103,24 @@ def join_bounds(args: list[str]) -> list[str]:
 
 
 class StrictCommand(click.Command):
-    """A command that refuses an option that is given twice and takes one value.
+    """A command that refuses a repeated option that takes one value.
 
-    Click forgets the first without a word.
+    Click silently ignores all but the last.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse; raises UsageError for what is given twice."""
+        """Parse arguments; UsageError for a repeated option."""
         if not ctx.resilient_parsing:
-            _, _, given = self.make_parser(ctx).parse_args(args=[*args])
-            _require_once(self.get_params(ctx), Counter(one.name for one in given))
+            # Click keeps only the last value of a repeated option, so the arguments are parsed once
+            # more here.
+            _, _, used = self.make_parser(ctx).parse_args(args=[*args])
+            _require_once(self.get_params(ctx), Counter(one.name for one in used))
         return super().parse_args(ctx, args)
 
 
-def _require_once(params: Sequence[click.Parameter], given: Counter[str | None]) -> None:
+def _require_once(params: Sequence[click.Parameter], used: Counter[str | None]) -> None:
     for one in params:
-        times = given[one.name]
+        times = used[one.name]
         if times < 2 or not isinstance(one, click.Option) or one.multiple or one.is_flag:
             continue
         raise UsageError(
@@ -127,10 +130,10 @@ def _require_once(params: Sequence[click.Parameter], given: Counter[str | None])
 
 
 class GridCommand(StrictCommand):
-    """A command with the options of the grid, whose bounds are four words or one name."""
+    """A command with grid options, whose --bounds is followed by four words or one name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with four numbers after ``--bounds`` as one value."""
+        """Parse arguments, with four numbers after ``--bounds`` as one value."""
         return super().parse_args(ctx, join_bounds(args))
 
 
@@ -156,14 +159,14 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         group="Domain",
         everyday=True,
         type=click.Path(path_type=Path),
-        help="Codes, polygons or raster of the domain; or land by name: land:world, land:europe, "
-        "land:japan, widened by 10 km, or by 5: land:japan:5km.",
+        help="File of the domain: codes, polygons or a raster; or land by name: land:world, "
+        "land:europe, land:japan, with a buffer of 10 km, or of 5 km: land:japan:5km.",
     ),
     option(
         "--mask-source",
         group="Domain",
-        help="Where the mask comes from, in words. With it you vouch that the mask is public and "
-        "not made from the inputs; the card quotes it.",
+        help="Source of the mask, which the card quotes. By naming it you assert that the mask is "
+        "public and not made from the inputs.",
     ),
     option(
         "--order",
@@ -171,67 +174,70 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(ORDERS),
         default="morton",
         show_default=True,
-        help="Of the cells; official: every published area of the code system (80, 10, 1 km of "
-        "jis:, 100, 10, 1 km of inspire:) is a node, and pyramid measures these areas.",
+        help="Order of the cells. official: every published area of the code system (80, 10, 1 km "
+        "for jis:, 100, 10, 1 km for inspire:) is a node of the tree, so that pyramid "
+        "measures these areas.",
     ),
     option(
         "--regions",
         group="Domain",
         type=click.Path(path_type=Path),
-        help="Public table of your own areas, instead of --order. One row a cell: first column "
-        "its code, then its regions from the finest level to the coarsest (cell, municipality, "
-        "prefecture). The domain is these cells, and pyramid measures these areas.",
+        help="Public table of your own areas, instead of --order, with one row per cell: its "
+        "code, then its regions from the finest level to the coarsest (cell, municipality, "
+        "prefecture). The domain consists of these cells, and pyramid measures these areas.",
     ),
     option(
         "--regions-source",
         group="Domain",
-        help="Where the table of regions comes from, in words. With it you vouch that the table is "
-        "public and not made from the inputs; the card quotes it.",
+        help="Source of the table of regions, which the card quotes. By naming it you assert that "
+        "the table is public and not made from the inputs.",
     ),
     option(
         "--regions-columns",
         group="Domain",
-        help="Columns of the table in this order, with commas between. Default: all, as they are.",
+        help="Columns of the table of --regions in this order, separated by commas. Default: all, "
+        "in the order of the file.",
     ),
     option(
         "--units-source",
         group="Domain",
-        help="Where the table of --grid units:TABLE comes from, in words. With it you vouch that "
-        "the table is public and not made from the inputs; the card quotes it.",
+        help="Source of the table of --grid units:TABLE, which the card quotes. By naming it you "
+        "assert that the table is public and not made from the inputs.",
     ),
     option(
         "--units-columns",
         group="Domain",
-        help="Columns of that table from the finest level to the coarsest (block,tract,county), "
-        "with commas between. Default: all, as they are; of a file of outlines, such as a "
-        "Shapefile of tracts, the only one that tells its units apart.",
+        help="Columns of the table of --grid units: from the finest level to the coarsest "
+        "(block,tract,county), separated by commas. Default: all, in the order of the file; "
+        "for a file of outlines, such as a Shapefile of tracts, the only column whose values "
+        "are unique.",
     ),
     option(
         "--public-file",
         group="Domain",
         multiple=True,
-        help="How a public file is opened, as --member, --header-row and so on say it of INPUTS: "
+        help="How to open a public file, with the options that INPUTS have: "
         "units.member=list.csv, regions.header-row=4, public-totals.layer=Sheet1, "
         "prior.last-row=90, labels.encoding=cp1252; repeatable.",
     ),
     option(
         "--attribute-order",
         group="Domain",
-        help="Where the tree splits the attributes that --by names: below the cells, above all "
-        "areas, interleaved with the bits of places (morton), or under a level of areas, by its "
-        "name; the method parts takes them below.  [default: below]",
+        help="Where the tree splits the attributes of --by: below the cells, above all areas, "
+        "interleaved with the bits of places (morton), or under a level of areas, by its "
+        "name. The method parts needs below.  [default: below]",
     ),
     option(
         "--crs",
         group="Domain",
-        help="Of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612).",
+        help="CRS of a regular grid (EPSG:3035), or datum of a jis: grid (EPSG:4612).",
     ),
     option(
         "--origin",
         group="Domain",
         nargs=2,
         type=float,
-        help="X Y of a regular grid's lower left corner.",
+        help="X Y of the lower left corner of a regular grid.",
     ),
     option(
         "--cell",
@@ -243,56 +249,64 @@ _GRID: tuple[Callable[[Any], Any], ...] = (
         "--domain-is-public",
         group="Domain",
         is_flag=True,
-        help="You vouch that like:INPUT may be public: its extent was not chosen by looking at "
+        help="Assert that the extent of like:INPUT may be public: it was not chosen by looking at "
         "where people are.",
     ),
-    option("--pairs", group="Domain", is_flag=True, help="Origin-destination table on the grid."),
+    option(
+        "--pairs",
+        group="Domain",
+        is_flag=True,
+        help="Publish an origin-destination table on the grid.",
+    ),
     option(
         "--labels",
         group="Domain",
         multiple=True,
-        help="All labels of an attribute, public and never made from the inputs: "
-        "NAME=LABEL,LABEL... or, of a public list, NAME=FILE or FILE: one label a line, a table of "
-        "attribute and label or of code and name, TOML, JSON, a codebook of DDI, code lists of "
-        "SDMX or CSVW; repeatable. Needs a --contribution, unless --person enforces one.",
+        help="All labels of an attribute, from a public source and never from the inputs: "
+        "NAME=LABEL,LABEL..., or a public list as NAME=FILE or FILE: one label per line, a "
+        "table of attribute and label or of code and name, TOML, JSON, a DDI codebook, or "
+        "code lists of SDMX or CSVW; repeatable. Needs a --contribution, unless --person "
+        "enforces one.",
     ),
 )
 
 
 def grid_options(command: Command, *, required: bool = True) -> Command:
-    """Give a command the options of the public grid, which :mod:`geodp.cli.inputs` reads."""
+    """Add the options of the public grid, which :mod:`geodp.cli.inputs` reads, to a command."""
     spec = option(
         "--grid",
         "spec",
         group="Domain",
         everyday=True,
         required=required,
-        help="jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, quadkey:16, "
-        "geohash:6, h3:7, s2:13, file:GRID.toml of your own, regular:ROWSxCOLS, like:RASTER.tif, "
-        "units:TABLE.csv ...; names a public grid.",
+        help="Public grid: jis:half, inspire:1km, cbs:100m, statpop:100m, national:3067:1km, "
+        "quadkey:16, geohash:6, h3:7, s2:13, file:GRID.toml (your own), regular:ROWSxCOLS, "
+        "like:RASTER.tif, units:TABLE.csv ...",
     )
     return add_options(command, (spec, *_GRID))
 
 
 def grid_option_names() -> list[str]:
-    """Return names of the options of the grid, beside ``--grid`` itself."""
+    """Return the names of the grid's options, except ``--grid`` itself."""
+    # The options exist only as decorators; a throwaway command lists them.
     probe = click.command()(grid_options(lambda: None))
     return [str(one.name) for one in probe.params if one.name != "spec"]
 
 
 def find_inputs(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+    _context: click.Context, _parameter: click.Parameter, arguments: tuple[str, ...]
 ) -> tuple[Path | str, ...]:
-    """Return the files that inputs stand for, those of folders and patterns too; URLs as texts."""
-    if all(os.path.isfile(path) for path in given):
-        return tuple(map(Path, given))
+    """Expand inputs to files, also from folders and patterns; URLs stay texts."""
+    # The usual case needs no module for URLs and patterns, which keeps short runs quick.
+    if all(os.path.isfile(path) for path in arguments):
+        return tuple(map(Path, arguments))
     from geodp.io.read.rows.forms.url import is_url, require_readable
     from geodp.io.read.rows.input_files import list_paths
 
-    urls = [path for path in given if is_url(path)]
+    urls = [path for path in arguments if is_url(path)]
     for one in urls:
         require_readable(one)
-    files = [path for path in given if path not in urls]
+    files = [path for path in arguments if path not in urls]
     return (*(Path(path) for path in (list_paths(files) if files else ())), *urls)
 
 
@@ -303,7 +317,7 @@ output_folder = option(
     everyday=True,
     required=True,
     type=click.Path(path_type=Path),
-    help="New folder.",
+    help="New folder for the release.",
 )
 _RUN: tuple[Callable[[Any], Any], ...] = (
     option(
@@ -311,7 +325,7 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         group="Run",
         type=click.FloatRange(0),
         default=0.0,
-        help="Seconds that the run shall take at least, as its duration depends on the data.",
+        help="Minimum duration of the run in seconds, since its own duration depends on the data.",
     ),
     output_folder,
     option(
@@ -319,18 +333,18 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
         group="Output",
         default="population",
         show_default=True,
-        help="Of column and files.",
+        help="Name of the column of counts and of the files.",
     ),
 )
 
 
 def run_options(command: Command) -> Command:
-    """Give a command what a run that publishes is asked beside its request: how, and where to."""
+    """Add the options of a publishing run, apart from its request, to a command."""
     return add_options(command, _RUN)
 
 
-def split_specs(given: Sequence[str]) -> list[str]:
-    """Split a list of methods at its commas, but for those between settings of one method.
+def split_specs(texts: Sequence[str]) -> list[str]:
+    """Split a list of methods at its commas, except those between settings of one method.
 
     Examples
     --------
@@ -338,7 +352,7 @@ def split_specs(given: Sequence[str]) -> list[str]:
     ['hay:fanout=4,nonnegative=yes', 'topdown', 'laplace']
     """
     specs: list[str] = []
-    for text in given:
+    for text in texts:
         for number, part in enumerate(text.split(",")):
             name = part.partition(":")[0].strip()
             if number and "=" in name:  # a further setting
@@ -350,6 +364,6 @@ def split_specs(given: Sequence[str]) -> list[str]:
 
 memory_option = click.option(
     "--memory",
-    help="Limit for what is held of the release at a time, such as 512MiB, beside about 320 MB of "
+    help="Memory limit for the release's data, such as 512MiB, in addition to about 320 MB of "
     "libraries; a release that needs more is refused.  [default: none]",
 )

@@ -1,4 +1,4 @@
-"""Files that commands write: whole, and on the disk."""
+"""Files that commands write, completely and on disk, and texts for the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REPLACE = Rule("file-exists", "{} exists; replace it with --overwrite.")
 def require_free(
     path: Path | None, option: str, endings: tuple[str, ...], *, overwrite: bool
 ) -> None:
-    """Raise UsageError where a file of an option could not be written."""
+    """Raise UsageError if the file of an option could not be written."""
     if path is None:
         return
     if path.suffix.lower() not in endings:
@@ -28,6 +28,7 @@ def require_free(
         from geodp.io.folder.atomic import require_absent
 
         require_absent(path, REPLACE.format(path))
+    # Checked before the work, which may take minutes and charge a ledger.
     if not path.parent.is_dir():
         raise UsageError(
             f"There is no folder {path.parent} for {option}.", code="output-folder-missing"
@@ -35,10 +36,11 @@ def require_free(
 
 
 def require_unsealed(output: Path | None) -> None:
-    """Raise UsageError for an ``--output`` in a release's public folder, whatever its name."""
+    """Raise UsageError for an ``--output`` inside the public folder of a release."""
     from geodp.io.folder.kinds import CARD
     from geodp.io.folder.manifest import SUMS
 
+    # Symbolic links are resolved: another name of the folder is still inside the release.
     folders = [] if output is None else output.resolve().parents
     if any((folder / CARD).exists() and (folder / SUMS).exists() for folder in folders):
         raise UsageError(
@@ -48,7 +50,7 @@ def require_unsealed(output: Path | None) -> None:
 
 
 def require_drawn(plot: Path | None) -> None:
-    """UsageError for a picture of errors that cannot be drawn; None: none is asked for."""
+    """Raise UsageError if a requested plot cannot be drawn; None requests none."""
     if plot is not None:
         from geodp.accuracy.style import require_matplotlib
 
@@ -56,20 +58,20 @@ def require_drawn(plot: Path | None) -> None:
 
 
 PICTURES = (".png", ".pdf", ".svg")
-"""Endings of the files that pictures of errors are written to."""
+"""Endings of files for plots of errors."""
 
 
 def write_picture(
     path: Path, draw: Callable[[IO[bytes], str], None], public: bool, overwrite: bool
 ) -> None:
-    """Write what ``draw`` draws into a stream, in the form that the ending names."""
+    """Write a plot from ``draw``, in the format of the file's ending."""
     picture = io.BytesIO()
     draw(picture, path.suffix[1:].lower())
     write_file(path, picture.getvalue(), public, overwrite)
 
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
-    """Write a whole file or keep the one before; only its owner may read what is confidential."""
+    """Write a file completely or not at all; a confidential one is readable by its owner only."""
     from geodp.io.folder.atomic import write_whole
 
     with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
@@ -77,29 +79,32 @@ def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
 
 
 def quote(text: str) -> str:
-    """Quote a text as a word of a shell's command line; what steers a terminal as octal digits.
+    """Quote a text as a word for a shell; control characters become octal escapes.
 
     Examples
     --------
     >>> print(quote("population"), quote("人口　男"), quote("\\t"))
     population '人口　男' $'\\t'
     """
+    # shlex.quote keeps control characters, which would act on the terminal that shows the command.
     if printable(text) == text:
         return shlex.quote(text)
     escapes = {"\\": "\\\\", "'": "\\'", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-    marks = (
-        escapes.get(mark) or (mark if printable(mark) == mark else _octal(mark)) for mark in text
+    characters = (
+        escapes.get(character)
+        or (character if printable(character) == character else _octal(character))
+        for character in text
     )
-    return f"$'{''.join(marks)}'"
+    return f"$'{''.join(characters)}'"
 
 
-def _octal(mark: str) -> str:
-    """Return the bytes of a character, as every shell that knows ``$'...'`` takes them."""
-    return "".join(f"\\{byte:03o}" for byte in mark.encode("utf-8", "surrogateescape"))
+def _octal(character: str) -> str:
+    """Return the bytes of a character as escapes for ``$'...'``."""
+    return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
 def new_table(title: str, columns: Any) -> Table:
-    """Return a table for the terminal, without rows."""
+    """Return an empty table for the terminal."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -110,10 +115,10 @@ def new_table(title: str, columns: Any) -> Table:
 
 
 def area_text(cells: int) -> str:
-    """Return the size of a block as it is shown."""
+    """Format the size of a block."""
     return f"{cells:,}" if cells < 10**7 else f"2^{cells.bit_length() - 1}"
 
 
 def number_text(value: float) -> str:
-    """Return a figure as it is shown."""
+    """Format a number."""
     return f"{value:,.2f}" if abs(value) < 10_000 else f"{value:,.0f}"

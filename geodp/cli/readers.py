@@ -1,6 +1,6 @@
-"""Options of readers: made from the fields of ``READERS``, and a reader made from what was given.
+"""Options of readers, made from the fields of ``READERS``, and readers made from these options.
 
-Readers are looked for when a command that reads is asked for its options, not before.
+Readers are imported when a reading command needs its options, and not before.
 """
 
 from __future__ import annotations
@@ -41,38 +41,39 @@ if TYPE_CHECKING:
 
 
 FLAG = re.compile("--[a-z][a-z0-9-]*")
-"""What others may ask for."""
+"""Form of the flags that plugins may add."""
 
 
 LABELS = "labels"
-"""The option of readers that the grid has, too: labels are a part of the public domain."""
+"""Option that readers share with the grid, since labels are part of the public domain."""
 
 ADDRESSES = 5 << 28
-"""Bytes of addresses below which libraries that are loaded fail, or try again for ever."""
+"""Bytes of address space below which libraries fail on import, or retry for ever."""
 
 
 class ReadingCommand(GridCommand):
-    """A command that reads confidential inputs: beside its own options it has those of readers."""
+    """A command that reads confidential inputs, with the options of readers."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Its own, those of readers after those of the grid."""
-        own = super().get_params(ctx)
-        grid = next(i for i, one in enumerate(own) if one.name == LABELS) + 1
+        """Return the command's own options, with those of readers after those of the grid."""
+        params = super().get_params(ctx)
+        # Readers' options follow those of the grid in help and in printed commands.
+        grid = next(i for i, one in enumerate(params) if one.name == LABELS) + 1
         readers = [one for one in reader_options() if one.name != LABELS]
-        return [*own[:grid], *readers, *own[grid:], HELP_ALL]
+        return [*params[:grid], *readers, *params[grid:], HELP_ALL]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Refuse to begin what could not end, and fetch what is at URLs for as long as it runs."""
+        """Run the command with URLs fetched; UsageError if there is too little address space."""
         require_addresses()
         with _fetched(ctx):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a list of options for every group that has any: of everyday ones, or of all."""
-        asks_for_help = self.get_help_option(ctx)
-        own = [one for one in self.get_params(ctx) if one is not asks_for_help]
-        groups = group_options(own)
-        groups["Output"] += [asks_for_help] if asks_for_help is not None else []
+        """Write the everyday options, or all options, of every group that has any."""
+        help_option = self.get_help_option(ctx)
+        params = [one for one in self.get_params(ctx) if one is not help_option]
+        groups = group_options(params)
+        groups["Output"] += [help_option] if help_option is not None else []
         for title, params in groups.items():
             shown = [one for one in params if ctx.meta.get(ALL) or _is_everyday(one)]
             rows = [row for one in shown if (row := one.get_help_record(ctx)) is not None]
@@ -87,7 +88,7 @@ def _is_everyday(parameter: click.Parameter) -> bool:
 
 @contextmanager
 def _fetched(context: click.Context) -> Iterator[None]:
-    """Put fetched files in the places of URLs among the inputs; they go with the block."""
+    """Replace URLs among the inputs by fetched files, which are removed after the block."""
     options = context.params
     if not any(isinstance(one, str) for one in options["inputs"]):
         yield
@@ -95,6 +96,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
     from geodp.io.read.rows.forms.url import fetch_urls
     from geodp.io.read.rows.scratch import require_scratch
 
+    # Workers run on other machines, where a file that was fetched here does not exist.
     if options.get("cluster") is not None or options.get("workers") is not None:
         raise UsageError(
             "Workers of a cluster read no URLs: fetch the file, and give its path.",
@@ -110,42 +112,43 @@ def _fetched(context: click.Context) -> Iterator[None]:
 
 @cache
 def _readers() -> Mapping[str, type[Reader]]:
-    """Readers whose options the command line has: geodp's own, then those of others.
+    """Return the readers with options on the command line: geodp's own, then those of plugins.
 
-    One that asks for what it cannot have is left out, and a sentence says so.
+    A plugin with an invalid or taken option is left out, with a warning.
     """
     from geodp.cli import geodp
     from geodp.io.read import READERS, builtin_readers
 
-    found = dict(builtin_readers())
-    others = sorted(READERS.keys() - found.keys())
+    readers = dict(builtin_readers())
+    others = sorted(READERS.keys() - readers.keys())
     if not others:
-        return found
+        return readers
+    # A plugin may share an option with another reader, but only if both mean exactly the same.
     taken: dict[str, Field | None] = {"help": None}
     for command in _reading_commands(geodp):
         for one in command.params:
             taken |= dict.fromkeys(
                 [str(one.name), *(opt.lstrip("-").replace("-", "_") for opt in one.opts)]
             )
-    for reader in found.values():
+    for reader in readers.values():
         taken |= _options_of(reader)
     for name in others:
         reader = READERS[name]
         if flag := _refused_flag(reader, taken):
             warnings.warn(
-                f"The reader {name} of {printable(reader.__module__)} asks for {printable(flag)}, "
-                "which is taken or no option. It is left out.",
+                f"The reader {name} of {printable(reader.__module__)} needs {printable(flag)}, "
+                "which is taken or not a valid option. It is left out.",
                 PluginWarning,
                 stacklevel=2,
             )
         else:
-            found[name] = reader
+            readers[name] = reader
             taken |= _options_of(reader)
-    return found
+    return readers
 
 
 def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
-    """Yield the commands of a group and of those in it that read confidential inputs."""
+    """Yield the commands that read confidential inputs, in a group and its subgroups."""
     for command in group.commands.values():
         if isinstance(command, ReadingCommand):
             yield command
@@ -154,25 +157,27 @@ def _reading_commands(group: click.Group) -> Iterator[ReadingCommand]:
 
 
 def _options_of(reader: type[Reader]) -> dict[str, Field | None]:
-    """Names of all options of a reader; None for what no other reader may share."""
-    found: dict[str, Field | None] = {a.option.name: a.option for a in reader.option_fields()}
-    return found | ({_flag_of(reader).name: None} if reader.flag else {})
+    """Return all options of a reader by name; None for one that no other reader may share."""
+    options: dict[str, Field | None] = {a.option.name: a.option for a in reader.option_fields()}
+    return options | ({_flag_of(reader).name: None} if reader.flag else {})
 
 
 def _refused_flag(reader: type[Reader], taken: Mapping[str, Field | None]) -> str:
-    """Return the first flag that a reader asks for and cannot have; empty where there is none."""
-    asking = _flag_of(reader)
-    if reader.flag and (asking.name in taken or not _works(asking, False)):
-        return asking.flag
-    for asked in reader.option_fields():
-        option = asked.option
-        if taken.get(option.name, option) != option or not _works(option, asked.default):
+    """Return the first flag that a reader needs but cannot have; empty if there is none."""
+    flag = _flag_of(reader)
+    if reader.flag and (flag.name in taken or not _works(flag, False)):
+        return flag.flag
+    for request in reader.option_fields():
+        option = request.option
+        # Equal options may be shared; a different one under the same name would break the other
+        # reader.
+        if taken.get(option.name, option) != option or not _works(option, request.default):
             return str(option.flag) or "--"
     return ""
 
 
 def _works(option: Field, default: Any) -> bool:
-    """Whether an option of others can be made, shown and left at its default."""
+    """Return whether a plugin's option can be made, shown and left at its default."""
     try:
         made, context = _option(option, default), click.Context(click.Command(""))
         made.get_help_record(context)
@@ -184,21 +189,21 @@ def _works(option: Field, default: Any) -> bool:
 
 @cache
 def reader_options() -> tuple[click.Parameter, ...]:
-    """Return every option of every reader, once; those that all readers have come last."""
+    """Return every option of every reader once; those of all readers come last."""
     from geodp.io.read.reader import Reader
 
-    asked: dict[str, tuple[Field, Any]] = {}
+    requests: dict[str, tuple[Field, Any]] = {}
     for reader in _readers().values():
         if reader.flag:
-            asked[_flag_of(reader).name] = (_flag_of(reader), False)
-        for one in _own(reader):
-            asked.setdefault(one.option.name, (one.option, one.default))
-    asked |= {one.option.name: (one.option, one.default) for one in Reader.option_fields()}
-    return tuple(_option(field, default) for field, default in asked.values())
+            requests[_flag_of(reader).name] = (_flag_of(reader), False)
+        for one in _specific_options(reader):
+            requests.setdefault(one.option.name, (one.option, one.default))
+    requests |= {one.option.name: (one.option, one.default) for one in Reader.option_fields()}
+    return tuple(_option(field, default) for field, default in requests.values())
 
 
 def _option(field: Field, default: Any) -> GroupedOption:
-    """Return the option of the command line; a reader that requires it says so when it is made."""
+    """Make the option for the command line; a reader checks itself whether it is required."""
     repeated = field.many or field.pairs
     more: dict[str, Any] = {}
     if field.type is bool:
@@ -221,30 +226,32 @@ def _option(field: Field, default: Any) -> GroupedOption:
 
 @cache
 def _flag_of(reader: type[Reader]) -> Field:
-    """Return the flag that asks for a reader."""
+    """Return the flag that selects a reader."""
     from geodp.io.read.reader import Option as Field
 
     return Field(reader.flag, f"--{reader.name}", type=bool, everyday=True)
 
 
 @cache
-def _own(reader: type[Reader]) -> list[OptionField]:
-    """Return what a reader asks for beside what all of them do."""
+def _specific_options(reader: type[Reader]) -> list[OptionField]:
+    """Return a reader's options that are not common to all readers."""
     from geodp.io.read.reader import Reader
 
-    common = {asked.option.name for asked in Reader.option_fields()}
-    return [asked for asked in reader.option_fields() if asked.option.name not in common]
+    common = {request.option.name for request in Reader.option_fields()}
+    return [request for request in reader.option_fields() if request.option.name not in common]
 
 
 def _flags(reader: type[Reader]) -> dict[str, str]:
-    """Options of a reader that not every reader has: names to flags."""
-    asking = _flag_of(reader)
-    asks_for = {asking.name: asking.flag} if reader.flag else {}
-    return asks_for | {asked.option.name: asked.option.flag for asked in _own(reader)}
+    """Return the flags of a reader's specific options, by name."""
+    flag = _flag_of(reader)
+    selecting = {flag.name: flag.flag} if reader.flag else {}
+    return selecting | {
+        request.option.name: request.option.flag for request in _specific_options(reader)
+    }
 
 
 def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
-    """Choose the reader that the options and the names of the inputs ask for."""
+    """Choose the reader by the options and the names of the inputs."""
     from geodp.io.read import choose
     from geodp.io.read.reader import Call
 
@@ -254,52 +261,53 @@ def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
 
 
 def require_known(context: click.Context) -> None:
-    """Raise UsageError for options that would change nothing in this call, or are ill-formed."""
+    """Raise UsageError for options that have no effect in this call, or are malformed."""
     options = context.params
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}
     sources = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-    given = [name for name in names if context.get_parameter_source(name) in sources]
+    used = [name for name in names if context.get_parameter_source(name) in sources]
     chosen = choose_reader(options)
     grid = str(options["spec"]).partition(":")[0]
+    # For each reader the options that only some readers have; --labels belongs to the grid as well.
     kinds = {
         reader.name: [name for name in _flags(reader) if name != LABELS]
         for reader in _readers().values()
     }
     grids = GRIDS if options["spec"] is None else {**GRIDS, grid: [*options_of_grid(grid)]}
-    for table, key, words in (
+    for table, key, kind in (
         (kinds, chosen.name, chosen.kind),
         (grids, grid, f"{grid}: grids"),
     ):
         some = {name for allowed in table.values() for name in allowed}
-        extra = [name for name in given if name in some and name not in table.get(key, some)]
+        extra = [name for name in used if name in some and name not in table.get(key, some)]
         if extra:
-            given_extra = ", ".join(names[name] for name in extra)
+            listed = ", ".join(names[name] for name in extra)
             if table is kinds and (other := _other_reader(extra)) is not None:
                 flag = _flag_of(other).flag
                 raise UsageError(
-                    f"Not for {words}: {given_extra}. {flag} takes them, and reads {other.kind}.",
+                    f"Not for {kind}: {listed}. {flag} takes them, and reads {other.kind}.",
                     code="option-of-other-reader",
                 )
             raise UsageError(
-                f"Not for {words}: {given_extra}. "
+                f"Not for {kind}: {listed}. "
                 f"These take {', '.join(names[name] for name in table[key])}.",
                 code="option-not-for-input",
             )
     needs = NEEDS | {a.option.name: a.needs for a in chosen.option_fields() if a.needs is not None}
-    for name in given:
+    for name in used:
         if name in needs and options[needs[name]] in (None, False, ()):
             raise UsageError(
                 f"{names[name]} goes with {names[needs[name]]} only.", code="option-needs-option"
             )
-    for asked in chosen.option_fields():
-        if asked.option.pairs:
-            read_named(options[asked.option.name], asked.option.flag)
+    for request in chosen.option_fields():
+        if request.option.pairs:
+            read_named(options[request.option.name], request.option.flag)
 
 
 def _other_reader(extra: Sequence[str]) -> type[Reader] | None:
-    """Return the reader with a flag that takes all these options; None where none does."""
-    asked_for = [one for one in _readers().values() if one.flag]
-    return next((one for one in asked_for if {*extra} <= {*_flags(one)}), None)
+    """Return the reader with a flag that accepts all these options; None if there is none."""
+    selectable = [one for one in _readers().values() if one.flag]
+    return next((one for one in selectable if {*extra} <= {*_flags(one)}), None)
 
 
 def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountTable:
@@ -308,27 +316,29 @@ def read(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> CountT
 
 
 def make_reader(options: Mapping[str, Any], grid: Grid, key: NoiseKey | None) -> Reader:
-    """Return the reader that the options ask for, on a public grid.
+    """Make the reader for the options, on a public grid.
 
-    ``key`` goes to readers of geodp's own only.
+    Only geodp's own readers receive ``key``.
     """
     from geodp.io.read import builtin_readers
 
     chosen = choose_reader(options)
     values = {
-        asked.field: _type_of(asked, options[asked.option.name]) for asked in chosen.option_fields()
+        request.field: _type_of(request, options[request.option.name])
+        for request in chosen.option_fields()
     }
     if "outside" in values:
-        values["outside"] = values["outside"] or _ask_cropping(options)
+        values["outside"] = values["outside"] or _default_outside(options)
     if values.get("labels"):
         values["labels"] = open_labels(options)
+    # The key of the office must not reach code of plugins.
     if "secret" in chosen.__dataclass_fields__ and chosen in builtin_readers().values():
         values["secret"] = key
     return chosen(grid=grid, **values)
 
 
 def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
-    """Read the prior that the options name, if any, on the released grid."""
+    """Read the prior of the options, if any, on the released grid."""
     from geodp.table.prior import Prior
 
     path = options["prior"]
@@ -340,6 +350,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
             code="prior-is-input",
         )
     source = options["prior_source"] or ""
+    # A folder is an earlier release, whose card says how it was charged and on which grid.
     if path.is_dir():
         from geodp.io.verify.readback import read_release_table
         from geodp.release.prior import describe_charge
@@ -347,55 +358,61 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
         released, card = read_release_table(path)
         return Prior.of(grid, released, source or describe_charge(card.budget))
     value = options["prior_value"] or options["value"]
-    given = {**options, "inputs": (path,), "value": value, **opening_of_public(options, "prior")}
-    own, kind = choose_reader(given), choose_reader(options)
+    prior_options = {
+        **options,
+        "inputs": (path,),
+        "value": value,
+        **opening_of_public(options, "prior"),
+    }
+    prior_kind, kind = choose_reader(prior_options), choose_reader(options)
     try:
-        cells = read(given, grid, None)
+        cells = read(prior_options, grid, None)
+    # Options of the inputs may not fit a prior in another format; that sentence is more helpful.
     except UsageError:
-        if own is kind:
+        if prior_kind is kind:
             raise
         raise UsageError(
             f"The prior is read with the options of the inputs, which are {kind.kind}, and these "
-            f"do not say how it is read as {own.kind}; give a prior of the inputs' form, or the "
-            "folder of a release (--prior, prior=).",
+            f"do not say how it is read as {prior_kind.kind}; give a prior of the inputs' form, or "
+            "the folder of a release (--prior, prior=).",
             code="prior-form-differs",
         ) from None
     return Prior.of(grid, cells, source)
 
 
-def _type_of(asked: OptionField, value: Any) -> Any:
-    """Return what a field takes."""
-    option = asked.option
+def _type_of(request: OptionField, value: Any) -> Any:
+    """Convert an option's value for the reader's field."""
+    option = request.option
     if option.pairs:
         value = read_named(value, option.flag)
-    if asked.convert is not None:
-        value = asked.convert(value)
-    if asked.required and value is None:
+    if request.convert is not None:
+        value = request.convert(value)
+    if request.required and value is None:
         raise UsageError(f"Add {option.flag}: {option.help}", code="option-missing")
     return value
 
 
-def _ask_cropping(options: Mapping[str, Any]) -> str:
-    """Cropping is what bounds of a map are for; elsewhere a cell outside is a mistake."""
+def _default_outside(options: Mapping[str, Any]) -> str:
+    """Return the default for rows outside: crop with map bounds; otherwise they are errors."""
     if str(options["spec"]).partition(":")[0] in CELLS:
         return "error"
     return "drop" if options["primary"] else "crop" if options["bounds"] else "error"
 
 
 def require_addresses() -> None:
-    """Raise UsageError where the process may have too few addresses (``ulimit -v``) to start.
+    """Raise UsageError if the process has too little address space (``ulimit -v``) to start.
 
-    BLAS and LLVM ask for more than they use, and one of them asks again without end.
+    BLAS and LLVM reserve more than they use, and one of them retries for ever.
     """
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return
-    least = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if least != resource.RLIM_INFINITY and least < ADDRESSES:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < ADDRESSES:
         raise UsageError(
-            f"The process may have {least >> 20} MiB of addresses (ulimit -v), and the libraries "
-            f"ask for {ADDRESSES >> 20} MiB and more, most of which they never use. Raise that "
-            "limit; --memory, or a limit of a container, keeps what is used small.",
+            f"The process is limited to {limit >> 20} MiB of address space (ulimit -v), but the "
+            f"libraries reserve {ADDRESSES >> 20} MiB and more, most of which they never use. "
+            "Raise that limit; to limit the memory in use, take --memory or a container.",
             code="address-space-short",
         )

@@ -1,4 +1,4 @@
-"""Regions of a release that a command is asked about: polygons of a file, and areas by code."""
+"""Options for regions of a release: polygons of a file, and areas by code."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def polygons_option(*flags: str) -> Callable[[Any], Any]:
         group="Domain",
         everyday=True,
         type=click.Path(path_type=Path),
-        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf or "
-        "GeoParquet. Units with outlines are summed whole.",
+        help="File of areas to sum over, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
+        "or GeoParquet. Units with outlines are never split.",
     )
 
 
@@ -37,13 +37,13 @@ AREA = option(
     "--area",
     group="Options",
     multiple=True,
-    help="Code of an area of the grid's codes, or of a region or unit of an office; of pairs of "
-    "units ORIGIN:DESTINATION; repeatable.",
+    help="Code of an area of the grid, or of a region or unit; for pairs of units "
+    "ORIGIN:DESTINATION; repeatable.",
 )
 
 
 def require_named(options: dict[str, Any]) -> None:
-    """Raise UsageError for a name of polygons where there are none."""
+    """Raise UsageError for --polygon-name without --polygons."""
     if options["polygon_name"] is not None and options["polygons"] is None:
         raise UsageError(
             "--polygon-name goes with --polygons only.", code="polygon-name-needs-polygons"
@@ -51,11 +51,11 @@ def require_named(options: dict[str, Any]) -> None:
 
 
 def read_shapes(options: dict[str, Any], release: Release) -> dict[str, Any]:
-    """Return the regions that are asked for, by name, in a release's grid."""
-    found: dict[str, Any] = {code: code for code in options["area"]}
+    """Return the requested regions by name, in a release's grid."""
+    shapes: dict[str, Any] = {code: code for code in options["area"]}
     if options["polygons"] is not None:
         from geodp.io.read.public.polygons import read_polygons
 
         path, name = options["polygons"], options["polygon_name"]
-        found |= read_polygons(path, release.grid, name=name)
-    return found
+        shapes |= read_polygons(path, release.grid, name=name)
+    return shapes

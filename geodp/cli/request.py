@@ -1,7 +1,7 @@
-"""Options of what a release is asked for: one table from the fields of a request to them.
+"""Options of a release's request, in one table by the field of the request.
 
-A new field of :class:`geodp.release.request.Request` is a line here, too, and every command that
-takes it has its options.
+A new field of :class:`geodp.release.request.Request` needs an entry here; then every command that
+uses the field has its options.
 """
 
 from __future__ import annotations
@@ -28,21 +28,25 @@ if TYPE_CHECKING:
     from geodp.release.request import Request
 
 NEIGHBOURS = ("add-remove-one", "replace-one")
-"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+"""Values of the library, repeated so that ``--help`` imports nothing heavy."""
 
 RECORDS = ("all", "fresh-sample", "same-sample")
 
 FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
     "epsilon": (
         option(
-            "--epsilon", group="Privacy", everyday=True, help="Budget, read exactly: 0.1 or 1/10."
+            "--epsilon",
+            group="Privacy",
+            everyday=True,
+            help="Privacy budget, read exactly: 0.1 or 1/10.",
         ),
     ),
     "rho": (
         option(
             "--rho",
             group="Privacy",
-            help="Instead: Gaussian noise under zero-concentrated privacy.",
+            help="Budget of zero-concentrated differential privacy, instead of --epsilon: "
+            "Gaussian noise.",
         ),
     ),
     "delta": (
@@ -50,22 +54,23 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--delta",
             group="Privacy",
             everyday=True,
-            help="With --epsilon: Gaussian noise for both; with --rho: states epsilon too.",
+            help="With --epsilon: Gaussian noise for both parameters. With --rho: also state the "
+            "epsilon.",
         ),
     ),
     "method": (
         option(
             "--method",
             group="Privacy",
-            help="See: geodp methods. NAME:SETTING=VALUE; pyramid is for cells, municipalities "
-            "and polygons, pyramid:setting=R for aligned blocks of all sizes.  [default: parts "
-            "on a grid with attributes below its cells, otherwise pyramid]",
+            help="Method, as NAME or NAME:SETTING=VALUE (see geodp methods). pyramid suits cells, "
+            "municipalities and polygons, pyramid:setting=R aligned blocks of all sizes.  "
+            "[default: parts on a grid with attributes below its cells, otherwise pyramid]",
         ),
         option(
             "--marginals",
             group="Privacy",
-            help="Sums over attributes that the method parts measures by themselves as well, with "
-            "commas between: sex,age,sex*age. Each has as much of the budget as all parts have.",
+            help="Sums over attributes that the method parts also measures directly, separated by "
+            "commas: sex,age,sex*age. Each gets as much of the budget as all parts together.",
         ),
     ),
     "neighbours": (
@@ -75,7 +80,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             type=click.Choice(NEIGHBOURS),
             default="add-remove-one",
             show_default=True,
-            help="What stays hidden: whether any one person is there, or who it is.",
+            help="What the guarantee hides: whether any one person is in the data, or which "
+            "person it is.",
         ),
     ),
     "contribution": (
@@ -84,9 +90,9 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             group="Privacy",
             everyday=True,
             type=click.IntRange(1),
-            help="How often a person is counted at most, in all inputs together; you vouch for "
-            "it. Asked for unless --person enforces it, or the layout of one official table "
-            "states it.",
+            help="How often one person is counted at most in all inputs together, which you "
+            "assert. Required unless --person enforces it, or the layout of one official "
+            "table states it.",
         ),
     ),
     "unit": (
@@ -95,7 +101,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             group="Privacy",
             default="person",
             show_default=True,
-            help="Whom it protects, in words.",
+            help="Unit of privacy: whom the guarantee protects, as a noun.",
         ),
     ),
     "people": (
@@ -103,7 +109,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--people",
             group="Privacy",
             type=float,
-            help="A public guess of the sum of all counts, never taken from the data; for the "
+            help="A public guess of the sum of all counts, never taken from the data, for the "
             "resolution floor.",
         ),
     ),
@@ -112,7 +118,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--key-file",
             group="Privacy",
             type=click.Path(path_type=Path),
-            help="Kept key (see: geodp key).",
+            help="File of a stored noise key (see geodp key).",
         ),
     ),
     "ledger": (
@@ -121,7 +127,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             group="Privacy",
             everyday=True,
             type=click.Path(path_type=Path),
-            help="Charged once, before any file is written.",
+            help="Ledger file, charged once, before any file is written.",
         ),
     ),
     "dataset": (
@@ -137,9 +143,9 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--records",
             group="Privacy",
             type=click.Choice(RECORDS),
-            help="What the inputs are, where a table of a secret sample of the data set was "
-            "charged to the ledger (see: geodp audit): all records, a fresh sample, or the same, "
-            "which is refused.",
+            help="What the inputs are, once a table of a secret sample of the data set was "
+            "charged to the ledger (see geodp audit): all records, a fresh sample, or the "
+            "same sample, which is refused.",
         ),
     ),
     "allow_empty": (
@@ -147,7 +153,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--allow-empty",
             group="Run",
             is_flag=True,
-            help="Publish even if no row of a file meets the selection and the domain, which is "
+            help="Publish even if no row of a file is selected and in the domain, which is "
             "refused otherwise.",
         ),
     ),
@@ -156,14 +162,15 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--measurements",
             group="Output",
             is_flag=True,
-            help="Also publish what was measured before any clamp, as tidy Parquet with a "
-            "codebook; it costs no more.",
+            help="Also publish the noisy measurements before clamping, as tidy Parquet with a "
+            "codebook; this costs nothing extra.",
         ),
         option(
             "--measurements-complete-to",
             group="Output",
-            help="The smallest areas of which all are measured, with --measurements: a level such "
-            "as jis:basic, cell, or cells of a block.  [default: levels of up to 65,536 areas]",
+            help="With --measurements: the smallest areas that are all measured: a level such as "
+            "jis:basic, cell, or the number of cells of a block.  [default: levels of up to "
+            "65,536 areas]",
         ),
     ),
     "totals": (
@@ -171,14 +178,15 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--public-totals",
             group="Input",
             type=click.Path(path_type=Path),
-            help="Totals of areas that are public already and that the table has: columns code "
-            "and total, or with --regions its levels and total. They are met exactly.",
+            help="Totals of areas that are already public and that the table has: columns code "
+            "and total, or with --regions its levels and total. The release meets them "
+            "exactly.",
         ),
         option(
             "--public-totals-source",
             group="Input",
-            help="Where they were published, in words. With it you vouch that they are public; "
-            "the card quotes it.",
+            help="Where the totals were published, which the card quotes. By naming it you assert "
+            "that they are public.",
         ),
     ),
     "prior": (
@@ -186,21 +194,22 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--prior",
             group="Input",
             type=click.Path(path_type=Path),
-            help="Where people are likely to be: a public file that is read as INPUTS are, such "
-            "as an earlier census, or the folder of an earlier release. Measured is the same; "
-            "estimates go by it as far as the noisy counts tell that it can be trusted.",
+            help="Where people are likely to be: a public file that is read like INPUTS, such as "
+            "an earlier census, or the folder of an earlier release. The measurements stay "
+            "the same; estimates use it as far as the noisy counts show that it can be "
+            "trusted.",
         ),
         option(
             "--prior-source",
             group="Input",
-            help="Where the prior was published, in words. With it you vouch that the prior is "
-            "public; the card quotes it. A release that was charged to a ledger needs none.",
+            help="Where the prior was published, which the card quotes. By naming it you assert "
+            "that the prior is public. A release that was charged to a ledger needs none.",
         ),
         option(
             "--prior-value",
             group="Input",
             multiple=True,
-            help="Label or name of the count's column in the prior, if it is another; repeatable.",
+            help="Label or name of the column of counts in the prior, if it differs; repeatable.",
         ),
     ),
     "simulate": (
@@ -209,8 +218,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             group="Output",
             type=int,
             default=0,
-            help="Releases that are simulated for the intervals of cells, and for what the card "
-            "says of settlements; 0: margins of public maps.",
+            help="Number of releases to simulate for the intervals of cells and for the card's "
+            "figures on settlements; 0: margins of public maps.",
         ),
     ),
     "metadata": (
@@ -218,8 +227,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--metadata",
             group="Output",
             type=click.Path(path_type=Path),
-            help="TOML file of what the office says for the card: title, publisher, licence and so "
-            "on (docs/outputs.md has all of them).",
+            help="TOML file of the office's metadata for the card: title, publisher, licence and "
+            "so on (docs/outputs.md lists all).",
         ),
         option(
             "--display-below",
@@ -227,25 +236,26 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             type=click.IntRange(2, 1 << 31),
             metavar="K",
             help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
-            "estimates. A rule of display that protects nobody: the files have the counts.",
+            "estimates. This is a rule of display that protects nobody: the files contain "
+            "the counts.",
         ),
     ),
-    # Of the metadata, too: a series replaces none.
+    # A part of the metadata, but separate: a series does not supersede a release.
     "supersedes": (
         option(
             "--supersedes",
             group="Output",
             type=click.Path(path_type=Path),
-            help="Folder of a published release that this one corrects: it stays, and the card "
-            "names its id.",
+            help="Folder of a published release that this one corrects: it stays in place, and "
+            "the card names its id.",
         ),
     ),
 }
-"""Options by the field of a request, or of its terms, that is made of them; help has this order."""
+"""Options by the field of a request, or of its terms, that they set, in the order of help."""
 
 
 def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command the options of a request.
+    """Return a decorator that adds the options of a request to a command.
 
     Parameters
     ----------
@@ -260,7 +270,7 @@ def request_options(*fields: str, without: Collection[str] = ()) -> Callable[[Co
 
 
 def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
-    """Return the request that a command's options make; fields that it lacks keep their defaults.
+    """Make the request from a command's options; fields without an option keep their defaults.
 
     Parameters
     ----------
@@ -269,73 +279,78 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
     grid : Grid
         The grid that is published.
     **fields
-        Fields that are not made of options here.
+        Fields that are not made from options here.
     """
     from geodp.release.request import Request
 
-    made: dict[str, Callable[[], Any]] = {
+    makers: dict[str, Callable[[], Any]] = {
+        # Lazy, as a command lacks some options and passes some fields ready-made.
         "terms": lambda: terms_of(options),
         "method": lambda: choose_with_marginals(options, grid),
         "key": lambda: open_key(options),
         "ledger": lambda: open_ledger(options),
         "totals": lambda: read_public_totals(options, grid),
         "prior": lambda: read_prior(options, grid),
-        "measurements": lambda: _ask_measurements(options),
+        "measurements": lambda: _measurements(options),
         "metadata": lambda: read_stated(options),
         **{name: partial(options.get, name) for name in PLAIN},
     }
-    asked = {"terms", *(name for name in made if SOURCES.get(name, name) in options)}
-    return Request(**{name: made[name]() for name in made if name in asked - {*fields}}, **fields)
+    available = {"terms", *(name for name in makers if SOURCES.get(name, name) in options)}
+    return Request(
+        **{name: makers[name]() for name in makers if name in available - {*fields}}, **fields
+    )
 
 
 PLAIN = ("dataset", "records", "allow_empty", "simulate")
-"""Fields that are what their option is."""
+"""Fields that equal their option."""
 
 SOURCES = {"key": "key_file", "totals": "public_totals"}
-"""Options of fields that are named otherwise."""
+"""Options whose names differ from their field's."""
 
 
-def _ask_measurements(options: Mapping[str, Any]) -> bool | str:
-    """Return whether measurements are published, or down to which areas all of them."""
+def _measurements(options: Mapping[str, Any]) -> bool | str:
+    """Return whether measurements are published, or down to which areas they are complete."""
+    # True means the default depth; a text names the smallest complete areas.
     return bool(options["measurements"]) and (options["measurements_complete_to"] or True)
 
 
 def open_key(options: Mapping[str, Any]) -> NoiseKey | None:
-    """Return the kept key that the options name; None where they name none."""
+    """Read the key of --key-file; None without the option."""
     from geodp.privacy.key import NoiseKey
 
     return None if options["key_file"] is None else NoiseKey.from_file(options["key_file"])
 
 
 def open_ledger(options: Mapping[str, Any]) -> Ledger | None:
-    """Return the ledger that the options name; None where they name none."""
+    """Open the ledger of --ledger; None without the option."""
     from geodp.privacy.ledger import Ledger
 
     return None if options["ledger"] is None else Ledger.open(options["ledger"])
 
 
 def terms_of(options: dict[str, Any]) -> Terms:
-    """Return the terms of a command's options; those that it does not have are left out."""
+    """Make the terms from a command's options; options that it lacks are left out."""
     from geodp.privacy.terms import NAMES, Terms
 
     return Terms.of(**{name: options[name] for name in NAMES if name in options})
 
 
 def choose_with_marginals(options: dict[str, Any], grid: Grid) -> Mechanism:
-    """Return the method that is asked for, or the default of a grid; with marginals, if any."""
+    """Return the requested method, or the default for a grid, with marginals if any."""
     from geodp.mechanisms import choose_method
 
-    found = choose_method(options["method"] or None, grid)
+    method = choose_method(options["method"] or None, grid)
     if options["marginals"] is None:
-        return found
-    if found.name != "parts":
+        return method
+    if method.name != "parts":
         raise UsageError(
-            f"--marginals is for attributes that the method parts splits, and {found.name} is "
+            f"--marginals is for attributes that the method parts splits, and {method.name} is "
             "another one.",
             code="marginals-need-parts",
         )
-    if "marginals" in dict(found.settings):
+    if "marginals" in dict(method.settings):
         raise UsageError(
             "Give marginals once: by --marginals, or in --method.", code="marginals-twice"
         )
-    return found.with_settings(f"marginals={options['marginals'].replace(',', '+')}")
+    # Settings of a method are separated by commas themselves, so marginals use a plus sign there.
+    return method.with_settings(f"marginals={options['marginals'].replace(',', '+')}")

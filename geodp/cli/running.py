@@ -1,4 +1,4 @@
-"""How a command runs: phases that are timed, time that is filled up, what is said of compiling."""
+"""Running of a command: timed phases, padded duration, and messages about compiling."""
 
 from __future__ import annotations
 
@@ -17,45 +17,44 @@ from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 
 COMPILING = (
-    "Compiling the loops of geodp for this machine, once after an installation: about 40 seconds. "
-    "geodp warmup does it ahead."
+    "Compiling geodp's inner loops for this machine, once after an installation: about 40 "
+    "seconds. geodp warmup does it in advance."
 )
-COMPILING_MORE = (
-    "Compiling what this call needs beyond what was compiled before, once for this machine."
-)
+COMPILING_MORE = "Compiling further functions that this call needs, once for this machine."
 
+# --resume compares the call with that of the interrupted run; these options may differ.
 CARRIED_OUT = {
     *("output", "overwrite", "resume", "memory", "scratch", "pad_time", "profile", "as_json"),
     *("cluster", "workers", "key_folder", "trust_cluster", "formats", FACTS),
 }
-"""Options that say how and where a run is carried out, or who says what, and change nothing in a
+"""Options on how and where a run is carried out, or on who states what, which do not change a
 release."""
 
 
 TOO_LONG = "The run took longer than --pad-time; choose a longer one."
 
-KEPT = (
-    "What was charged is kept in {folder}: the same command with --resume completes the release "
-    "and costs nothing."
+STORED = (
+    "The release that was charged is stored in {folder}: the same command with --resume completes "
+    "it and costs nothing."
 )
 
 
 def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run is asked for, as text; not how and where it is carried out."""
+    """Describe the options of a run as text, without those on how and where it is carried out."""
     return {name: str(value) for name, value in options.items() if name not in CARRIED_OUT}
 
 
 @contextmanager
 def tell_steps(*, lines: bool = True) -> Iterator[None]:
-    """Tell on stderr what the block does and how long it takes, unless ``--quiet`` was given.
+    """Report progress of the block on stderr, unless ``--quiet`` was given.
 
-    What is told to whom: :mod:`geodp.progress`. Results are printed after the block, where no line
+    :mod:`geodp.progress` describes who sees what. Results are printed after the block, when no line
     is drawn any more.
 
     Parameters
     ----------
     lines : bool
-        False: only a terminal is told, as when the duration of a run must tell nothing.
+        False: report to a terminal only, for a run whose duration must reveal nothing.
     """
     context = click.get_current_context(silent=True)
     if context is not None and context.find_root().params.get("quiet"):
@@ -66,23 +65,25 @@ def tell_steps(*, lines: bool = True) -> Iterator[None]:
 
 
 def say_compiling() -> None:
-    """Say why this run takes longer than the next."""
+    """Explain why this run takes longer than later ones."""
     from geodp.kernels.jit import count_cached
 
     click.echo(translate(COMPILING_MORE if count_cached() else COMPILING), err=True)
 
 
 @contextmanager
-def pad_time(least: float) -> Iterator[None]:
-    """Sleep until ``least`` seconds have passed, also after an error."""
+def pad_time(minimum: float) -> Iterator[None]:
+    """Sleep until ``minimum`` seconds have passed, also after an error."""
     started = time.perf_counter()
     try:
         yield
     finally:
-        left = least - (time.perf_counter() - started)
+        # Duration depends on the data, so it is padded; a run that was too long is reported as
+        # such.
+        left = minimum - (time.perf_counter() - started)
         if left > 0:
             time.sleep(left)
-        elif least:
+        elif minimum:
             click.echo(translate_message(TOO_LONG), err=True)
 
 
@@ -97,19 +98,20 @@ def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[Non
 
 @contextmanager
 def tell_if_kept(output: Path) -> Iterator[None]:
-    """Say, where a run ends early, that what it was charged for is not lost."""
+    """Report, if a run ends early, that its charged draw is not lost."""
     from geodp.io.folder.staging import find_interrupted
 
     try:
         yield
+    # A wrong call is refused before anything is drawn, so nothing can be stored.
     except UsageError:
         raise
     except BaseException:
         try:
-            found = find_interrupted(output)
+            stored = find_interrupted(output)
         except UsageError as error:
             click.echo(translate_message(str(error)), err=True)
         else:
-            if found is not None:
-                click.echo(translate_message(KEPT.format(folder=found)), err=True)
+            if stored is not None:
+                click.echo(translate_message(STORED.format(folder=stored)), err=True)
         raise

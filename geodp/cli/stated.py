@@ -1,4 +1,4 @@
-"""What an office says of a release: a TOML file, and the release that the new one replaces."""
+"""Metadata of a release by its office: a TOML file, and the release that it replaces."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from geodp.table.card import StatedMetadata
 
 METADATA = "recipe_metadata"
-"""Under which what a recipe says of the release stands beside options; no option has this name."""
+"""Key among the options for a recipe's metadata; no option has this name."""
 
 
 def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
-    """Return what the office says; None where it says nothing. A file goes before a recipe.
+    """Read the office's metadata; None if there is none. A file takes precedence over a recipe.
 
-    Raises UsageError where an option and the file say the same thing.
+    Raises UsageError if an option and the file set the same field.
     """
     from geodp.io.verify.card import public_folder, read_table_card
     from geodp.release.metadata import read_metadata, state_metadata
@@ -27,21 +27,22 @@ def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
 
     names = ("metadata", "supersedes", "display_below")
     file, replaced, limit = (options.get(name) for name in names)
-    said = state_metadata(options.get(METADATA, {})) if file is None else read_metadata(file)
+    metadata = state_metadata(options.get(METADATA, {})) if file is None else read_metadata(file)
     if limit is not None:
-        if said is not None and said.display_below is not None:
+        if metadata is not None and metadata.display_below is not None:
             raise UsageError(
                 "Give --display-below or display_below in the file of --metadata.",
                 code="display-below-twice",
             )
-        said = replace(said or StatedMetadata(), display_below=limit)
+        metadata = replace(metadata or StatedMetadata(), display_below=limit)
     if replaced is None:
-        return said
-    if said is not None and said.supersedes is not None:
+        return metadata
+    if metadata is not None and metadata.supersedes is not None:
         raise UsageError(
             "Either --supersedes or the file of --metadata names what is replaced.",
             code="supersedes-twice",
         )
+    # A superseded release must stay readable, so the new one may not be written into its folder.
     folder, output = public_folder(replaced), options.get("output")
     if output is not None and os.path.realpath(output) in map(os.path.realpath, folder.parents):
         raise UsageError(
@@ -49,5 +50,5 @@ def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
             "read it; write the new one to another folder (--output).",
             code="supersedes-own-folder",
         )
-    own = read_table_card(folder).release_id
-    return replace(said or StatedMetadata(), supersedes=own)
+    release_id = read_table_card(folder).release_id
+    return replace(metadata or StatedMetadata(), supersedes=release_id)

@@ -1,4 +1,4 @@
-"""Help and errors in the reader's language, where geodp has a catalogue of it.
+"""Help and errors in the reader's language, if geodp has a catalogue for it.
 
 Catalogues are gettext's, one folder a language in ``geodp/cli/locale``; ``LANGUAGE``, ``LC_ALL``,
 ``LC_MESSAGES`` and ``LANG`` choose, as they do for other programs. Their keys are the English
@@ -27,38 +27,40 @@ DOMAIN = "geodp"
 FOLDER = Path(__file__).with_name("locale")
 
 OPENING, CLOSING = "（「『(“[", "、。，．）」』)”:;：；,.％%]ーァィゥェォッャュョ々"
-"""What ends no line, and what begins none."""
+"""Characters that must not end a line, and those that must not begin one."""
 
 NAMED = re.compile(r"\{([a-z_]+)\}")
-"""A value in a message."""
+"""Placeholder of a value in a message."""
 
-SAID = "said_"
-"""How the name of a value begins that is a part of a sentence."""
+PHRASE_PREFIX = "said_"
+"""Prefix of placeholders whose values are phrases of geodp, which are translated as well."""
 
 DEEPEST, LONGEST = 3, 1000
-"""How often parts have parts, and the letters of a message: a stranger's file may be quoted."""
+"""Limits on nested phrases and on the length of messages, which may quote a hostile file."""
 
 
 def choose_language(group: click.Group) -> None:
-    """Show a group of commands in the language of the environment, if there is a catalogue of it.
+    """Show a group of commands in the language of the environment, if there is a catalogue for it.
 
-    A screen or file that cannot show it gets English.
+    A stream that cannot encode the language gets English.
     """
+    # No catalogue for the language: nothing is set up, and messages pass through unchanged.
     if gettext.find(DOMAIN, str(FOLDER)) is None:
         return
     gettext.bindtextdomain(DOMAIN, str(FOLDER))
     gettext.textdomain(DOMAIN)
     try:
+        # A terminal in the C locale would show escapes instead of Japanese.
         for stream in (sys.stdout, sys.stderr):
             gettext.gettext("Options").encode(getattr(stream, "encoding", None) or "utf-8")
     except UnicodeError:
         gettext.textdomain("messages")
         return
-    group.context_class = _Context  # which its commands take over when they are imported
+    group.context_class = _Context  # commands adopt it when they are imported
 
 
 def paragraphs(text: str) -> list[str]:
-    r"""Split help into the sentences that a catalogue has: a paragraph each, in one line.
+    r"""Split help into the keys of a catalogue: each paragraph as one line.
 
     A paragraph after ``\b`` keeps its lines, and its mark.
     """
@@ -67,20 +69,20 @@ def paragraphs(text: str) -> list[str]:
 
 
 def translate(text: str) -> str:
-    """Translate one sentence or paragraph; as it is where the catalogue does not have it."""
+    """Translate one sentence or paragraph; unchanged if the catalogue does not have it."""
     return gettext.gettext(text) if text else text
 
 
 def translate_option(text: str) -> str:
     """Translate the help of an option, to which Click may have added a default in brackets."""
-    if (whole := translate(text)) != text:
-        return whole
+    if (translated := translate(text)) != text:
+        return translated
     sentence, space, rest = text.rpartition("  [")
     return f"{translate(sentence)}{space}{rest}"
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break a line where its language allows it: at blanks, and between two wide characters."""
+    """Wrap a line at blanks, and between wide characters, where the language allows it."""
     lines, line = [], ""
     for piece in _pieces(text):
         if line and _width((line + piece).rstrip()) > width:
@@ -91,14 +93,16 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def _width(text: str) -> int:
-    """Return the columns that a text takes."""
+    """Return the width of a text in columns."""
     return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield what no line break may cut."""
+    """Yield the pieces of a text that must not be broken."""
     piece = ""
     for before, one in zip(f" {text}", text, strict=False):
+        # Japanese has no blanks between words; a line may break between any two wide characters,
+        # except next to punctuation.
         wide = _width(before) == 2 or _width(one) == 2
         free = wide and one not in CLOSING and before not in OPENING
         if piece and ((before == " " and one != " ") or (free and not one.isspace())):
@@ -109,34 +113,35 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def translate_message(text: str, depth: int = 0) -> str:
-    """Translate a finished message, whose values stay as they are.
+    """Translate a complete message; values in it stay unchanged.
 
-    A catalogue's key ``The ledger has no data set {name}.`` is a pattern. Of several that fit, the
-    one with the most letters of its own is it. What stands at ``{said_...}`` is said by geodp, too,
-    and translated; whatever else stands in a message is a value.
+    A catalogue's key such as ``The ledger has no data set {name}.`` is a pattern. If several match,
+    the one with the most literal characters is used. A phrase at ``{said_...}`` is geodp's own and
+    is translated as well; everything at other placeholders is a value.
     """
+    # Long or deeply nested messages stay English: matching many lazy groups takes quadratic time.
     if gettext.textdomain() != DOMAIN or len(text) > LONGEST or depth > DEEPEST:
         return text
-    if (whole := translate(text)) != text:
-        return whole
-    fitting = [(key, found) for key, one in _patterns().items() if (found := one.fullmatch(text))]
+    if (translated := translate(text)) != text:
+        return translated
+    fitting = [(key, match) for key, one in _patterns().items() if (match := one.fullmatch(text))]
     if not fitting:
         return text
-    key, found = max(fitting, key=lambda one: len(NAMED.sub("", one[0])))
+    key, match = max(fitting, key=lambda one: len(NAMED.sub("", one[0])))
     values = {
-        name: translate_message(value, depth + 1) if name.startswith(SAID) else value
-        for name, value in found.groupdict().items()
+        name: translate_message(value, depth + 1) if name.startswith(PHRASE_PREFIX) else value
+        for name, value in match.groupdict().items()
     }
     return translate(key).format_map(values)
 
 
-def tell(error: GeodpError) -> str:
-    """Return what the screen says of an error."""
+def format_error(error: GeodpError) -> str:
+    """Format an error for the screen."""
     return translate("Error: {message}").format(message=translate_error(error))
 
 
 def translate_error(error: GeodpError) -> str:
-    """Return the sentence of an error translated, with its place as it is."""
+    """Translate the sentence of an error; its file and row stay unchanged."""
     text = str(error)
     if isinstance(error, InputError):
         return text.removesuffix(error.rule) + translate_message(error.rule)
@@ -145,20 +150,22 @@ def translate_error(error: GeodpError) -> str:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Return the patterns of the catalogue that was chosen, by their keys."""
-    found = {}
+    """Return the patterns of the active catalogue, by their keys."""
+    patterns = {}
     for key in _keys(Path(str(gettext.find(DOMAIN, str(FOLDER)))).read_bytes()):
         names = NAMED.findall(key)
+        # A repeated name would be a repeated group, which a pattern cannot have.
         if names and len({*names}) == len(names):
             parts = (re.escape(part) for part in NAMED.split(key)[::2])
             groups = (f"(?P<{name}>.*?)" for name in names)
             pattern = "".join(f"{a}{b}" for a, b in zip_longest(parts, groups, fillvalue=""))
-            found[key] = re.compile(pattern, re.DOTALL)
-    return found
+            patterns[key] = re.compile(pattern, re.DOTALL)
+    return patterns
 
 
 def _keys(catalogue: bytes) -> Iterator[str]:
-    """Yield the keys of a compiled catalogue, which has a table of their lengths and places."""
+    """Yield the keys of a compiled catalogue, from its table of lengths and offsets."""
+    # The magic number of .mo files shows their byte order.
     order = "<" if catalogue[:4] == b"\xde\x12\x04\x95" else ">"
     count, table = struct.unpack_from(f"{order}2I", catalogue, 8)
     for entry in range(count):
@@ -167,7 +174,7 @@ def _keys(catalogue: bytes) -> Iterator[str]:
 
 
 class _Formatter(click.HelpFormatter):
-    """Click's, which translates what it is given and knows that some characters are wide."""
+    """Click's formatter with translation and support for wide characters."""
 
     def write_heading(self, heading: str) -> None:
         """Write a translated heading."""
@@ -178,18 +185,18 @@ class _Formatter(click.HelpFormatter):
         indent = " " * self.current_indent
         written = []
         for part in paragraphs(text):
-            kept = translate(part)
-            if kept.startswith("\b"):
-                lines = kept.splitlines()[1:]
+            translated = translate(part)
+            if translated.startswith("\b"):
+                lines = translated.splitlines()[1:]
             else:
-                lines = wrap(kept, self.width - self.current_indent)
+                lines = wrap(translated, self.width - self.current_indent)
             written.append("\n".join(f"{indent}{line}".rstrip() for line in lines))
         self.write("\n\n".join(written) + "\n")
 
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        """Write a list of names with what they mean, translated."""
+        """Write a list of names with their translated descriptions."""
         rows = list(rows)
         column = min(max((_width(first) for first, _ in rows), default=0), col_max) + col_spacing
         start = " " * (self.current_indent + column)
@@ -207,6 +214,6 @@ class _Formatter(click.HelpFormatter):
 
 
 class _Context(click.Context):
-    """A call whose help is translated."""
+    """A context whose help is translated."""
 
     formatter_class = _Formatter

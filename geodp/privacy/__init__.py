@@ -1,1 +1,1 @@
-"""How much: budgets, events, keys, noise and the ledger."""
+"""Budgets, privacy events, keys, noise and the ledger: everything a guarantee rests on."""

@@ -1,7 +1,7 @@
-"""Who else may read a file: asked where a system has owners and permission bits, else said aloud.
+"""Check who else may read a file, where the system has owners and permission bits.
 
-Windows has access lists instead. Nothing there is looked at, so nothing may be promised: the
-operator is told once for every place, and keeps the list.
+Windows has access lists instead, which are not checked. The operator gets one warning per place
+and is responsible for its list.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def has_owners() -> bool:
 
 
 def tell_unchecked(path: str | Path) -> None:
-    """Warn that nobody looks at who may read a place, where the system has no permission bits."""
+    """Warn that access to a path is not checked, where the system has no permission bits."""
     if not has_owners():
         warnings.warn(
-            f"Who may read {path} is not checked: this system has no permission bits. See in its "
-            "access list that only you are there.",
+            f"Access to {path} is not checked: this system has no permission bits. Make sure that "
+            "only you are in its access list.",
             AccessWarning,
             stacklevel=2,
         )

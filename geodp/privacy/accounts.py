@@ -1,4 +1,4 @@
-"""The accounts of a ledger: what every data set may spend and has spent, as its entries tell.
+"""Accounts of a ledger: the cap of each data set, and what its releases have spent so far.
 
 The ledger writes its entries by the rules of this module and checks them by the same ones.
 """
@@ -19,10 +19,10 @@ from geodp.reprs import one_line
 
 CENTRAL, LOCAL = "central", "local"
 
-_WHOSE = {CENTRAL: "releases of what an office holds", LOCAL: "devices' own reports"}
+_WHOSE = {CENTRAL: "releases of an office's data", LOCAL: "devices' own reports"}
 
 LONGEST = 4096
-"""Most bits of a loss: Python would not write a much longer fraction as text."""
+"""Largest number of bits of a loss: Python refuses to print much longer integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,11 @@ class Account:
         model: str = CENTRAL,
         entered: int = 1,
     ) -> Account:
-        """Open a checked account of which nothing is spent; UsageError for what makes no sense."""
+        """Open a new account with nothing spent; UsageError for invalid values."""
         require_neighbours(neighbours)
         if model not in (CENTRAL, LOCAL):
             raise UsageError(f"model must be one of: {CENTRAL}, {LOCAL}.", code="model-unknown")
+        # Whether a device reports is visible to the collector, so its absence cannot be protected.
         if model == LOCAL and neighbours != REPLACE:
             raise UsageError(
                 "Reports of devices hide where a device is, not that it takes part: their data "
@@ -153,26 +154,26 @@ class Account:
 
     @property
     def remaining(self) -> Loss:
-        """What the cap leaves."""
+        """The part of the cap that is not spent."""
         return remainder(self.cap, self.spent)
 
     def require(self, model: str, neighbours: str) -> None:
-        """Refuse a charge of another model or for other neighbours."""
+        """Raise UsageError for a charge of another model or for other neighbours."""
         if model != self.model:
             raise UsageError(
-                f"The budget of {self.name} is kept for {_WHOSE[self.model]}, and losses "
-                f"of {_WHOSE[model]} do not add to it; charge them to another data set.",
+                f"The budget of {self.name} is for {_WHOSE[self.model]}, and losses "
+                f"of {_WHOSE[model]} cannot be added; charge them to another data set.",
                 code="dataset-of-other-model",
             )
         if neighbours != self.neighbours:
             raise UsageError(
-                f"The budget of {self.name} is kept for neighbours {self.neighbours}, "
-                f"and losses for {neighbours} do not add to it; publish with the former.",
+                f"The budget of {self.name} is for neighbours {self.neighbours}, "
+                f"and losses for {neighbours} cannot be added; publish with the former.",
                 code="dataset-of-other-neighbours",
             )
 
     def charge(self, loss: Loss, records: Records = None) -> Account:
-        """Return the account after the loss of a release, of records that are declared.
+        """Return the account after charging the loss of a release.
 
         Raises
         ------
@@ -190,6 +191,8 @@ class Account:
                 "it: choose a mechanism with the cap's kind of guarantee.",
                 code="loss-of-other-kind",
             )
+        # Exact fractions: a sum in floating point could stay below the cap when the true sum is
+        # above it.
         spent = compose([self.spent, loss])
         if not within(spent, self.cap):
             raise BudgetError(
@@ -197,14 +200,17 @@ class Account:
                 f"{self.remaining} is left, and nothing was charged.",
                 code="cap-exceeded",
             )
+        # The new sum may be longer than either part: its denominator is their least common
+        # multiple.
         require_short(spent)
         return replace(self, spent=spent, releases=self.releases + 1, samples=samples)
 
     def columns(self) -> dict[str, Any]:
-        """Return all of it as plain values, which every entry of the account holds."""
+        """Return the account as plain values, as each of its entries stores it."""
         columns = {"dataset": self.name, "unit": self.unit, "neighbours": self.neighbours}
         columns |= {"cap": str(self.cap), "spent": str(self.spent)}
         numbers = {"releases": self.releases, "entered": self.entered}
+        # Defaults are left out, so that entries of older versions keep their hashes.
         optional: dict[str, Any] = {} if self.model == CENTRAL else {"model": self.model}
         optional |= {"samples": [*self.samples]} if self.samples else {}
         return {**columns, **numbers, **optional}
@@ -236,6 +242,8 @@ class Accounts:
         name = canonical_name(name)
         if name in self._accounts:
             return self._accounts[name]
+        # A charge to a name that only looks right must fail: a second account would double the
+        # budget.
         near = look_alike(name, self._accounts)
         if near is None:
             raise UsageError(
@@ -244,29 +252,28 @@ class Accounts:
                 code="dataset-unknown",
             )
         raise UsageError(
-            f"The ledger has no data set {name}; it has {near}: write the name so if that is "
-            "meant.",
+            f"The ledger has no data set {name}, but it has {near}; use that name if you mean it.",
             code="dataset-spelt-otherwise",
         )
 
     def require_new(self, name: str) -> None:
-        """Refuse a name that the ledger has, or that could be taken for one that it has."""
+        """Raise UsageError for a name that the ledger has, or that looks like one that it has."""
         if name in self._accounts:
             raise UsageError(
                 f"The ledger has a data set {name} already, and a cap is never changed; "
-                "geodp budget show tells what it is.",
+                "geodp budget show prints it.",
                 code="dataset-exists",
             )
         if (near := look_alike(name, self._accounts)) is not None:
             raise UsageError(
-                f"{name} reads like {near}, which the ledger has with a cap of its own; "
+                f"{name} reads like {near}, which the ledger has with its own cap; "
                 "charge that one, or choose a name that differs in more than case, width, blanks, "
                 "punctuation or letters that look alike.",
                 code="dataset-looks-alike",
             )
 
     def follow(self, content: dict[str, Any]) -> None:
-        """Bring the accounts to where they are after an entry.
+        """Update the accounts with an entry.
 
         Raises
         ------
@@ -274,22 +281,22 @@ class Accounts:
             The entry states other sums, goes over a cap, or breaks another rule.
         """
         try:
-            agree = self._follow(content)
+            consistent = self._follow(content)
         except BudgetError:
             raise VerificationError(
                 f"The charges of {content['dataset']} are above its cap.", code="charges-above-cap"
             ) from None
         except (AttributeError, KeyError, TypeError, ValueError):
-            agree = False
-        if not agree:
+            consistent = False
+        if not consistent:
             raise VerificationError(
-                f"Entry {content.get('sequence')} of the ledger states other sums than its "
-                "entries have, or is none that geodp writes.",
+                f"Entry {content.get('sequence')} of the ledger has sums that do not follow from "
+                "the entries before it, or was not written by geodp.",
                 code="ledger-sums-differ",
             )
 
     def _follow(self, content: dict[str, Any]) -> bool:
-        """Tell whether an entry states what follows from those before it."""
+        """Apply an entry; return whether its sums follow from the entries before it."""
         kind, sequence = content["kind"], content["sequence"]
         if kind == "witness":
             return isinstance(content["witness"], str)
@@ -297,8 +304,8 @@ class Accounts:
             return (sequence, content["version"]) == (0, VERSION)
         name = content["dataset"]
         if kind == "dataset":
-            # Which names could be taken for each other was asked when it was entered: the tables
-            # of Unicode grow, and a ledger stays valid.
+            # Look-alike names were checked when the data set was added. They are not checked again
+            # here: later Unicode tables add look-alikes, and an old ledger must stay valid.
             new = Account.open(
                 name,
                 parse(content["cap"]),
@@ -307,18 +314,18 @@ class Accounts:
                 model=content.get("model", CENTRAL),
                 entered=sequence,
             )
-            known = name in self._accounts
+            invalid = name in self._accounts
         else:
             records = read_records(content)
             new = self._accounts[name].charge(parse(content["loss"]), records)
-            known = kind != "charge" or not write_records(records).items() <= content.items()
+            invalid = kind != "charge" or not write_records(records).items() <= content.items()
         self._accounts[name] = new
-        agree = Account.read(content) == new and new.columns().items() <= content.items()
-        return agree and not known
+        consistent = Account.read(content) == new and new.columns().items() <= content.items()
+        return consistent and not invalid
 
 
 def require_short(loss: Loss) -> None:
-    """Refuse a loss, or an exact sum of losses, of too many digits to be written."""
+    """Raise UsageError for a loss, or a sum of losses, with too many digits to be written."""
     bits = (n.numerator.bit_length() + n.denominator.bit_length() for n in loss.amounts)
     if sum(bits) > LONGEST:
         raise UsageError(
@@ -329,7 +336,7 @@ def require_short(loss: Loss) -> None:
 
 
 def require_neighbours(neighbours: str) -> None:
-    """Refuse what is no neighbouring relation."""
+    """Raise UsageError for an unknown neighbouring relation."""
     if neighbours not in NEIGHBOURS:
         raise UsageError(
             f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"

@@ -1,8 +1,8 @@
-"""What a guarantee assumes of its input, and who answers for it.
+"""Assumptions of a guarantee about its input, and who is responsible for each.
 
-geodp can enforce some assumptions on records; nothing in a table of counts shows the others. Who
-states an assumption therefore stands on every card. geodp never takes one from a file's name, from
-a default or from the counts.
+geodp can enforce some assumptions on records; a table of counts shows nothing about the others.
+Every card therefore names who states each assumption. geodp never infers one from a file's name, a
+default or the counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ANSWERS: dict[StatedBy, str] = {
     "layout": "The layout of one table of its publisher states it",
     "device": "Each device sees to it",
 }
-"""The same as sentences."""
+"""Who is responsible, as the second half of a card's sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class ContributionBound:
     @classmethod
     def of(cls, value: int, enforced: bool, layout: str) -> Self:
         """Make the bound of an event, which has the answers as two fields."""
+        # Enforcement wins over a layout: what geodp does itself needs nobody's statement.
         stated_by: StatedBy = "geodp" if enforced else "layout" if layout else "operator"
         return cls(value, stated_by, layout)
 

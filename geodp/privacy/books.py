@@ -1,4 +1,4 @@
-"""The state of an open ledger: the end of its chain, its accounts and its releases."""
+"""State of an open ledger: the end of its chain, its accounts and its releases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Books:
 
     @property
     def witness(self) -> Path | None:
-        """Path of the file that keeps the head, too."""
+        """Path of the witness file, which stores the head as well; None without one."""
         path = self.last.content.get("witness")
         return None if path is None else Path(path)
 
@@ -72,7 +72,7 @@ class Books:
             yield witness
 
     def move_witness(self, place: Path, *, compare: bool) -> None:
-        """Enter another witness, and commit.
+        """Change the ledger's witness, and commit.
 
         Parameters
         ----------
@@ -87,6 +87,8 @@ class Books:
             if compare and former == place:
                 stack.enter_context(self.hold_witness())
                 return
+            # Both files are locked until the commit, so that no copy is charged against either
+            # meanwhile.
             there = former is not None and os.path.exists(former)
             filled = os.path.exists(place) and os.path.getsize(place) > 0
             if former is None or (there and filled and os.path.samefile(former, place)):
@@ -110,6 +112,7 @@ class Books:
 
     def account(self, name: str) -> Account:
         """Return a data set's account; UsageError where there is none of the name."""
+        # Digests as keys spread names evenly over the tree, whatever the names are.
         key = digest_key("dataset", canonical_name(name))
         with _as_written():
             entry = DATASETS.find(key, self.last, self.log.fetch)
@@ -124,7 +127,7 @@ class Books:
             accounts = [Account.read(entry.content) for entry in entries]
             return Accounts(sorted(accounts, key=lambda account: account.entered))
 
-    def known(self, dataset: str, fingerprint: str) -> LedgerEntry | None:
+    def find_release(self, dataset: str, fingerprint: str) -> LedgerEntry | None:
         """Return the entry of a fingerprint that was charged before."""
         key = digest_key("release", dataset, fingerprint)
         with _as_written():
@@ -132,6 +135,8 @@ class Books:
 
     def enter(self, columns: dict[str, Any]) -> LedgerEntry:
         """Add an entry, with the branches of the indexes."""
+        # Every entry repeats the witness's path, so that the last one alone shows what to compare
+        # with.
         if self.witness is not None:
             columns = {"witness": str(self.witness), **columns}
         with _as_written():
@@ -141,13 +146,15 @@ class Books:
 
 
 def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
-    """Every entry of the chain, and the accounts that follow from them.
+    """Verify the chain; return its entries and the accounts that follow from them.
 
     All sums and all branches of the indexes are made again.
     """
     entries, accounts = list[LedgerEntry](), Accounts()
     by_place = dict[Place, LedgerEntry]()
     witness: Any = None
+    # The indexes are recomputed, not trusted: a branch that hides a release would allow a second
+    # charge.
     for entry in log.follow():
         content = entry.content
         accounts.follow(content)
@@ -157,10 +164,10 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
             for index in _INDEXES:
                 columns |= index.columns(content, last, by_place.__getitem__)
         changes = content["kind"] in ("genesis", "witness")
-        agree = columns.items() <= content.items() and (
+        consistent = columns.items() <= content.items() and (
             changes or content.get("witness") == witness
         )
-        if not agree:
+        if not consistent:
             raise VerificationError(
                 f"Entry {content['sequence']} of the ledger lists other releases, data sets or "
                 "another witness than its entries have.",
@@ -178,19 +185,19 @@ def verify(log: Log) -> tuple[list[LedgerEntry], Accounts]:
 
 @contextmanager
 def _as_written() -> Iterator[None]:
-    """Say in a sentence that an entry, though it has its hash, is none that geodp writes."""
+    """Convert errors of an entry with a valid hash but foreign content to VerificationError."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError):
         raise VerificationError(
-            "The ledger's last entries are none that geodp writes: something else than geodp "
+            "The ledger's last entries were not written by geodp: another program "
             f"changed the file; {RESTORE}.",
             code="ledger-end-foreign",
         ) from None
 
 
 def charge_of(entry: LedgerEntry) -> Charge:
-    """Return what an entry says of a charge."""
+    """Return the charge that an entry records."""
     content = entry.content
     names = ("at", "dataset", "unit", "neighbours", "mechanism", "contribution", "fingerprint")
     return Charge(
@@ -209,6 +216,7 @@ def charge_of(entry: LedgerEntry) -> Charge:
 def replay_of(charge: Charge, row: dict[str, Any]) -> Charge:
     """Return the earlier charge of a fingerprint, which must have been for the same release."""
     same = ("loss", "mechanism", "neighbours", "contribution")
+    # Equal fingerprints with other parameters would let a different release pass as a replay.
     if any(str(getattr(charge, name)) != str(row[name]) for name in same):
         raise UsageError(
             "This fingerprint was charged with another loss, mechanism, neighbours or "

@@ -1,4 +1,4 @@
-"""What an office may spend, as exact rationals."""
+"""Budgets as exact rationals, read from decimals and ratios."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 200
 
 
 Budget = str | int | float | Decimal | Rational
-"""What is read exactly: ``0.1``, ``"1/10"``."""
+"""Values that are read exactly: ``0.1``, ``"1/10"``."""
 
 
 def rational(value: Budget, name: str = "epsilon") -> Fraction:
@@ -49,14 +49,14 @@ def read_exact(value: Budget, name: str) -> Fraction:
     Raises UsageError for what is no decimal and no ratio, and for one of astronomical length.
     """
     if isinstance(value, np.generic):
-        value = str(value)  # the shortest decimal of its own precision
+        value = str(value)  # repr of float32(0.1) is 0.1; as a Python float it is 0.10000000149
     text = repr(value) if isinstance(value, float) else str(value)
     try:
         if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Rational):
             raise ValueError
         exponent = text.lower().partition("e")[2]
         if len(text) > LONGEST or abs(int(exponent or "0")) > LONGEST:
-            raise ValueError  # a number of astronomical length
+            raise ValueError  # Fraction("1e999999999") would fill the memory
         return Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise UsageError(
@@ -68,7 +68,7 @@ def read_exact(value: Budget, name: str) -> Fraction:
 def budget(
     epsilon: Budget | None = None, rho: Budget | None = None, delta: Budget | None = None
 ) -> Loss:
-    """Return the exact loss of a budget that is given in one of four ways.
+    """Return the exact loss of a budget that is specified in one of four ways.
 
     epsilon alone is pure. rho alone is zero-concentrated; with a delta the epsilon that follows
     is stated too. epsilon and delta give the largest rho that implies them (Canonne, Kamath and
@@ -96,13 +96,14 @@ def budget(
         exact = rational(epsilon)
         if chance is None:
             return PureDP(exact)
-        found = rho_for(exact, chance)
-        if found == 0:
+        # Rounded down, so that the rho in use never implies more than the requested epsilon.
+        largest = rho_for(exact, chance)
+        if largest == 0:
             raise UsageError(
                 "No rho above 0 gives that epsilon and delta; choose larger ones.",
                 code="rho-out-of-reach",
             )
-        return ApproximateDP(exact, chance, ZeroConcentratedDP(found))
+        return ApproximateDP(exact, chance, ZeroConcentratedDP(largest))
     assert rho is not None
     concentrated = ZeroConcentratedDP(rational(rho, "rho"))
     return concentrated if chance is None else to_approximate(concentrated, chance)
@@ -116,8 +117,9 @@ def amounts_of(loss: Loss) -> dict[str, Fraction | None]:
     >>> amounts_of(PureDP(Fraction(1, 5)))
     {'epsilon': Fraction(1, 5), 'rho': None, 'delta': None}
     """
-    found: dict[str, Fraction | None] = dict.fromkeys(("epsilon", "rho", "delta"))
-    found |= zip(loss.parameters, loss.amounts, strict=True)
+    amounts: dict[str, Fraction | None] = dict.fromkeys(("epsilon", "rho", "delta"))
+    amounts |= zip(loss.parameters, loss.amounts, strict=True)
+    # The noise is made for rho; epsilon and delta only describe it.
     if isinstance(loss, ApproximateDP) and loss.original is not None:
-        found["rho"] = loss.original.rho
-    return found
+        amounts["rho"] = loss.original.rho
+    return amounts

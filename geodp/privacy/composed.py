@@ -1,4 +1,4 @@
-"""Events about the same people, added up."""
+"""Composition of several events about the same people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geodp.reprs import one_line
 
 @dataclass(frozen=True, slots=True)
 class Composed(Event):
-    """Several events about the same people, each chosen perhaps in the light of the others.
+    """Several events about the same people, each possibly chosen after seeing the others.
 
     Attributes
     ----------
@@ -61,10 +61,12 @@ class Composed(Event):
     @property
     def loss(self) -> Loss:
         """The exact sum, by :func:`geodp.privacy.loss.compose`, as a ledger adds up charges."""
+        # Not a tighter bound of the composition: it must equal what a ledger charges for the same
+        # events.
         return compose(one.loss for one in self.events)
 
     def describe(self) -> dict[str, Any]:
-        """Return the sum, and what each event says."""
+        """Return the total loss and the description of each event as plain values."""
         return {
             "loss": self.loss.describe(),
             "neighbours": self.neighbours,

@@ -1,12 +1,11 @@
-"""Events: uses of mechanisms on confidential data, as frozen values.
+"""Events: each use of a mechanism on confidential data, as a frozen value.
 
 Who reads what
 --------------
-The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``, of any
-event. A mechanism reads the :class:`Measurement` that it made of its :class:`Terms`, and no terms
-any more. Closed forms, cards and files of a released table read a :class:`Spent`, whatever made
-the table. New kinds of events are new classes, each with its own ``loss`` and its own words; nobody
-asks an event which kind it is.
+The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``. A mechanism
+reads the :class:`Measurement` that it made of its :class:`Terms`, and never the terms again. Closed
+forms, cards and files of a released table read a :class:`Spent`, whatever made the table. A new
+kind of event is a new class with its own ``loss`` and ``statement``; no code tests the kind.
 
 What may never change
 ---------------------
@@ -51,7 +50,7 @@ CONCENTRATED = "rho-zero-concentrated differential privacy (zCDP)"
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a mechanism promises, in words that a release card can quote.
+    """The guarantee of a mechanism, in sentences that a release card quotes.
 
     Attributes
     ----------
@@ -76,22 +75,28 @@ NOISE_KEYS = {
     "file": "derived from a 256-bit key kept by its owner and a digest of the input",
     "fixed": "fixed by the calling program: NOT PRIVATE",
 }
-"""What a card says of the origin of a key."""
+"""Description of each origin of a key, for cards."""
 
 
-def name_change(neighbours: str, contribution: int, unit: str) -> tuple[str, str]:
-    """Return in words what is done to a table, and how often a unit is counted in it."""
-    most = "once" if contribution == 1 else f"at most {contribution} times"
+def describe_change(neighbours: str, contribution: int, unit: str) -> tuple[str, str]:
+    """Describe the change between neighbours, and the bound on how often a unit is counted."""
+    times = "once" if contribution == 1 else f"at most {contribution} times"
     change = (
-        f"adding or removing any one {unit}"
+        f"Adding or removing one {unit}"
         if neighbours == ADD_REMOVE
-        else f"replacing any one {unit} by another"
+        else f"Replacing one {unit} by another"
     )
-    return change, f"where a {unit} is counted {most}."
+    return change, f"if each {unit} is counted {times}."
+
+
+def describe_factor(epsilon: Fraction) -> str:
+    """Describe ``exp(epsilon)``, the factor by which a probability may change."""
+    # A larger factor would be a number of more than 43 digits, which helps no reader.
+    return f"{math.exp(epsilon):.4g} (exp({epsilon}))" if epsilon < 100 else f"exp({epsilon})"
 
 
 class Event(ABC):
-    """What is learnt of confidential data, and what it costs.
+    """What is learned from confidential data, and its privacy loss.
 
     Attributes
     ----------
@@ -108,7 +113,7 @@ class Event(ABC):
     @property
     @abstractmethod
     def loss(self) -> Loss:
-        """What it costs, for a ledger."""
+        """Privacy loss, as a ledger charges it."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -116,7 +121,7 @@ class Event(ABC):
 
 
 class Spent(Event):
-    """What a released table was made with, as cards, files and closed forms read it.
+    """The event behind a released table, as cards, files and closed forms read it.
 
     Attributes
     ----------
@@ -141,12 +146,12 @@ class Spent(Event):
     @property
     @abstractmethod
     def assumption(self) -> Assumption:
-        """How often a unit is counted at most, and who answers for it."""
+        """The bound on how often a unit is counted, and who is responsible for it."""
 
     @property
     @abstractmethod
     def variant(self) -> str:
-        """The notion of privacy, in words."""
+        """Name of the notion of privacy."""
 
     @property
     @abstractmethod
@@ -155,7 +160,7 @@ class Spent(Event):
 
     @property
     @abstractmethod
-    def words(self) -> str:
+    def statement(self) -> str:
         """The guarantee as one sentence."""
 
     @property
@@ -171,7 +176,7 @@ class Spent(Event):
     @property
     @abstractmethod
     def not_protected(self) -> tuple[str, ...]:
-        """What the guarantee does not hold for, beside what is public by construction."""
+        """Sentences on what the guarantee does not cover, apart from what is public anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +227,7 @@ class Measurement(Spent):
     def of(
         cls, mechanism: str, terms: Terms, sensitivity: int, key_origin: str = "entropy"
     ) -> Self:
-        """Return what a mechanism spends under terms whose contribution is settled.
+        """Make the event of a mechanism under terms with a known contribution.
 
         Parameters
         ----------
@@ -245,10 +250,13 @@ class Measurement(Spent):
         """
         if terms.contribution is None:
             raise UsageError(
-                "Nothing bounds the contribution; settle it with Terms.bound.",
+                "The contribution is not bounded; set it with Terms.bound.",
                 code="contribution-unbounded",
             )
+        # Positional, in the order of the fields: the order enters the digest that derives the
+        # noise's key.
         amounts = amounts_of(terms.loss)
+        # Replacing one person removes one and adds another: two changes of the measured vector.
         factor = terms.contribution * (2 if terms.neighbours == REPLACE else 1)
         return cls(
             mechanism,
@@ -276,11 +284,12 @@ class Measurement(Spent):
 
     @property
     def loss(self) -> Loss:
-        """What it costs, for a ledger."""
+        """Privacy loss, as a ledger charges it."""
         if self.rho is None:
             assert self.epsilon is not None
             return PureDP(self.epsilon)
         concentrated = ZeroConcentratedDP(self.rho)
+        # A rho without delta stays a concentrated loss, which composes more tightly.
         if self.epsilon is None or self.delta is None:
             return concentrated
         return ApproximateDP(self.epsilon, self.delta, concentrated)
@@ -293,7 +302,7 @@ class Measurement(Spent):
 
     @property
     def variant(self) -> str:
-        """The notion of privacy, in words."""
+        """Name of the notion of privacy."""
         return PURE if self.rho is None else CONCENTRATED
 
     @property
@@ -327,14 +336,14 @@ class Measurement(Spent):
         return DiscreteGaussian.of_sigma2(self.sigma2 / share)
 
     def require_drawable(self, share: Fraction) -> None:
-        """Raise UsageError where that noise would be wider than can be drawn."""
+        """Raise UsageError if the noise at this share would be wider than can be drawn."""
         if self.rho is None:
             check_parameter(self.scale / share, LARGEST_SCALE, "scale")
         else:
             check_parameter(self.sigma2 / share, LARGEST_SCALE**2, "sigma**2")
 
     def width(self, share: Fraction = Fraction(1)) -> float:
-        """Scale or sigma of that noise."""
+        """Scale (Laplace) or sigma (Gaussian) of the noise at a share of the budget."""
         if self.rho is None:
             return float(self.scale / share)
         return math.sqrt(self.sigma2 / share)
@@ -353,37 +362,37 @@ class Measurement(Spent):
     def not_protected(self) -> tuple[str, ...]:
         """Other releases, groups, and that a kept key repeats itself."""
         k = "k times epsilon" if self.rho is None else "k squared times rho"
-        kept = (
+        repeats = (
             "whether two releases with the same kept key and parameters come from exactly the same "
             "input: they are then identical, so use a new key for every new state of the data",
         )
         return (
             "other releases about the same people: their budgets add to this one",
             f"groups: k people together are protected with {k}",
-            *(() if self.key_origin == "entropy" else kept),
+            *(() if self.key_origin == "entropy" else repeats),
         )
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """The guarantee as one sentence."""
         if not self.is_private:
             return NOT_PRIVATE
-        change, counted = name_change(self.neighbours, self.contribution, self.unit)
+        change, counted = describe_change(self.neighbours, self.contribution, self.unit)
         if self.epsilon is None:
             return (
-                f"What anyone sees of this release is nearly as likely after {change}: the Renyi "
+                f"{change} changes the probability of any result only slightly: the Renyi "
                 f"divergence of order a is at most {self.rho} a for every a above 1, {counted}"
             )
-        # Beyond that, the factor is no number that anyone could read.
-        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
+        # Each sentence is one text, as catalogues of translations have it.
+        factor = describe_factor(self.epsilon)
         if self.delta is None:
             return (
-                f"Whatever anyone sees of this release is at most exp({self.epsilon}){factor} "
-                f"times as likely or as unlikely, after {change}, {counted}"
+                f"{change} changes the probability of any result by a factor of at most {factor}, "
+                f"{counted}"
             )
         return (
-            f"Whatever anyone sees of this release is at most exp({self.epsilon}){factor} times "
-            f"as likely, and {float(self.delta):g} besides, after {change}, {counted}"
+            f"{change} changes the probability of any result by a factor of at most {factor}, "
+            f"plus at most {float(self.delta):g}, {counted}"
         )
 
     def describe(self) -> dict[str, Any]:

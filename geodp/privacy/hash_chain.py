@@ -61,7 +61,8 @@ from geodp.reprs import one_line
 
 RESTORE = "publish nothing before a copy is restored that has the latest release card's head"
 
-_PIECE = 8192
+# Bytes read at a time: most entries are shorter, so one read finds the end of a line.
+_CHUNK = 8192
 _HASH = 64
 
 
@@ -128,7 +129,7 @@ class HashChain:
 
     @contextmanager
     def transaction(self, *, write: bool = False, new: bool = False) -> Iterator[Log]:
-        """Open the file for one reader or writer; what was not committed is not in it.
+        """Open the file for one reader or writer; entries without a commit are dropped.
 
         Parameters
         ----------
@@ -141,7 +142,7 @@ class HashChain:
             with open_locked(self.path, write=write or new, create=new) as file:
                 yield Log.begin(file, self.path) if new else Log.read(file, self.path)
         except OSError as error:
-            raise _sentence(self.path, error, write or new) from None
+            raise _explain_os_error(self.path, error, write or new) from None
 
 
 class Log:
@@ -186,6 +187,8 @@ class Log:
             log._in_slot = True
         elif opening != empty_ledger():
             raise _damaged(path)
+        # Complete entries behind the slot count: their writer was killed between the two flushes,
+        # and ignoring them could charge the same budget twice.
         while (more := log._entry_at(log.head.end)) is not None and _continues(more, log.head):
             log.last, log._in_slot = more, False
         if log.last is None:  # who made it was killed
@@ -198,6 +201,7 @@ class Log:
             entry: LedgerEntry | None = self._pending[place.start][0]
         else:
             entry = self._entry_at(place.start)
+        # A branch or slot names its entry by hash, so an entry put in its place is never used.
         if entry is None or entry.head.hash != place.hash:
             raise _damaged(self.path)
         return entry
@@ -213,7 +217,7 @@ class Log:
             place = (content.get("ledger"), content.get("sequence"), content.get("previous"))
             if entry is None or place != (ledger, sequence, previous):
                 raise VerificationError(
-                    f"The ledger's chain is broken at entry {sequence}: something else than geodp "
+                    f"The ledger's chain is broken at entry {sequence}: another program "
                     f"changed it; {RESTORE}.",
                     code="ledger-chain-broken",
                 )
@@ -221,7 +225,7 @@ class Log:
             yield entry
 
     def require(self, seen: Head) -> None:
-        """Refuse a chain that does not go on from a head seen before, or is broken after it."""
+        """Raise VerificationError for a chain that does not continue a head seen before."""
         entry = self._entry_at(seen.start)
         if entry is None or entry.head != seen or self.head.end < seen.end:
             raise VerificationError(
@@ -232,7 +236,7 @@ class Log:
             pass
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Return text and stated hash of all entries, as the file has them."""
+        """Return text and recorded hash of all entries, as the file has them."""
         end = START
         while end < self.head.end:
             line = self._line(end)
@@ -250,23 +254,26 @@ class Log:
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         text = canonical(content).encode()
-        stated = _hash(text)
-        line = stated.encode() + b" " + text + b"\n"
+        digest = _hash(text)
+        line = digest.encode() + b" " + text + b"\n"
         head = Head(
             ledger=content["ledger"],
             sequence=content["sequence"],
-            hash=stated,
+            hash=digest,
             start=before.end,
             end=before.end + len(line),
         )
         self.last = LedgerEntry(head, content)
+        # Readers of this transaction see pending entries, although they are not in the file yet.
         self._pending[before.end] = (self.last, line)
         return self.last
 
     def commit(self) -> None:
         """Write the appended entries; all entries are on the disk when this returns."""
+        # Nothing to flush: the last entry is on disk, and a slot points to it.
         if not self._pending and self._in_slot:
             return
+        # A charge in a file that no longer has its name would be invisible to everybody else.
         if not is_at(self._file, self.path):
             raise OutputError(
                 f"{self.path} was removed, renamed or replaced while it was charged; {NOTHING}.",
@@ -274,6 +281,8 @@ class Log:
             )
         start = min(self._pending, default=self.head.end)
         try:
+            # Entries first, then the slot: a slot never points to an entry that is not on the disk
+            # yet.
             if start == START:
                 write_at(self._file, 0, empty_ledger())
             self._file.truncate(start)  # what one who was killed left of an entry
@@ -289,6 +298,7 @@ class Log:
 
     def _write_slot(self) -> None:
         head = self.head
+        # Alternating slots: the one that is not written stays valid if this write is cut short.
         place = (head.sequence % 2 + 1) * SECTOR
         try:
             write_at(self._file, place, format_slot(Place(head.start, head.hash)))
@@ -315,29 +325,31 @@ class Log:
     def _entry_at(self, start: int) -> LedgerEntry | None:
         """Return the entry that begins at a place, if a whole and intact one does."""
         line = self._line(start)
-        stated, text = line[:_HASH], line[_HASH + 1 :]
-        if line[_HASH : _HASH + 1] != b" " or _hash(text).encode() != stated:
+        recorded, text = line[:_HASH], line[_HASH + 1 :]
+        if line[_HASH : _HASH + 1] != b" " or _hash(text).encode() != recorded:
             return None
         with suppress(ValueError, RecursionError):
             content = json.loads(text)
             if isinstance(content, dict) and type(content.get("sequence")) is int:
                 end = start + len(line) + 1
                 ledger = str(content.get("ledger"))
-                head = Head(ledger, content["sequence"], stated.decode(), start, end)
+                head = Head(ledger, content["sequence"], recorded.decode(), start, end)
                 return LedgerEntry(head, content)
         return None
 
     def _line(self, start: int) -> bytes:
         """Return a line without its end; what is behind the last end of a line is none."""
         self._file.seek(start)
-        pieces = list[bytes]()
-        while piece := self._file.read(_PIECE):
-            pieces.append(piece)
-            if b"\n" in piece:
-                return b"".join(pieces).partition(b"\n")[0]
+        chunks = list[bytes]()
+        while chunk := self._file.read(_CHUNK):
+            chunks.append(chunk)
+            if b"\n" in chunk:
+                return b"".join(chunks).partition(b"\n")[0]
         return b""
 
 
+# A reused file can hold old entries behind the last one; only the next number with the right link
+# belongs to this chain.
 def _continues(entry: LedgerEntry, before: Head) -> bool:
     same = before == ROOT or entry.head.ledger == before.ledger
     place = (entry.head.sequence, entry.content.get("previous"))
@@ -352,8 +364,8 @@ def _damaged(path: Path) -> VerificationError:
     return VerificationError(f"{path} is damaged; {RESTORE}.", code="ledger-unreadable")
 
 
-def _sentence(path: Path, error: OSError, write: bool) -> GeodpError:
-    """Return what an error of the system means for the person who meets it."""
+def _explain_os_error(path: Path, error: OSError, write: bool) -> GeodpError:
+    """Convert a system error to an error that says what to do."""
     if os.path.isdir(path):
         return no_ledger(path)
     match error.errno:

@@ -56,7 +56,7 @@ FURTHER = 1 << 31
 """Bit of a stream's number that marks its further digits, which belong to the same draws."""
 
 READING = frozenset(Draw(int(stream), UNIFORM) for stream in (Stream.SAMPLE, Stream.ROUNDING))
-"""What readers draw with a kept key itself, before there is a table: samples of a person's records,
+"""Draws of readers with a kept key itself, before there is a table: samples of a person's records,
 and the rounding of fractional counts."""
 
 
@@ -97,6 +97,7 @@ class NoiseKey:
                 "NoiseKey.generate() makes one from the operating system's entropy.",
                 code="key-not-32-bytes",
             )
+        # A bytearray, as bytes could not be overwritten later.
         self._secret = bytearray(secret)
         self._origin = _origin
         self._draws = _draws
@@ -144,7 +145,7 @@ class NoiseKey:
             declared = self._draws.of_derived(digest)
             if draws is not None and draws != declared:
                 raise UndeclaredDrawError(
-                    "The draws of this derived key were declared otherwise.",
+                    "This derived key was declared with other draws.",
                     code="derived-draws-redeclared",
                 )
             draws = declared
@@ -157,19 +158,20 @@ class NoiseKey:
         """
         if self._draws is not None and draws != self._draws:
             raise UndeclaredDrawError(
-                "The draws of this key were declared otherwise before.", code="draws-redeclared"
+                "This key was declared with other draws before.", code="draws-redeclared"
             )
         return NoiseKey(self._hold(), _origin=self._origin, _draws=draws)
 
     def require(self, *draws: Draw) -> None:
         """Raise UndeclaredDrawError where some draws, or draws of no name, are not this key's."""
+        # A fixed key protects nobody, so tests may draw whatever they like with it.
         if self._draws is None and self._origin == "fixed":
             return
         if not draws:
             raise UndeclaredDrawError(
                 "A draw must name its stream and its law.", code="draw-unnamed"
             )
-        allowed = READING if self._draws is None else self._draws.own
+        allowed = READING if self._draws is None else self._draws.direct
         if not allowed.issuperset(draws):
             Draws(allowed).require(*draws)
 
@@ -188,6 +190,7 @@ class NoiseKey:
             raise UsageError(
                 "A digest has exactly 32 bytes; digest() makes one.", code="digest-not-32-bytes"
             )
+        # Extract and expand of RFC 5869; one block of output, so the counter is always 1.
         extracted = hmac.digest(_EXTRACT_SALT, self._hold(), "sha256")
         return hmac.digest(extracted, label + digest + b"\x01", "sha256")
 
@@ -196,6 +199,7 @@ class NoiseKey:
 
         For handing the key to another process; draws go through :func:`expose`.
         """
+        # ChaCha20 reads its key as little-endian words, on every machine.
         return np.frombuffer(self._hold(), dtype="<u4").astype(np.uint32)
 
     def forget(self) -> None:
@@ -211,6 +215,7 @@ class NoiseKey:
         return self._secret
 
     def __del__(self) -> None:
+        # Best effort: Python may have copied the bytes, but the object's own memory is overwritten.
         if hasattr(self, "_secret"):  # not so where the constructor refused the secret
             self.forget()
 
@@ -229,7 +234,7 @@ def blocks(
     *,
     law: LawName = UNIFORM,
 ) -> NDArray[np.uint64]:
-    """Key-stream blocks of addresses, a word of all of them in each row: uint64[8, n].
+    """Compute the key-stream blocks of addresses; row i has word i of each block: uint64[8, n].
 
     ``law``: of the numbers that are made of these digits, which the key must allow.
     """
@@ -247,7 +252,7 @@ def lines(
     *,
     law: LawName = UNIFORM,
 ) -> None:
-    """Write them as :func:`geodp.kernels.chacha.blocks` does, block by block: uint64[8 * n]."""
+    """Write key-stream blocks into ``out``, one after the other: uint64[8 * n]."""
     with expose(key, Draw(int(stream) & ~FURTHER, law)) as words:
         chacha.blocks(words, np.uint32(stream), np.uint32(counter), address, out)
 
@@ -263,13 +268,14 @@ def expose(key: NoiseKey, *draws: Draw) -> Iterator[NDArray[np.uint32]]:
     try:
         yield words
     finally:
+        # Also after an error in the kernel: the copy must not outlive the call.
         words.fill(0)
 
 
 def digest(
     *parts: bytes | NDArray[np.generic] | tuple[int, Iterable[NDArray[np.generic]]],
 ) -> bytes:
-    """SHA-256 of byte strings and arrays, each preceded by its length.
+    """Compute the SHA-256 of byte strings and arrays, each preceded by its length.
 
     A pair is the length in bytes of an array, and its pieces in order.
     """
@@ -280,6 +286,8 @@ def digest(
             length, pieces = part
         else:
             length, pieces = part.nbytes if isinstance(part, np.ndarray) else len(part), [part]
+        # Without the lengths, different splits of the same bytes would have one digest, and share
+        # noise.
         state.update(length.to_bytes(8, "little"))
         for piece in pieces:
             state.update(piece if isinstance(piece, bytes) else np.ascontiguousarray(piece).data)

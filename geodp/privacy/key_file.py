@@ -1,9 +1,9 @@
-"""Files that hold a noise key: one form, one writer and one reader for all of them.
+"""Key files: the one format of a noise key on disk, its writer and its reader.
 
 On POSIX systems such a file must be a regular one, not a symbolic link, owned by the user who reads
 it or by root, and closed to everybody else, as `geodp key` makes it. Windows has no such owners and
-permission bits: there only the kind and the content of the file are looked at, and its access list
-is the operator's to keep, who is told so.
+permission bits: there only the kind and the content of the file are checked, and a warning says
+that the operator is responsible for its access list.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from geodp.errors import InputError
 from geodp.privacy.access import has_owners, tell_unchecked
 
 DIGITS = 64
-LEAST = 16
-"""Fewest different bytes of a key, and of the steps between its bytes; 32 random ones have fewer in
+MIN_DISTINCT = 16
+"""Smallest number of distinct bytes, and of steps between bytes; 32 random bytes have fewer in
 less than one of 2**50 keys."""
 
 _HEX = b"0123456789abcdef"
@@ -76,7 +76,7 @@ def read_key(path: str | Path) -> bytearray:
 
 
 def _flags(flags: int) -> int:
-    """With those, where the system has them, that follow no link and wait for no pipe's end."""
+    """Add the flags that refuse links and do not block on pipes, where the system has them."""
     for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
         flags |= getattr(os, name, 0)
     return flags
@@ -84,9 +84,10 @@ def _flags(flags: int) -> int:
 
 def _open(path: str | Path) -> int:
     try:
+        # O_NOFOLLOW refuses a link as well, but not on every system, and with a less helpful error.
         if os.path.islink(path):
             raise InputError(
-                "A key file may be no symbolic link, which others could turn elsewhere; name the "
+                "A key file must not be a symbolic link, which others could redirect; name the "
                 "file itself.",
                 file=str(path),
                 code="key-file-is-link",
@@ -101,26 +102,27 @@ def _open(path: str | Path) -> int:
 
 
 def _require_private(handle: int, path: str | Path) -> None:
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode):
         raise InputError(
             "A key file must be a regular file.", file=str(path), code="key-file-not-regular"
         )
     if not has_owners():
         tell_unchecked(path)
         return
-    if found.st_uid not in (os.geteuid(), 0):
+    # Root can read and replace every file anyway, so a file of root's adds no risk.
+    if status.st_uid not in (os.geteuid(), 0):
         raise InputError(
             "The key file belongs to another user, who can read and replace it; use a key of your "
             "own, which `geodp key FILE` makes.",
             file=str(path),
             code="key-file-of-other-user",
         )
-    if stat.S_IMODE(found.st_mode) & 0o077:
+    if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(
-            "Others than its owner may use the key file, and whoever holds the key can take the "
-            f"noise off its releases: if nobody has, say chmod 600 {Path(path).name}; else make a "
-            "new key.",
+            "Other users may read the key file, and whoever has the key can remove the noise from "
+            f"its releases: if nobody has read it, run chmod 600 {Path(path).name}; otherwise make "
+            "a new key.",
             file=str(path),
             code="key-file-shared",
         )
@@ -137,8 +139,9 @@ def _decode(text: memoryview, path: str | Path) -> bytearray:
             code="key-file-form",
         )
     secret = bytearray(16 * high + low for high, low in zip(digits[::2], digits[1::2], strict=True))
+    # Equal steps reveal patterns such as 00 01 02 ..., whose bytes are all different.
     steps = {(one - other) % 256 for one, other in zip(secret[1:], secret, strict=False)}
-    if min(len(set(secret)), len(steps)) < LEAST:
+    if min(len(set(secret)), len(steps)) < MIN_DISTINCT:
         secret[:] = bytes(len(secret))
         raise InputError(
             "The key file holds a key that was not drawn at random, so that it can be guessed; "

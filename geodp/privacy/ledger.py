@@ -1,4 +1,4 @@
-"""The budget ledger: what has been spent on every data set, in one file, before it is published.
+"""The budget ledger: one file that records the loss of every release before it is published.
 
 A text file (see `geodp.privacy.hash_chain`) with one chain of entries: the genesis; every data set
 with its cap; every charge. Each holds what its data set has spent since, and the branches of two
@@ -62,7 +62,7 @@ from geodp.privacy.chain.slots import VERSION
 from geodp.privacy.chain.witness import Witness, resolve_witness
 from geodp.privacy.hash_chain import HashChain, Head, LedgerEntry, Log, canonical
 from geodp.privacy.loss import Loss
-from geodp.privacy.names import require_one_script, require_words
+from geodp.privacy.names import require_label, require_one_script
 from geodp.privacy.neighbours import ADD_REMOVE, REPLACE
 from geodp.privacy.samples import (
     Records,
@@ -177,8 +177,8 @@ class Ledger:
 
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[Log]:
-        """Open the ledger; it must have the head that this object saw last."""
-        seen = self._seen  # before the transaction: others may go on at once
+        """Open the ledger, which must still contain the head that this object saw last."""
+        seen = self._seen  # read before the lock is taken: other threads may charge meanwhile
         with self._chain.transaction(write=write) as log:
             if seen is not None:
                 log.require(seen)
@@ -187,6 +187,8 @@ class Ledger:
     @contextmanager
     def _books(self, *, write: bool = False) -> Iterator[Books]:
         """Open verified books; what is entered is on disk, and with the witness, afterwards."""
+        # The witness gets the head after the commit: a kill in between leaves the ledger ahead,
+        # which is allowed, and never the witness ahead, which would look like a restored backup.
         with self._transaction(write=write) as log:
             books = Books(log)
             with books.hold_witness() if write else nullcontext() as witness:
@@ -198,7 +200,8 @@ class Ledger:
         self._remember(log.head)
 
     def _remember(self, head: Head) -> None:
-        """Keep the latest head that was on disk."""
+        """Remember the latest head that was on disk."""
+        # Threads may finish in another order than they charged; only the latest head counts.
         if self._seen is None or self._seen.sequence < head.sequence:
             self._seen = head
 
@@ -226,7 +229,7 @@ class Ledger:
         neighbours : {"add-remove-one", "replace-one"}
         model : {"central", "local"}
             Local: only rounds of devices' own reports are charged to it, by :meth:`charge_round`;
-            central: only releases of what an office holds. Their losses mean different things.
+            central: only releases of an office's data. Their losses mean different things.
         """
         Account.open(name, cap, unit, neighbours, model)  # refused before the ledger is opened
         require_one_script(name)
@@ -296,9 +299,9 @@ class Ledger:
         fingerprint: str,
         records: Records = None,
     ) -> None:
-        """Raise the error that the books have for a charge now; charge nothing.
+        """Raise the error that a charge would raise now, without charging anything.
 
-        That the file and its witness can be written only a charge tells.
+        Whether the file and its witness can be written is not tested.
         """
         terms = _terms_of(mechanism, neighbours, contribution, records)
         _require_charge(loss, terms, fingerprint)
@@ -341,15 +344,15 @@ class Ledger:
         fingerprint: str,
         details: dict[str, Any],
     ) -> Charge:
-        """Charge what is of a model, under checked terms."""
+        """Charge a loss under one model, with terms that are checked already."""
         _require_charge(loss, terms, fingerprint)
         columns: dict[str, Any] = {"fingerprint": fingerprint, "details": write_details(details)}
         with self._books(write=True) as books:
             after = _add_charge(books, model, dataset, loss, terms, fingerprint)
             if isinstance(after, Charge):
                 return after
-            said = {"kind": "charge", "loss": str(loss), **terms}
-            entry = books.enter({**said, **columns, **after.columns()})
+            terms_columns = {"kind": "charge", "loss": str(loss), **terms}
+            entry = books.enter({**terms_columns, **columns, **after.columns()})
         return charge_of(entry)
 
     def find_charge(self, dataset: str, fingerprint: str) -> Charge | None:
@@ -358,16 +361,16 @@ class Ledger:
         What is returned is on the disk, and with the witness: what was paid may be published.
         """
         with self._books(write=True) as books:
-            known = books.known(books.account(dataset).name, fingerprint)
-        return None if known is None else charge_of(known)
+            entry = books.find_release(books.account(dataset).name, fingerprint)
+        return None if entry is None else charge_of(entry)
 
     def account(self, dataset: str) -> Account:
-        """Return a data set and what it has spent."""
+        """Return the account of a data set."""
         with self._books() as books:
             return books.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
-        """All data sets, in the order of their entry."""
+        """Return the accounts of all data sets, in the order of their entry."""
         with self._books() as books:
             return tuple(books.accounts())
 
@@ -400,7 +403,7 @@ class Ledger:
         return self.account(dataset).spent
 
     def remaining(self, dataset: str) -> Loss:
-        """Return what its cap leaves."""
+        """Return the part of a data set's cap that is left."""
         return self.account(dataset).remaining
 
     def check(self, head: str | None = None, *, witness: bool = True) -> Head:
@@ -434,7 +437,7 @@ class Ledger:
         return entries[-1].head
 
     def export(self) -> Iterator[str]:
-        """Every entry as one line of JSON, in order, for auditors; the chain is not verified.
+        """Yield every entry as one line of JSON, in order, for auditors; the chain is not verified.
 
         The hash of an entry is the SHA-256 of its line without ``hash``: keys sorted, no spaces,
         UTF-8.
@@ -463,13 +466,14 @@ def _terms_of(
 
 
 def _require_charge(loss: Loss, terms: dict[str, Any], fingerprint: str) -> None:
-    """Raise UsageError for what no ledger takes."""
-    require_words(terms["mechanism"], "The mechanism")
+    """Raise UsageError for a charge that no ledger accepts."""
+    require_label(terms["mechanism"], "The mechanism")
     if not re.fullmatch("[0-9a-f]{16,128}", fingerprint):
         raise UsageError(
             "A fingerprint has 16 to 128 hexadecimal digits, in lower case.",
             code="fingerprint-form",
         )
+    # A charge of 0 would claim a release without any loss, which no mechanism gives.
     if not any(loss.amounts):
         raise UsageError("A charge must be above 0.", code="charge-not-positive")
     require_short(loss)
@@ -483,8 +487,9 @@ def _add_charge(
     Or the earlier charge of a release that is published again.
     """
     account = books.account(dataset)
-    if (known := books.known(account.name, fingerprint)) is not None:
-        return replay_of(charge_of(known), {"loss": str(loss), **terms})
+    # A replay shows nothing new, so it costs nothing; that its parameters match is checked first.
+    if (earlier := books.find_release(account.name, fingerprint)) is not None:
+        return replay_of(charge_of(earlier), {"loss": str(loss), **terms})
     account.require(model, terms["neighbours"])
     records = read_records(terms)
     after = account.charge(loss, records)

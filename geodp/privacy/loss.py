@@ -1,4 +1,4 @@
-"""Privacy loss as exact values: pure, zero-concentrated and approximate; how losses add up.
+"""Privacy losses as exact values: pure, zero-concentrated and approximate, and their composition.
 
 Sums and comparisons are exact fractions. The conversions between notions, which need logarithms,
 are rounded to the safe side: what they return is a proven bound, never an approximation of one.
@@ -39,7 +39,7 @@ def _exact(value: object, name: str) -> Fraction:
 
 
 class _Parameters:
-    """What the three notions share; ``parameters`` names their fields."""
+    """Base of the three notions of privacy; ``parameters`` names their fields."""
 
     __slots__ = ()
     variant: ClassVar[str]
@@ -103,8 +103,8 @@ class ApproximateDP(_Parameters):
     original: ZeroConcentratedDP | None = None
 
     def __str__(self) -> str:
-        stated = _Parameters.__str__(self)
-        return stated if self.original is None else f"{stated} from {self.original}"
+        text = _Parameters.__str__(self)
+        return text if self.original is None else f"{text} from {self.original}"
 
     def describe(self) -> dict[str, Any]:
         """Plain values for a card, with the parameters that these were converted from."""
@@ -130,8 +130,8 @@ def parse(text: str) -> Loss:
     >>> parse("epsilon 1/5")
     PureDP(epsilon=Fraction(1, 5))
     """
-    stated, _, origin = text.partition(" from ")
-    pairs = re.findall(r"(?:^|, )([a-z]+) ([0-9]+(?:/[0-9]+)?)", stated)
+    parameters, _, origin = text.partition(" from ")
+    pairs = re.findall(r"(?:^|, )([a-z]+) ([0-9]+(?:/[0-9]+)?)", parameters)
     try:
         kind = _KINDS[tuple(name for name, _ in pairs)]
         loss = kind(*(Fraction(amount) for _, amount in pairs))
@@ -140,6 +140,8 @@ def parse(text: str) -> Loss:
             loss = ApproximateDP(loss.epsilon, loss.delta, original)
     except (KeyError, ValueError, ZeroDivisionError):
         raise UsageError("A loss is written such as: epsilon 1/5.", code="loss-form") from None
+    # One text per loss: the ledger recognises a replay by comparing texts, so 2/4 must not pass for
+    # 1/2.
     if str(loss) != text:
         raise UsageError(
             "A loss is written in lowest terms, such as: epsilon 1/5.",
@@ -149,12 +151,12 @@ def parse(text: str) -> Loss:
 
 
 def to_zero_concentrated(loss: PureDP | ZeroConcentratedDP) -> ZeroConcentratedDP:
-    """Pure epsilon is epsilon^2 / 2 zero-concentrated (Bun and Steinke, Proposition 1.4)."""
+    """Convert a loss: pure epsilon is epsilon^2 / 2 zero-concentrated (Bun, Steinke, Prop. 1.4)."""
     return ZeroConcentratedDP(loss.epsilon**2 / 2) if isinstance(loss, PureDP) else loss
 
 
 def compose(losses: Iterable[Loss]) -> Loss:
-    """Return the loss of several releases about the same people, chosen one after another.
+    """Compose the losses of several releases about the same people, chosen one after another.
 
     Like kinds add up. A pure loss among zero-concentrated ones counts as epsilon^2 / 2 of rho,
     among approximate ones as delta = 0. Zero-concentrated and approximate losses are not mixed:
@@ -171,6 +173,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
     ZeroConcentratedDP(rho=Fraction(3, 4))
     """
     parts = list(losses)
+    # A single loss keeps its origin, such as the rho of a converted guarantee.
     if len(parts) == 1:
         return parts[0]
     if not parts:
@@ -186,6 +189,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
         return ZeroConcentratedDP(
             sum((to_zero_concentrated(part).rho for part in concentrated), Fraction())
         )
+    # Mixing would need a delta for the conversion, and any fixed choice would hide a decision.
     if len(pure) + len(approximate) < len(parts):
         raise UsageError(
             "A zero-concentrated and an approximate loss do not add up; choose a delta and convert "
@@ -200,18 +204,18 @@ def compose(losses: Iterable[Loss]) -> Loss:
 def within(loss: Loss, cap: Loss) -> bool:
     """Whether every parameter of a loss is at most that of a cap of the same kind."""
     return type(loss) is type(cap) and all(
-        amount <= most for amount, most in zip(loss.amounts, cap.amounts, strict=True)
+        amount <= limit for amount, limit in zip(loss.amounts, cap.amounts, strict=True)
     )
 
 
-def remainder(cap: Loss, spent: Loss) -> Loss:
-    """Return what a cap leaves after a loss of the same kind that is within it."""
-    pairs = zip(cap.amounts, spent.amounts, strict=True)
-    return _like(cap, (most - amount for most, amount in pairs))
+def remainder(cap: Loss, loss: Loss) -> Loss:
+    """Return the part of a cap that is left after a loss of the same kind within it."""
+    pairs = zip(cap.amounts, loss.amounts, strict=True)
+    return _like(cap, (limit - amount for limit, amount in pairs))
 
 
 def no_loss(cap: Loss) -> Loss:
-    """No loss, of the kind of a cap."""
+    """Return a zero loss of the same kind as a cap."""
     return _like(cap, (Fraction() for _ in cap.amounts))
 
 
@@ -220,7 +224,7 @@ def _like(loss: Loss, amounts: Iterable[Fraction]) -> Loss:
 
 
 def to_approximate(loss: ZeroConcentratedDP, delta: Fraction) -> ApproximateDP:
-    """Return the approximate guarantee of a zero-concentrated one, which it remembers."""
+    """Convert a zero-concentrated loss to an approximate one, which keeps the original."""
     return ApproximateDP(epsilon_for(loss.rho, delta), delta, loss)
 
 
@@ -237,6 +241,7 @@ _SLACK = Decimal("1e-40")  # far above the rounding of a dozen operations with 6
 
 def _extremum(slope: Callable[[Decimal], Decimal]) -> Decimal:
     """Find the u where ``slope`` turns from negative to positive, to 12 digits and exact in 20."""
+    # Bisection on a logarithmic scale, since the optimum spans many orders of magnitude.
     low, high = Decimal("1e-30"), Decimal("1e30")
     while high / low > 1 + Decimal("1e-12"):
         middle = (low * high).sqrt()
@@ -259,7 +264,7 @@ def _check(value: Fraction, name: str, *, above_zero: bool) -> Fraction:
 
 
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the least epsilon such that rho-zCDP implies (epsilon, delta)-DP.
+    """Compute the smallest epsilon such that rho-zCDP implies (epsilon, delta)-DP.
 
     It is rounded up to 15 digits.
 
@@ -270,6 +275,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
     """
     rho = _check(rho, "rho", above_zero=False)
     delta = _check(delta, "delta", above_zero=True)
+    # No noise is needed for no loss; the formula would divide by 0.
     if not rho:
         return Fraction()
     with localcontext(_WORK):
@@ -281,12 +287,13 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
             -(1 + u).ln() / u,
             (u / (1 + u)).ln(),
         )
+        # The slack covers the rounding of the operations above, so the result stays a proven bound.
         bound = sum(terms) + _SLACK * sum(map(abs, terms))
         return max(Fraction(), Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound)))
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho such that rho-zCDP implies (epsilon, delta)-DP.
+    """Compute the largest rho such that rho-zCDP implies (epsilon, delta)-DP.
 
     It is rounded down to 12 digits.
 
@@ -298,16 +305,16 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
         e, log_delta = to_decimal(epsilon), to_decimal(delta).ln()
 
         def slope(u: Decimal) -> Decimal:
-            spare = log_delta + (1 + u).ln()
-            return e + spare * (1 + 2 * u) / (u * u) - (u / (1 + u)).ln()
+            shifted = log_delta + (1 + u).ln()
+            return e + shifted * (1 + 2 * u) / (u * u) - (u / (1 + u)).ln()
 
         u = _extremum(slope)
         terms = (e, log_delta / u, (1 + u).ln() / u, -(u / (1 + u)).ln())
         bound = (sum(terms) - _SLACK * sum(map(abs, terms))) / (1 + u)
-        least_step = 1 - Decimal("1e-12")
+        step_down = 1 - Decimal("1e-12")
         down = Context(prec=12, rounding=ROUND_FLOOR)
         rho = Fraction(down.plus(max(bound, Decimal(0))))
         # epsilon_for rounds up, which can push a bound that is met exactly over a long epsilon.
         while epsilon_for(rho, delta) > epsilon:
-            rho = Fraction(down.multiply(to_decimal(rho), least_step))
+            rho = Fraction(down.multiply(to_decimal(rho), step_down))
     return rho

@@ -1,8 +1,8 @@
-"""Names of data sets and samples, and which of them could be taken for each other.
+"""Names of data sets and samples, and detection of names that look alike.
 
-A new name is written in one script, as Unicode Technical Standard 39 has it ("highly restrictive":
-Latin beside Japanese, Chinese or Korean is one), and must not look like a name in use. Names in use
-are found as they are written, whatever later tables say of them.
+A new name must use one script, as in Unicode Technical Standard 39 ("highly restrictive": Latin
+together with Japanese, Chinese or Korean counts as one), and must not look like a name in use.
+Existing names are looked up exactly as written, whatever later Unicode tables say about them.
 
 Scripts and their extensions are those of fontTools, look-alikes the table of Unicode's
 ``confusables.txt`` in confusable-homoglyphs. Both are imported only where a name is new or unknown.
@@ -19,16 +19,16 @@ from geodp.errors import UsageError
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that Python calls printable and nobody sees."""
+"""Characters that Python calls printable but that are invisible."""
 
-_UNSEEN_MARK = re.compile("(?<=[ij])\u0307|([\u0300-\u036f])(?=\\1)")
-"""Marks that nobody sees (UTS 39, 5.4): a point on an i or j, and the same mark again."""
+_INVISIBLE_MARK = re.compile("(?<=[ij])\u0307|([\u0300-\u036f])(?=\\1)")
+"""Invisible combining marks (UTS 39, 5.4): a dot on an i or j, and a repeated mark."""
 
 _DASH = re.compile("[-\u2010-\u2015\u2212\u2500\u2501\uff0d]")
 
 
-def require_words(text: str, what: str) -> None:
-    """Refuse what is no short line of printable characters."""
+def require_label(text: str, what: str) -> None:
+    """Raise UsageError unless a text is one short line of printable characters."""
     if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 200:
         raise UsageError(f"{what} must be 1 to 200 printable characters.", code="name-length")
 
@@ -41,10 +41,10 @@ def canonical_name(name: str, whose: str = "data set") -> str:
     >>> canonical_name(" census  2020 ")
     'census 2020'
     """
-    require_words(name, f"The name of a {whose}")
+    require_label(name, f"The name of a {whose}")
     if _INVISIBLE.search(name):
         raise UsageError(
-            f"The name of a {whose} may hold no characters that are not seen.",
+            f"The name of a {whose} must not contain invisible characters.",
             code="name-unseen-characters",
         )
     return unicodedata.normalize("NFC", " ".join(name.split()))
@@ -62,12 +62,15 @@ def require_one_script(name: str, whose: str = "data set") -> None:
     Traceback (most recent call last):
     geodp.errors.UsageError: ... mixes letters of the scripts Cyrillic and Latin, so that ...
     """
+    # Such names have an empty skeleton, so any two of them would look alike.
     if not any(unicodedata.category(letter)[0] in "LN" for letter in name):
         raise UsageError(
             f"The name of a {whose} must have a letter or a digit.", code="name-without-letters"
         )
     scripts = [script for letter in name if (script := _writing_systems(letter))]
     others = [script for script in scripts if "Latn" not in script]
+    # One script that all letters share is enough, as letters such as kana belong to several
+    # systems.
     if not scripts or frozenset.intersection(*scripts):
         return
     if not others or frozenset(_CJK).intersection(*others):
@@ -119,12 +122,13 @@ def look_alike(name: str, others: Iterable[str]) -> str | None:
     >>> look_alike("Census 202l.", ["panel", "census-2021"])
     'census-2021'
     """
-    forms = _look(name)
-    return next((other for other in others if forms & _look(other)), None)
+    # Two names look alike if any reading of one equals any reading of the other.
+    forms = _lookalike_forms(name)
+    return next((other for other in others if forms & _lookalike_forms(other)), None)
 
 
-def _look(name: str) -> set[str]:
-    """Return what a name looks like: as written and in small letters, each read in two ways.
+def _lookalike_forms(name: str) -> set[str]:
+    """Return the lookalike forms of a name: as written and in lower case, each read in two ways.
 
     Punctuation is read as the letters that it looks like (a dash as the long vowel of Kana, a bar
     as an l), and left out.
@@ -136,7 +140,7 @@ def _look(name: str) -> set[str]:
     )
     small = unicodedata.normalize("NFKC", digits.casefold())
     read = (_DASH.sub("\u2014", text) for text in (small, digits))
-    bare = ("".join(_shown(text)) for text in (small, digits))
+    bare = ("".join(_visible(text)) for text in (small, digits))
     return {_prototype(text).casefold() for text in (*read, *bare)}
 
 
@@ -156,17 +160,20 @@ def _prototype(text: str) -> str:
 
     decomposed = unicodedata.normalize("NFD", text)
     # A letter may look like several, and those like others.
+    # Two passes, since the table is not transitive.
     targets = map(target, "".join(map(target, decomposed)))
-    return unicodedata.normalize("NFD", "".join(_shown(_UNSEEN_MARK.sub("", "".join(targets)))))
+    return unicodedata.normalize(
+        "NFD", "".join(_visible(_INVISIBLE_MARK.sub("", "".join(targets))))
+    )
 
 
-def _shown(text: str) -> Iterator[str]:
+def _visible(text: str) -> Iterator[str]:
     """Yield the letters, marks and digits of a text."""
     return (letter for letter in text if unicodedata.category(letter)[0] in "LMN")
 
 
 def skeleton(name: str) -> str:
-    """Return what two names have in common that differ in case, width, blanks or dashes alone.
+    """Return a form that is equal for names that differ only in case, width, blanks or dashes.
 
     Examples
     --------

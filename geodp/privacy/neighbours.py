@@ -1,6 +1,7 @@
 """Neighbouring relations, and the unit by which neighbours differ.
 
-Tables that differ by one person more or less, or by one replaced; the unit says who the one is.
+Neighbours are tables that differ in one unit, such as a person, which is added, removed or
+replaced.
 """
 
 import unicodedata
@@ -24,12 +25,13 @@ def canonical_unit(text: str) -> str:
     ('person', 'person day')
     """
     if isinstance(text, str) and text.isprintable() and len(text) <= 200:
-        words = unicodedata.normalize("NFC", text).split()
-        while words and words[0].casefold() == "one":
-            words = words[1:]
-        if words:
-            return " ".join(words)
+        # "one person" and "person" must be one unit: losses add up only where the units are equal.
+        parts = unicodedata.normalize("NFC", text).split()
+        while parts and parts[0].casefold() == "one":
+            parts = parts[1:]
+        if parts:
+            return " ".join(parts)
     raise UsageError(
-        "unit must say whom the guarantee protects: person, household, trip ...",
+        "unit must name whom the guarantee protects: person, household, trip ...",
         code="unit-missing",
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.event import Spent
+from geodp.privacy.event import Spent, describe_factor
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.reprs import one_line
@@ -44,6 +43,8 @@ class LocalReports(Spent):
     unit: str
     period: str
     reports: int
+    # Fixed by the local model: taking part is public, so a neighbour has another place, not another
+    # device, and no central key exists.
     neighbours: str = field(default=REPLACE, init=False)
     contribution: int = field(default=1, init=False)
     key_origin: str = field(default="device", init=False)
@@ -64,12 +65,12 @@ class LocalReports(Spent):
 
     @property
     def loss(self) -> Loss:
-        """What one report costs, for a ledger; whatever is computed from reports costs nothing."""
+        """Privacy loss of one report, for a ledger; computations on reports cost nothing."""
         return PureDP(self.epsilon)
 
     @property
     def assumption(self) -> Assumption:
-        """One report a period, which each device sees to."""
+        """The bound of one report per period, which each device enforces."""
         statement = f"Each {self.unit} sends at most one report a {self.period}."
         return Assumption("contribution", statement, "device")
 
@@ -79,13 +80,12 @@ class LocalReports(Spent):
         return f"epsilon = {self.epsilon}"
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """The guarantee as one sentence."""
         return (
-            f"Whatever a {self.unit} sends is at most exp({self.epsilon}) = "
-            f"{math.exp(self.epsilon):.4g} times as likely for any other place that the "
-            f"{self.unit} could have been at, with one report a {self.period}; no one needs to be "
-            f"trusted but the {self.unit}."
+            f"The place of a {self.unit} changes the probability of what it sends by a factor of "
+            f"at most {describe_factor(self.epsilon)}, with one report a {self.period}; only the "
+            f"{self.unit} needs to be trusted."
         )
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a release was made from: all records, or a sample of which others may not know who is in it.
+"""Records behind a release: all of a data set's, or a sample whose members stay secret.
 
 The guarantee of a sampled table with suppressed counts (:mod:`geodp.audit`) rests on the sample's
 secrecy. It adds to the losses of releases from all records or from fresh samples, and to no loss of
@@ -14,7 +14,7 @@ from geodp.errors import UsageError
 from geodp.privacy.names import canonical_name, look_alike, require_one_script, skeleton
 
 ALL, FRESH, SAME = RECORDS = ("all", "fresh-sample", "same-sample")
-"""What a release can have been made from, as its charge declares."""
+"""Records that a release can be made from, as its charge declares them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ Records = str | SecretSample | None
 def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> tuple[str, ...]:
     """Return the secret samples after a release; UsageError where its loss would not add up.
 
-    Who knows who was drawn, and a release of the same sample tells a little of that, breaks the
-    guarantee of the sampled table by more than the sum of both losses says.
+    The sampled table's guarantee relies on the secrecy of the sample. A release from the same
+    sample reveals a little of it, which costs more than the sum of both losses.
 
     Parameters
     ----------
@@ -55,6 +55,8 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
         What the release was made from.
     """
     if isinstance(records, SecretSample):
+        # Not the lookalike test: this one runs again on old entries, and must not change with
+        # Unicode.
         if skeleton(records.name) in map(skeleton, samples):
             raise UsageError(
                 f"A table of the sample {records.name} is charged to {dataset} already, and "
@@ -64,16 +66,16 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
         return (*samples, records.name)
     if records == SAME:
         raise UsageError(
-            "A release from the same sample as an earlier table tells who was drawn, which that "
-            "table's guarantee keeps secret: the losses do not add up. Make it of all records, "
-            "or of a fresh sample.",
+            "A release from the same sample as an earlier table reveals who was sampled, which "
+            "that table's guarantee keeps secret: the losses do not add up. Make it from all "
+            "records, or from a fresh sample.",
             code="sample-tells-who",
         )
     if records not in (None, ALL, FRESH):
         raise UsageError(f"records must be one of: {', '.join(RECORDS)}.", code="records-unknown")
     if records is None and samples:
         raise UsageError(
-            f"A table of a secret sample is charged to {dataset}; say what this release is "
+            f"A table of a secret sample is charged to {dataset}; state what this release is "
             f"made from: --records {'|'.join(RECORDS)}, records=.",
             code="records-undeclared",
         )
@@ -81,7 +83,7 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
 
 
 def require_new_sample(records: Records, samples: tuple[str, ...]) -> None:
-    """Refuse a new secret sample whose name could be taken for an earlier one's."""
+    """Raise UsageError for a new secret sample whose name looks like an earlier one's."""
     if not isinstance(records, SecretSample):
         return
     require_one_script(records.name, "sample")
@@ -95,7 +97,7 @@ def require_new_sample(records: Records, samples: tuple[str, ...]) -> None:
 
 
 def write_records(records: Records) -> dict[str, str]:
-    """Return the columns of a charge's entry that say what its release was made from.
+    """Return the columns of a charge's entry that describe the records of its release.
 
     Examples
     --------
@@ -108,5 +110,5 @@ def write_records(records: Records) -> dict[str, str]:
 
 
 def read_records(columns: dict[str, Any]) -> Records:
-    """Return what :func:`write_records` wrote."""
+    """Read the records back from the columns of :func:`write_records`."""
     return SecretSample(columns["sample"]) if "sample" in columns else columns.get("records")

@@ -1,15 +1,21 @@
-"""Events of selection: of many public candidates a few are named, and no count is shown."""
+"""Events of selection: a few of many public candidates are released, without their counts."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from geodp.errors import UsageError
 from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
-from geodp.privacy.event import NOISE_KEYS, NOT_PRIVATE, PURE, Event, name_change
+from geodp.privacy.event import (
+    NOISE_KEYS,
+    NOT_PRIVATE,
+    PURE,
+    Event,
+    describe_change,
+    describe_factor,
+)
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.privacy.terms import Terms
@@ -17,7 +23,7 @@ from geodp.reprs import one_line
 
 
 def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fraction:
-    """Return how fast chances fall with the utility: epsilon / sensitivity, or half of it.
+    """Compute how fast probabilities fall with the utility: epsilon / sensitivity, or half of it.
 
     A utility is monotone where a neighbour changes those of all candidates in one direction. Then
     the best utility and that of a candidate move together, so their difference changes by the
@@ -95,7 +101,7 @@ class Selection(Event):
 
     @classmethod
     def of(cls, mechanism: str, terms: Terms, change: Change, rounds: int, key_origin: str) -> Self:
-        """Return what a selection spends under terms whose contribution is settled.
+        """Make the event of a selection under terms with a known contribution.
 
         Raises UsageError for Gaussian noise, or terms that leave the contribution to a table.
 
@@ -108,7 +114,7 @@ class Selection(Event):
         """
         if terms.contribution is None:
             raise UsageError(
-                "Nothing bounds the contribution; settle it with Terms.bound.",
+                "The contribution is not bounded; set it with Terms.bound.",
                 code="contribution-unbounded",
             )
         if not isinstance(terms.loss, PureDP):
@@ -126,6 +132,8 @@ class Selection(Event):
             terms.unit,
             key_origin,
             terms.contribution * (change.moved if moves else change.added),
+            # A replacement can lower one candidate's utility and raise another's, so nothing is
+            # monotone then.
             change.monotone and not moves,
             rounds,
             terms.layout,
@@ -133,7 +141,7 @@ class Selection(Event):
 
     @property
     def loss(self) -> Loss:
-        """What it costs, for a ledger."""
+        """Privacy loss, as a ledger charges it."""
         return PureDP(self.epsilon)
 
     @property
@@ -144,24 +152,23 @@ class Selection(Event):
 
     @property
     def rate(self) -> Fraction:
-        """What a unit of utility is worth in a round: see :func:`rate_of`."""
+        """Factor of the utility in the exponent of one round: see :func:`rate_of`."""
         return rate_of(self.epsilon / self.rounds, self.sensitivity, self.monotone)
 
     @property
     def is_private(self) -> bool:
-        """Whether nobody could know the key beforehand."""
+        """Whether the noise comes from a key that nobody could know beforehand."""
         return self.key_origin in ("entropy", "file")
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """The guarantee as one sentence."""
         if not self.is_private:
             return NOT_PRIVATE
-        change, counted = name_change(self.neighbours, self.contribution, self.unit)
-        factor = f" = {math.exp(self.epsilon):.4g}" if self.epsilon < 100 else ""
+        change, counted = describe_change(self.neighbours, self.contribution, self.unit)
         return (
-            f"Whatever is chosen is at most exp({self.epsilon}){factor} times as likely or as "
-            f"unlikely, after {change}, {counted}"
+            f"{change} changes the probability of any choice by a factor of at most "
+            f"{describe_factor(self.epsilon)}, {counted}"
         )
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a release promises whom: one frozen value, read once from what a caller gives.
+"""Terms of a release: its budget, neighbours, unit and contribution, read once from a caller.
 
 A front door (:func:`geodp.publish`, :func:`geodp.plan`, ...) takes the keyword arguments of
 :meth:`Terms.of`, and makes one :class:`Terms` of them; everything behind it takes that value.
@@ -24,7 +24,7 @@ NAMES = ("epsilon", "rho", "delta", "neighbours", "contribution", "unit", "peopl
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a release promises whom, checked when it is made.
+    """The terms of a release's guarantee, checked when they are made.
 
     Attributes
     ----------
@@ -78,7 +78,8 @@ class Terms:
                 f"neighbours must be one of: {', '.join(NEIGHBOURS)}.", code="neighbours-unknown"
             )
         if self.contribution is not None:
-            object.__setattr__(self, "contribution", _whole(self.contribution))
+            object.__setattr__(self, "contribution", _integer_contribution(self.contribution))
+        # Normalised once here, so that equal terms have equal digests and equal noise keys.
         object.__setattr__(self, "unit", canonical_unit(self.unit))
         object.__setattr__(self, "people", _guess(self.people))
 
@@ -142,7 +143,7 @@ class Terms:
         return replace(self, contribution=bound.value, enforced=bound.enforced, layout=bound.layout)
 
 
-def _whole(contribution: object) -> int:
+def _integer_contribution(contribution: object) -> int:
     if isinstance(contribution, bool) or not isinstance(contribution, Integral) or contribution < 1:
         raise UsageError(
             "contribution must be a whole number of at least 1.", code="charge-contribution"

@@ -71,7 +71,7 @@ def _guarantee(release: Described) -> StatedGuarantee:
     """Return what is promised, by the method and by what was spent."""
     method, event, grid = release.method, release.event, release.grid
     words = {
-        "in_words": event.words,
+        "in_words": event.statement,
         "variant": event.variant,
         "precondition": method.guarantee.precondition,
         "assumptions": [

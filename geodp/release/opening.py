@@ -115,7 +115,7 @@ class WrittenRelease(Release):
 
     @property
     def name(self) -> str:
-        """Of the count."""
+        """Name of the count."""
         return self.written.name
 
     def card(self) -> Card:

@@ -303,7 +303,7 @@ class Simulation:
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a key that everybody may know."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
-        with progress.unsaid():
+        with progress.silence():
             released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()
         return released

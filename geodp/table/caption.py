@@ -1,6 +1,6 @@
-"""What a field of the card is called where people and other programs read it.
+"""Captions of a card's fields, for people and for other programs.
 
-A field that has a caption is shown by whatever shows its part of the card: the privacy card in
+A field with a caption is shown by everything that shows its part of the card: the privacy card in
 Markdown, the page in every language, the registry's record, NetCDF files and items of STAC.
 """
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 CAPTION = "caption"
-"""Under which a caption stands in the metadata of a dataclass's field."""
+"""Key of the caption in the metadata of a dataclass's field."""
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What a field is called.
+    """Names of a field.
 
     Attributes
     ----------
@@ -33,26 +33,27 @@ class Caption:
     stac: str = ""
 
     def in_language(self, language: Literal["en", "ja"]) -> str:
-        """Return it in a language of pages."""
+        """Return the caption in a language of pages."""
         return self.en if language == "en" else self.ja
 
     @property
     def heading(self) -> str:
-        """The English one as the first words of a line."""
+        """The English caption with an initial capital."""
         return f"{self.en[:1].upper()}{self.en[1:]}"
 
 
 def caption(en: str, ja: str, *, cf: str = "", stac: str = "") -> dict[str, Caption]:
-    """Return the metadata of a dataclass's field that is shown, whose names these are."""
+    """Return field metadata with a caption, so that the field is shown."""
+    # Next to the field itself: a new field of the card needs no change in any writer.
     return {CAPTION: Caption(en, ja, cf, stac)}
 
 
-def list_captioned(stated: Any) -> Iterator[tuple[str, Caption, Any]]:
-    """Yield name, caption and value of the fields of a part of the card that are shown and stated.
+def list_captioned(part: Any) -> Iterator[tuple[str, Caption, Any]]:
+    """Yield name, caption and value of the captioned fields of a part of the card.
 
-    ``stated``: None states nothing.
+    Fields that are None are left out; a part that is None has no fields.
     """
-    for one in () if stated is None else fields(stated):
-        value = getattr(stated, one.name)
+    for one in () if part is None else fields(part):
+        value = getattr(part, one.name)
         if CAPTION in one.metadata and value is not None:
             yield one.name, one.metadata[CAPTION], value

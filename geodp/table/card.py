@@ -1,4 +1,4 @@
-"""The public card of a release: what may be said about it, typed.
+"""The public card of a release, as typed values.
 
 ``release.json`` is a :class:`Card` written as JSON: the fields of these classes and of those in
 :mod:`geodp.table.stated` are its names, in their order. ``release-2.schema.json`` beside this file
@@ -25,12 +25,12 @@ SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
 """What ``schema`` says in the card of a release that this version writes and reads."""
 
 PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
-"""The same for a release in parts, see :mod:`geodp.io.folder.parts`."""
+"""Schema of the card of a release in parts, see :mod:`geodp.io.folder.parts`."""
 
-OWN = ("name", "release_id", "files", "left_out")
-"""What is known when the files are written: all else is known of the release itself."""
+WRITTEN_FIELDS = ("name", "release_id", "files", "left_out")
+"""Fields that exist once the files are written; all others come from the release itself."""
 
-WORDS: Mapping[str, Any] = {
+FILE_EXTRAS: Mapping[str, Any] = {
     "columns": tuple[str, ...],
     "bands": tuple[str, ...],
     "rows": int,
@@ -50,7 +50,7 @@ WORDS: Mapping[str, Any] = {
         str,
     ),
 }
-"""What a card can say of a file beside its name, its kind, what it is and its digest; the types."""
+"""Optional facts about a file, by name, with their types."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,15 +63,15 @@ class File:
         Relative to the card.
     media_type : str, optional
     what : str
-    said : mapping
-        More about it: names and types are those of ``WORDS``.
+    extras : mapping
+        Further facts: names and types are those of ``FILE_EXTRAS``.
     sha256 : str
     """
 
     name: str
     media_type: str | None = None
     what: str
-    said: Mapping[str, Any] = field(default_factory=dict, metadata={"inline": WORDS})
+    extras: Mapping[str, Any] = field(default_factory=dict, metadata={"inline": FILE_EXTRAS})
     sha256: Digest
 
 
@@ -192,24 +192,25 @@ class Card:
         return f"Card({self.name!r}, {self.mechanism.name}, {self.guarantee.spends})"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the card as plain values; before there are files, what is known of the release."""
+        """Return the card as plain values; before there are files, without fields about them."""
         plain: dict[str, Any] = write_plain(self)
+        # The release id is a digest over the card without these fields, which do not exist yet.
         return plain if self.name else drop_written(plain)
 
     @classmethod
     def from_json(cls, plain: Any) -> Card:
-        """Return the card of plain values that somebody else may have written.
+        """Read a card from plain values that may come from anybody.
 
         Raises
         ------
         VerificationError
-            A name is missing or unknown, or a value is none of its type or out of its range.
+            A name is missing or unknown, or a value has another type or is out of its range.
         """
         return read_plain(cls, plain, "card")
 
     @property
     def display_below(self) -> int | None:
-        """The office's limit of display; None: every count is shown."""
+        """The office's display limit; None: every count is shown."""
         return None if self.metadata is None else self.metadata.display_below
 
     @property
@@ -224,5 +225,5 @@ class Card:
 
 
 def drop_written(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plain values of a card without what is known when the files are written."""
-    return {name: value for name, value in plain.items() if name not in OWN}
+    """Return the plain values of a card without the fields about its files."""
+    return {name: value for name, value in plain.items() if name not in WRITTEN_FIELDS}

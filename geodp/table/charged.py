@@ -1,4 +1,4 @@
-"""What a release's card states of losses and of the ledger's charge."""
+"""Privacy losses and the ledger's charge, as a release's card states them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ class StatedCharge:
 
     @classmethod
     def of(cls, charge: Charge | StatedCharge) -> Self:
-        """State a charge as cards do."""
+        """Convert a ledger's charge to its form on cards."""
+        # By way of plain values, so that a new charge and one read from a card are checked alike.
         return read_plain(cls, charge.describe(), "budget")
 
     def describe(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bounding what one person adds to a table of counts."""
+"""Bounds on the contribution of one person to a table of counts."""
 
 from __future__ import annotations
 
@@ -67,44 +67,49 @@ def truncate(
     for name, value in (("cells", cells), ("per_cell", per_cell)):
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(
-                f"A person may have a whole number of {name}, at least 1.", code="contribution-form"
+                f"{name} must be a whole number of at least 1.", code="contribution-form"
             )
     if truncation not in ("first", "sample"):
-        raise UsageError("truncation is first or sample.", code="truncation-unknown")
-    order = _sort(person, key)  # stable: within a cell, records stay in their order
+        raise UsageError("truncation must be first or sample.", code="truncation-unknown")
+    order = _sort(person, key)  # stable: records of a cell stay in file order
     new = np.empty(order.size, np.bool_)
     new[:1] = True
     ours, cell = person[order], key[order]
     new[1:] = (ours[1:] != ours[:-1]) | (cell[1:] != cell[:-1])
+    # Runs of equal (person, cell); each becomes one entry of the result.
     start = np.flatnonzero(new)
     count = np.minimum(np.diff(np.append(start, order.size)), per_cell)
     first = order[start]  # the first record of every (person, cell)
     rank = first.astype(np.uint64)
+    # Keyed by the digest of the records: the same input gives the same sample, and a changed input
+    # an independent one. One person's sample depends on the others' records only through that key.
     if truncation == "sample":
         fresh = secret or NoiseKey.generate()
         rank = blocks(fresh.derive(digest(person, key)), Stream.SAMPLE, rank)[0]
+    # Within a person, the entries with the smallest ranks are the first records or the sample.
     by_rank = _sort(person[first], rank)
     ranked = person[first][by_rank]
     begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])[: ranked.size])
     place = np.arange(ranked.size) - np.repeat(begins, np.diff(np.append(begins, ranked.size)))
-    kept = np.sort(by_rank[place < cells])
-    return key[first][kept], count[kept]
+    selected = np.sort(by_rank[place < cells])
+    return key[first][selected], count[selected]
 
 
 def _sort(major: NDArray[np.int64], minor: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the order int64[n] by one and then by the other; equal ones stay as they were."""
+    """Return the stable order by two keys: int64[n]."""
+    # Radix sort by the minor key, then stably by the major one: sorts by both in linear time.
     key, order = minor.astype(np.uint64), np.arange(minor.size)
-    spare_key, spare_order = np.empty_like(key), np.empty_like(order)
-    sort_pairs(key, order, spare_key, spare_order)
+    key_buffer, order_buffer = np.empty_like(key), np.empty_like(order)
+    sort_pairs(key, order, key_buffer, order_buffer)
     np.take(major.astype(np.int64, copy=False).view(np.uint64), order, out=key, mode="clip")
-    sort_pairs(key, order, spare_key, spare_order)
+    sort_pairs(key, order, key_buffer, order_buffer)
     return order
 
 
 def bound_contribution(table: CountTable, contribution: int | None) -> ContributionBound:
-    """Decide by what bound on a person's contribution a table is released, and who states it.
+    """Choose the bound on a person's contribution for a release, and record who states it.
 
-    Grid, names and headers decide, never a count.
+    Only grid, names and headers are used, never a count.
 
     Parameters
     ----------
@@ -130,22 +135,25 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
                 f"contribution must be at least that.",
                 code="contribution-below-table",
             )
+        # A larger number than the enforced one costs accuracy only, so the enforcement still
+        # vouches.
         enforced = bound is not None and bound.enforced
         bound = ContributionBound(contribution, "geodp" if enforced else "operator")
     if bound is None:
         raise UsageError(ASK_CONTRIBUTION)
+    # Labels are public, so refusing by their names reveals nothing about the counts.
     named = _find_named_totals(table.grid)
-    least = _least(table.grid, named)
+    minimum = _min_contribution(table.grid, named)
     if not named and table.reading is not None and table.reading.totals:
-        named, least = {"columns of values": ", ".join(table.reading.totals)}, 2
-    if named and not bound.enforced and bound.value < least:
+        named, minimum = {"columns of values": ", ".join(table.reading.totals)}, 2
+    if named and not bound.enforced and bound.value < minimum:
         listed = ", ".join(f"{label} ({name})" for name, label in named.items())
-        raise UsageError(f"{listed}: {BOTH.format(least)}", code="contribution-below-sums")
+        raise UsageError(f"{listed}: {BOTH.format(minimum)}", code="contribution-below-sums")
     return bound
 
 
 def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
-    """Combine the bounds of several tables: the largest, by whoever answers for the least of it.
+    """Combine the bounds of several tables: the largest value, with the weakest of their sources.
 
     What the operator states of one table is the operator's word for all of them, and what a
     layout states of one is not enforced.
@@ -156,6 +164,7 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     ContributionBound(value=3, stated_by='operator')
     """
     order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
+    # A guarantee is only as reliable as the least reliable of its assumptions.
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
     return replace(weakest, value=max(bound.value for bound in bounds))
 
@@ -163,57 +172,60 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
 ASK_CONTRIBUTION = Rule(
     "contribution-unstated",
     "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
-    "(contribution=N), which is 1 where everybody is counted once in all cells, labels, columns "
-    "and files together; or name the column of persons (--person, person=), and geodp enforces it.",
+    "(contribution=N), which is 1 if everybody is counted once in all cells, labels, columns and "
+    "files together; or name the column of persons (--person, person=), and geodp enforces it.",
 )
-"""What is asked where nobody states how often a person is counted."""
+"""Error where nothing states how often a person is counted."""
 
 BOTH = (
     "the total stands beside its parts, and a person is counted in both. Leave the total out, as "
-    "it is the sum of the parts anyway; or vouch for {} or more (--contribution, contribution=)."
+    "the parts add up to it anyway; or state {} or more (--contribution, contribution=)."
 )
 
 SUMS = (
     "that the contribution allows for labels which count the sum of others in every cell, exactly "
     "or but for rounding: a table for which it does not is refused before anything is charged"
 )
-"""What a release states where :func:`require_no_sums` has looked at the counts."""
+"""Public fact of a release whose counts :func:`require_no_sums` has checked."""
 
 
-def require_no_sums(grid: Grid, spent: Measurement | Selection, counts: Summed) -> tuple[str, ...]:
+def require_no_sums(grid: Grid, event: Measurement | Selection, counts: Summed) -> tuple[str, ...]:
     """Refuse sums of other labels, and return the public facts that follow.
 
-    Such a label is a total that its name does not tell: whoever vouches for a contribution of 1
-    is mistaken, so a contribution that counts the total is asked for. This refusal looks at the
-    counts, so that a release would tell that it did not come; the release therefore states it as
-    a public fact. Where geodp enforces the bound, or the contribution allows for totals anyway,
-    nothing is looked at and nothing stated.
+    Such a label is a total that its name does not reveal, so a stated contribution of 1 is wrong
+    and a larger one is required. This check looks at the counts: a release would reveal that it
+    passed, and therefore states so as a public fact. If geodp enforces the bound, or the
+    contribution allows for totals anyway, nothing is checked or stated.
 
     Raises UsageError, which names the labels.
     """
-    if spent.enforced or spent.contribution >= _least(grid, {a.name for a in grid.attributes}):
+    # The sums are not even computed here, as a fact about them would have to be published.
+    if event.enforced or event.contribution >= _min_contribution(
+        grid, {a.name for a in grid.attributes}
+    ):
         return ()
-    found = dict(find_sums(grid, counts))
-    least = _least(grid, found | _find_named_totals(grid))
-    if found and spent.contribution < least:
-        listed = ", ".join(f"{label} ({name})" for name, label in found.items())
-        why = "in every cell the sum of other labels, exactly or but for rounding, so that"
+    sums = dict(find_sums(grid, counts))
+    minimum = _min_contribution(grid, sums | _find_named_totals(grid))
+    if sums and event.contribution < minimum:
+        listed = ", ".join(f"{label} ({name})" for name, label in sums.items())
+        why = "in every cell the sum of other labels, exactly or up to rounding, so that"
         raise UsageError(
-            f"{listed}: {why} {BOTH.format(least)}", code="contribution-below-sums-found"
+            f"{listed}: {why} {BOTH.format(minimum)}", code="contribution-below-sums-found"
         )
     return (SUMS,)
 
 
 def _find_named_totals(grid: Grid) -> dict[str, str]:
-    """Attributes that have a total beside its parts by name, and the totals."""
-    found = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
-    return {name: labels for name, labels in found.items() if labels}
+    """Find the attributes with a total among their labels by name, and the totals."""
+    totals = {a.name: ", ".join(find_totals(a.labels)) for a in grid.attributes}
+    return {name: labels for name, labels in totals.items() if labels}
 
 
-def _least(grid: Grid, names: Iterable[str]) -> int:
-    """Return how often a person is counted at least where these attributes have totals.
+def _min_contribution(grid: Grid, names: Iterable[str]) -> int:
+    """Return the smallest possible contribution if these attributes have totals.
 
-    Twice in each, or in as many labels as hold one another by their names.
+    A person is counted twice in each attribute, or as often as labels contain one another by name.
     """
     labels = {attribute.name: attribute.labels for attribute in grid.attributes}
+    # Attributes are independent: a person in two labels of each of k attributes is in 2**k cells.
     return prod(max(2, count_overlaps(labels[name])) for name in {*names})

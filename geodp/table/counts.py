@@ -19,10 +19,10 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.table.reading import Reading
 
 MOST_PEOPLE = 1 << 60
-"""Largest total of a table: sums, details and their noise stay within int64."""
+"""Largest total of a table, so that sums, details and their noise stay within int64."""
 
 
-INSTEAD = {
+ALTERNATIVES = {
     "to_pandas to_geopandas to_polars to_arrow to_xarray to_csv to_file save write plot": (
         "it is confidential, and the release that geodp.publish(table, ...) makes of it has it"
     ),
@@ -32,13 +32,13 @@ INSTEAD = {
     "shape size bounds crs": "grid has it",
     "total sum": "count.sum() is its sum, which is confidential",
 }
-"""What a table has, by the names that people try who know frames and releases."""
+"""Hints for names that users of data frames and releases may try on a table."""
 
 CHECKED = 1 << 18
-"""Keys whose cells are looked up at once."""
+"""Number of keys whose cells are looked up at a time."""
 
 LARGEST_DENSE = 1 << 28
-"""Most cells that :meth:`to_dense` makes an array of (2 GiB)."""
+"""Largest number of cells for :meth:`to_dense` (2 GiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +74,11 @@ class Cells:
         self._seal()
 
     def __len__(self) -> int:
-        """Return the number of cells that are listed: those whose count is not 0."""
+        """Return the number of listed cells: those whose count is not 0."""
         return int(self.key.size)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Seal what another process sent: kernels are compiled anew for arrays that are not."""
+        """Make unpickled arrays read-only: kernels are compiled again for writable arrays."""
         self.__dict__.update(state)
         self._seal()
 
@@ -126,17 +126,18 @@ class Cells:
         key : uint64[n]
             In any order.
         """
-        found = np.zeros(key.size, self.count.dtype)
+        counts = np.zeros(key.size, self.count.dtype)
         if self.key.size:
+            # The search returns the end for keys above all others, which is no valid index.
             place = np.minimum(find(self.key, key), self.key.size - 1)
             listed = self.key[place] == key
-            found[listed] = self.count[place[listed]]
-        return found
+            counts[listed] = self.count[place[listed]]
+        return counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTable(Cells):
-    """Confidential counts. No writer takes this type; :func:`geodp.publish` does.
+    """Confidential counts. No writer accepts this type; :func:`geodp.publish` does.
 
     Its repr shows the public grid only.
 
@@ -162,7 +163,10 @@ class CountTable(Cells):
     reading: Reading | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("key", "count"):  # what the caller does to its arrays later changes nothing
+        for name in (
+            "key",
+            "count",
+        ):  # copies, so that later changes of the caller's arrays do nothing
             object.__setattr__(self, name, np.array(getattr(self, name)))
         self._require_canonical()
         _require_cells(self.grid, self.key)
@@ -187,7 +191,7 @@ class CountTable(Cells):
         bound: ContributionBound | None = None,
         reading: Reading | None = None,
     ) -> Self:
-        """Make a table in canonical form, of keys that the caller has looked up in the domain."""
+        """Make a table from canonical arrays whose keys the caller has already checked."""
         table = object.__new__(cls)
         for name, value in (
             *(("grid", grid), ("key", key), ("count", count)),
@@ -227,12 +231,13 @@ class CountTable(Cells):
         InputError
             More people than 2**60.
         """
+        # Keys need up to 64 bits and a double has 53, so even whole floats may name the wrong cell.
         if np.asarray(key).dtype.kind == "f" and np.size(key):
             raise UsageError(
                 "Keys are integers; floating-point numbers may have lost digits.",
                 code="keys-not-integers",
             )
-        keys = _whole(
+        keys = _as_integers(
             key, 2**64, Rule("key-not-whole", "A key must be a whole number and not negative.")
         )
         keys = keys.astype(np.uint64)
@@ -243,6 +248,7 @@ class CountTable(Cells):
                 code="keys-and-counts-differ",
             )
         _require_cells(grid, keys)
+        # Before coalescing: the sum of equal keys must not overflow int64.
         if exact_sum(counts) > MOST_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesce(keys, counts)
@@ -250,7 +256,7 @@ class CountTable(Cells):
 
     @classmethod
     def from_index(cls, grid: Grid, index: ArrayLike, count: ArrayLike) -> Self:
-        """As :meth:`from_keys`, from cell indices int64[d, n]."""
+        """Make a table from cell indices int64[d, n], otherwise like :meth:`from_keys`."""
         return cls.from_keys(grid, grid.encode(index), count)
 
     @classmethod
@@ -261,6 +267,7 @@ class CountTable(Cells):
         lies in the north must be flipped; on other grids the transform says where it is. A masked
         array must not hide any cell: fill it with what the hidden cells hold, such as 0.
         """
+        # numpy would read the values behind the mask, which nobody meant to publish.
         if np.ma.is_masked(array):
             raise UsageError(
                 "The array hides cells behind a mask; fill them first: .filled(0).",
@@ -277,21 +284,21 @@ class CountTable(Cells):
 
     @property
     def rows(self) -> int:
-        """Rows of the files that are counted; of a table from arrays, its occupied cells."""
+        """Number of counted rows of the files; for a table from arrays, of occupied cells."""
         return self.key.size if self.reading is None else self.reading.inside
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Say what is meant by a name that frames and releases have."""
-            raise no_attribute(self, "A table of counts", name, INSTEAD)
+            """Raise AttributeError with a hint for names that data frames and releases have."""
+            raise no_attribute(self, "A table of counts", name, ALTERNATIVES)
 
     def __repr__(self) -> str:
         return f"CountTable(confidential, shape={self.grid.shape})"
 
 
 def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
-    """Return confidential counts summed to coarser cells; what bounds a person's part stays."""
+    """Sum confidential counts to coarser cells; the contribution bound stays valid."""
     key = onto.grid.encode(onto.index(onto.fine.decode(table.key)))
     return CountTable.from_keys(
         onto.grid,
@@ -302,14 +309,16 @@ def coarsen(table: CountTable, onto: Coarsening) -> CountTable:
     )
 
 
-WHOLE = Rule("count-not-whole", "A count must be a whole number, not negative and below 2**60.")
+COUNT_FORM = Rule(
+    "count-not-whole", "A count must be a whole number, not negative and below 2**60."
+)
 ROUNDED = Rule(
     "digits-lost", "A number this large may have lost digits as {}; give it as an integer."
 )
 
 
 def exact_sum(count: NDArray[np.int64]) -> int:
-    """Return the sum of counts, none below 0, which int64 need not hold.
+    """Compute the sum of nonnegative counts exactly, even beyond int64.
 
     Examples
     --------
@@ -318,6 +327,7 @@ def exact_sum(count: NDArray[np.int64]) -> int:
     """
     if int(count.max(initial=0)) * count.size < 2**63:
         return int(count.sum())
+    # Halves of 32 bits: neither sum can overflow for fewer than 2**31 counts.
     return (int((count >> 32).sum()) << 32) + int((count & (2**32 - 1)).sum())
 
 
@@ -330,7 +340,7 @@ TOO_MANY = Rule(
 def coalesce(
     key: NDArray[np.uint64], count: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Keys in order, with the sums of their counts, but for those whose sum is 0.
+    """Sort keys and sum the counts of equal keys; keys whose sum is 0 are dropped.
 
     Parameters
     ----------
@@ -343,6 +353,7 @@ def coalesce(
     >>> key.tolist(), count.tolist()
     ([2, 7], [2, 4])
     """
+    # Most files are sorted by code already, which saves the sort.
     if (key[1:] >= key[:-1]).all():
         out_key, out_count = np.empty_like(key), np.empty_like(count)
     else:
@@ -352,12 +363,12 @@ def coalesce(
 
 
 def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
-    """Return counts as int64, checked; raises CodeError with the first bad one's position."""
-    return _whole(values, MOST_PEOPLE, WHOLE).astype(np.int64)
+    """Convert counts to int64; CodeError with the position of the first invalid one."""
+    return _as_integers(values, MOST_PEOPLE, COUNT_FORM).astype(np.int64)
 
 
-def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
-    """``values`` as an array, all whole, not negative and below ``limit``."""
+def _as_integers(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
+    """Return ``values`` as an array of nonnegative integers below ``limit``."""
     array = np.asarray(values)
     if array.dtype.kind not in "iufb":
         raise UsageError(f"{rule} The array given has the type {array.dtype}.", code="array-type")
@@ -367,12 +378,14 @@ def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:
             good &= array == np.floor(array)
     _require(np.atleast_1d(good), rule)
     if array.dtype.kind == "f":
+        # From here on, floats skip integers, so the value may not be the one that was written.
         exact = 2.0 ** (np.finfo(array.dtype).nmant + 1)
         _require(np.atleast_1d(array < exact), ROUNDED.format(array.dtype))
     return array
 
 
 def _require_cells(grid: Grid, key: NDArray[np.uint64]) -> None:
+    # In blocks, since looking up cells needs several temporary arrays of the same length.
     for start in range(0, key.size, CHECKED):
         good = grid.contains_keys(key[start : start + CHECKED])
         _require(good, Rule("key-no-cell", "The key is no cell of the grid's domain."), start)

@@ -1,7 +1,7 @@
-"""An office's rule of display: small released counts are kept as they are, and shown as ``<k``.
+"""An office's display rule: small released counts stay in the files, but are shown as ``<k``.
 
-It is post-processing of what people look at. It protects nothing and nothing protects by it: the
-files have the counts, and differences of shown sums tell them.
+The rule concerns presentation only and protects nobody: the files contain the counts, and
+differences between shown sums reveal them.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 LARGEST = 1 << 31
-"""The largest limit of display."""
+"""Largest display limit."""
 
 
 def is_below(count: Any, limit: int | None) -> Any:
-    """Return whether released counts are shown as ``<limit``: those above 0 and below the limit.
+    """Return whether released counts are above 0 and below the limit, and so shown as ``<limit``.
 
     Parameters
     ----------
@@ -30,16 +30,17 @@ def is_below(count: Any, limit: int | None) -> Any:
     >>> [is_below(count, 10) for count in (-3, 0, 1, 9, 10)]
     [False, False, True, True, False]
     """
+    # Zeros and negative counts are shown: they do not suggest a small true count.
     return (count > 0) & (count < (0 if limit is None else limit))
 
 
 def show_limit(limit: int) -> str:
-    """Return what stands for a count below the limit."""
+    """Format a count below the limit."""
     return f"<{limit:,}"
 
 
 def show_count(count: float, limit: int | None, form: str = ",") -> str:
-    """Return a released count as it is shown; ``form``: of one that is not below the limit.
+    """Format a released count; ``form`` applies to counts that are not below the limit.
 
     Examples
     --------
@@ -52,7 +53,7 @@ def show_count(count: float, limit: int | None, form: str = ",") -> str:
 
 
 def show_interval(count: float, low: float, high: float, limit: int | None) -> str:
-    """Return an interval as it is shown; a dash of a count below the limit, whose middle it may be.
+    """Format an interval; a dash for a count below the limit, which its middle would reveal.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from geodp.typing import IntArray, KeyArray, KeyedCounts
 
 
 def forward(key: KeyArray, count: IntArray, bits: int) -> tuple[int, list[KeyedCounts]]:
-    """Sparse analysis in O(m bits): at most m details a level.
+    """Transform sparse counts in O(m bits): at most m details a level.
 
     Parameters
     ----------
@@ -41,13 +41,15 @@ def forward(key: KeyArray, count: IntArray, bits: int) -> tuple[int, list[KeyedC
         parent, total, detail = np.empty_like(node), np.empty_like(approx), np.empty_like(approx)
         n = kernels.forward_level(node, approx, parent, total, detail)
         node, approx = parent[:n], total[:n]
+        # Details of 0 are implied, so that a level never has more entries than occupied nodes.
         some = np.flatnonzero(detail[:n])
         levels.append((node[some], detail[some]))
     return int(approx.sum()), levels[::-1]
 
 
 def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
-    """Sparse synthesis: the cells whose count is not 0, from what :func:`forward` returns."""
+    """Invert :func:`forward`: return the cells whose count is not 0."""
+    # A total of 0 starts without a node, yet noise in the details may still create cells.
     node = np.zeros(min(abs(total), 1), np.uint64)
     approx = np.full(node.size, total, np.int64)
     for prefix, detail in levels:
@@ -63,8 +65,9 @@ def inverse(total: int, levels: list[KeyedCounts]) -> tuple[KeyArray, IntArray]:
 
 
 def forward_dense(leaves: IntArray) -> tuple[int, IntArray]:
-    """Dense analysis of ``2**bits`` leaves: the total, and details int64[n] in heap order."""
+    """Transform ``2**bits`` dense leaves: the total, and details int64[n] in heap order."""
     n = leaves.size
+    # Heap order: node i has the children 2 i and 2 i + 1, and the leaves follow the inner nodes.
     sums = np.concatenate([np.zeros(n, np.int64), leaves])
     detail = np.zeros(n, np.int64)
     kernels.forward_dense(sums, detail)
@@ -72,7 +75,7 @@ def forward_dense(leaves: IntArray) -> tuple[int, IntArray]:
 
 
 def inverse_dense(total: int, detail: IntArray) -> IntArray:
-    """Dense synthesis: leaves int64[n] from what :func:`forward_dense` returns."""
+    """Invert :func:`forward_dense`: return the leaves int64[n]."""
     sums = np.zeros(2 * detail.size, np.int64)
     sums[1] = total
     kernels.inverse_dense(detail, sums)

@@ -1,4 +1,4 @@
-"""What a method measured before any clamp: noisy values of nodes, level by level, all public."""
+"""Measurements of a method before clamping: noisy values of nodes by level, all public."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from geodp.typing import IntArray, KeyArray
 COUNT: Final = "count"
 DIFFERENCE: Final = "difference"
 
-MOST = 1 << 26
-"""Most nodes of complete levels together."""
+MAX_NODES = 1 << 26
+"""Largest number of nodes of all complete levels together."""
 
 
 class NodeLevel(NamedTuple):
-    """A list of measurements of a method: those of the nodes whose keys share their first digits.
+    """A list of measurements of a method: one level of nodes, which are prefixes of keys.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class NodeLevel(NamedTuple):
 
 
 class Bias(NamedTuple):
-    """How visited nodes mislead, simulated on a map that was made up.
+    """Bias of the values of visited nodes, simulated on a synthetic map.
 
     Attributes
     ----------
@@ -94,12 +94,12 @@ class MeasuredLevel:
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """All that is written of them, from the root's level on."""
+    """All measurements of a release that are written, from the root's level on."""
 
     levels: tuple[MeasuredLevel, ...]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the nodes and values of all levels by name, to be kept."""
+        """Return the nodes and values of all levels as arrays by name."""
         arrays: dict[str, NDArray[Any]] = {}
         for i, one in enumerate(self.levels):
             arrays |= {f"node{i}": one.node, f"value{i}": one.value}
@@ -107,7 +107,7 @@ class Measurements:
 
 
 def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntArray:
-    """Return the exact sums of nodes: int64[n]; node v holds the keys from ``v * stride`` on.
+    """Compute the exact sums of nodes: int64[n]; node v holds the keys from ``v * stride`` on.
 
     Parameters
     ----------
@@ -123,16 +123,17 @@ def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntA
     >>> sums_of(key, np.array([5, 6, 7]), np.array([0, 1], np.uint64), 4).tolist()
     [11, 7]
     """
+    # Prefix sums answer every node by two searches, whatever its size.
     until = np.concatenate([np.zeros(1, np.int64), np.cumsum(count)])
     first = node * np.uint64(stride)
-    found = partial(np.searchsorted, key)
+    position = partial(np.searchsorted, key)
     return np.asarray(
-        until[found(first + np.uint64(stride - 1), "right")] - until[found(first)], np.int64
+        until[position(first + np.uint64(stride - 1), "right")] - until[position(first)], np.int64
     )
 
 
 def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[KeyArray]:
-    """Return all nodes of the domain that are measured, level by level.
+    """Yield the measured nodes of the entire domain, level by level.
 
     Raises UsageError once there are too many.
     """
@@ -140,19 +141,22 @@ def public_nodes(grid: Grid, levels: tuple[NodeLevel, ...]) -> Iterator[KeyArray
     for level in levels:
         fanout = prod(grid.order.radices[digits : level.digits])
         total += node.size * fanout
-        if total > MOST:
+        if total > MAX_NODES:
             raise UsageError(
                 "Complete levels would have more than 2**26 nodes; let --measurements-complete-to "
                 "(complete_to) be larger areas.",
                 code="measurements-too-many",
             )
         node, digits = number_children(node, fanout), level.digits
+        # Nodes outside the domain are dropped level by level, before their children are
+        # made.
         node = node[overlaps(grid, node, stride_of(grid, digits))]
         yield node[is_measured(grid, level, node)]
 
 
 def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> KeyArray:
-    """Return the nodes that are measured on a level because the release has somebody above."""
+    """Return the nodes of a level that are measured because the node above is occupied."""
+    # Only the released counts decide what is visited, so the choice reveals nothing more.
     above = released.key // np.uint64(stride_of(grid, level.under))
     above = above[np.flatnonzero(np.append(True, above[1:] != above[:-1])[: above.size])]
     fanout = prod(grid.order.radices[level.under : level.digits])
@@ -162,7 +166,7 @@ def visited_nodes(grid: Grid, level: NodeLevel, released: Cells) -> KeyArray:
 
 
 def truth_of(grid: Grid, level: NodeLevel, node: KeyArray, table: Cells) -> IntArray:
-    """Return what a level counts of nodes, without noise: confidential if the table is."""
+    """Compute a level's values of nodes without noise: confidential if the table is."""
     stride = stride_of(grid, level.digits)
     if level.measures == COUNT:
         return sums_of(table.key, table.count, node, stride)
@@ -172,14 +176,15 @@ def truth_of(grid: Grid, level: NodeLevel, node: KeyArray, table: Cells) -> IntA
 
 
 def is_measured(grid: Grid, level: NodeLevel, node: KeyArray) -> NDArray[np.bool_]:
-    """Whether nodes of the domain are measured: a difference only where both halves can be."""
+    """Return which nodes are measured: a difference needs both halves in the domain."""
     if level.measures == COUNT:
         return np.ones(node.size, np.bool_)
+    # With one half outside the domain, the difference equals the count and would be measured twice.
     half = stride_of(grid, level.digits) // 2
     halves = overlaps(grid, number_children(node, 2), half).reshape(-1, 2)
     return np.asarray(halves.all(axis=1), np.bool_)
 
 
 def stride_of(grid: Grid, digits: int) -> int:
-    """Keys of a node that so many digits name."""
+    """Return the number of keys of a node that is named by this many digits."""
     return prod(grid.order.radices[digits:])

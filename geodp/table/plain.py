@@ -1,7 +1,7 @@
-"""Frozen values to the plain ones of a JSON document and back.
+"""Conversion of frozen dataclasses to the plain values of a JSON document and back.
 
-The fields of a dataclass are the names of its object, in their order, and their types say what is
-accepted: what a stranger wrote is a value of these types, or is refused.
+The fields of a dataclass are the keys of its JSON object, in their order. Their types are enforced
+on reading, so that untrusted input becomes a value of these types or is refused.
 """
 
 from __future__ import annotations
@@ -18,39 +18,41 @@ from geodp.errors import VerificationError, printable
 T = TypeVar("T")
 
 LONGEST = 80
-"""Letters of a stranger's word that a message repeats."""
+"""Characters of an untrusted name that a message repeats."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text that a pattern matches in full."""
+    """Annotation: a text that matches a pattern in full."""
 
     pattern: str
 
 
 @dataclass(frozen=True)
 class Least:
-    """A number that is not smaller, and not larger where a largest is given."""
+    """Annotation: a number with a minimum and perhaps a maximum."""
 
     value: int
-    most: int | None = None
+    maximum: int | None = None
 
 
 def write_plain(value: Any) -> Any:
-    """Return a value of dataclasses, tuples and mappings as dicts, lists, texts and numbers.
+    """Convert dataclasses, tuples and mappings to dicts, lists, texts and numbers.
 
     A field whose default is None is left out where it is None; the names of a field that is
     `inline` stand beside those of its dataclass.
     """
     if is_dataclass(value):
-        found: dict[str, Any] = {}
+        plain: dict[str, Any] = {}
         for one in fields(value):
             inner = getattr(value, one.name)
             if one.metadata.get("inline"):
-                found |= write_plain(inner)
+                plain |= write_plain(inner)
+            # Optional fields were added later: leaving out None keeps cards of earlier versions
+            # valid.
             elif inner is not None or one.default is not None:
-                found[one.name] = write_plain(inner)
-        return found
+                plain[one.name] = write_plain(inner)
+        return plain
     if isinstance(value, Mapping):
         return {name: write_plain(inner) for name, inner in value.items()}
     if isinstance(value, tuple | list):
@@ -59,29 +61,29 @@ def write_plain(value: Any) -> Any:
 
 
 def read_plain(kind: type[T], value: Any, where: str) -> T:
-    """Return what `write_plain` wrote of a value of a dataclass.
+    """Read a dataclass back from the plain values of `write_plain`.
 
     Parameters
     ----------
     kind : type
         A dataclass.
     value : plain
-        What somebody else may have written.
+        Untrusted input.
     where : str
         What it is, for messages.
 
     Raises
     ------
     VerificationError
-        A name is missing or unknown, or a value is none of its type: the message says where.
+        A name is missing or unknown, or a value has another type; the message says where.
     """
-    found: T = _read(kind, value, where)
-    return found
+    result: T = _read(kind, value, where)
+    return result
 
 
 @lru_cache(maxsize=256)
 def types_of(kind: type) -> dict[str, Any]:
-    """Return the types of a dataclass's fields, with what they are annotated with."""
+    """Return the types of a dataclass's fields, with their annotations."""
     return get_type_hints(kind, include_extras=True)
 
 
@@ -91,6 +93,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         return _within(_read(parts[0], value, where), parts[1], where)
     if origin in (Union, UnionType):
         return _read(_choose(parts, value, where), value, where)
+    # 1 == True in Python, so the types are compared as well.
     if origin is Literal:
         _require(any(value == one and type(value) is type(one) for one in parts), where, "as known")
         return value
@@ -105,40 +108,42 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         return {name: _read(parts[1], one, _inside(where, name)) for name, one in value.items()}
     if is_dataclass(kind):
         return _read_fields(kind, value, where)
-    _require(_is(kind, value), where, WORDS[kind])
+    _require(_is(kind, value), where, TYPE_NAMES[kind])
     return value
 
 
 def _read_fields(kind: Any, value: Any, where: str) -> Any:
-    """Return a dataclass of an object's names."""
+    """Read a dataclass from an object."""
     _require(isinstance(value, dict), where, "an object")
-    left, types, found = dict(value), types_of(kind), {}
+    # Keys are removed as they are read, so that what remains is unknown and is refused.
+    left, types, values = dict(value), types_of(kind), {}
     inline = [one for one in fields(kind) if one.metadata.get("inline")]
     for one in fields(kind):
         if one in inline:
             continue
         if one.name in left:
-            found[one.name] = _read(types[one.name], left.pop(one.name), _inside(where, one.name))
+            values[one.name] = _read(types[one.name], left.pop(one.name), _inside(where, one.name))
         elif one.default is not None:
             raise VerificationError(
                 printable(f"{_inside(where, one.name)} is missing."), code="plain-key-missing"
             )
     for one in inline:
-        known: Mapping[str, Any] = one.metadata["inline"]
-        found[one.name] = {
-            name: _read(known[name], left.pop(name), _inside(where, name))
+        inline_types: Mapping[str, Any] = one.metadata["inline"]
+        values[one.name] = {
+            name: _read(inline_types[name], left.pop(name), _inside(where, name))
             for name in [*left]
-            if name in known
+            if name in inline_types
         }
     if left:
         raise VerificationError(
             printable(f"{_inside(where, min(left))} is unknown."), code="plain-key-unknown"
         )
-    return kind(**found)
+    return kind(**values)
 
 
 def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
-    """Return the one of several types that a plain value can be of."""
+    """Choose the first of several types that a plain value fits."""
+    # Types of a union must differ in their outermost form, so the first fit is the only one.
     for part in parts:
         if _fits(get_args(part)[0] if get_origin(part) is Annotated else part, value):
             return part
@@ -148,7 +153,7 @@ def _choose(parts: tuple[Any, ...], value: Any, where: str) -> Any:
 
 
 def _fits(kind: Any, value: Any) -> bool:
-    """Whether a plain value is of a type as far as its outermost form tells."""
+    """Return whether the outermost form of a plain value fits a type."""
     if get_origin(kind) is tuple:
         return isinstance(value, list)
     if get_origin(kind) is Literal:
@@ -161,29 +166,30 @@ def _fits(kind: Any, value: Any) -> bool:
 
 
 def _is_variant(kind: Any, value: dict[str, Any]) -> bool:
-    """Whether an object has the words that tell a dataclass from others."""
-    words = {name: one for name, one in types_of(kind).items() if get_origin(one) is Literal}
-    return all(value.get(name) in get_args(one) for name, one in words.items())
+    """Return whether an object has the literals that distinguish a dataclass from others."""
+    literals = {name: one for name, one in types_of(kind).items() if get_origin(one) is Literal}
+    return all(value.get(name) in get_args(one) for name, one in literals.items())
 
 
 def _is(kind: Any, value: Any) -> bool:
     if kind is float:
         return type(value) in (int, float)
+    # In Python, True is an int; in JSON, true is no number.
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _within(value: Any, limit: Text | Least, where: str) -> Any:
-    """Return a value that keeps a limit."""
+    """Return a value, checked against its annotation."""
     if isinstance(limit, Text):
         _require(re.fullmatch(limit.pattern, value) is not None, where, "of its form")
     else:
         _require(value >= limit.value, where, f"at least {limit.value}")
-        if limit.most is not None:
-            _require(value <= limit.most, where, f"at most {limit.most}")
+        if limit.maximum is not None:
+            _require(value <= limit.maximum, where, f"at most {limit.maximum}")
     return value
 
 
-WORDS = {
+TYPE_NAMES = {
     str: "a text",
     int: "a whole number",
     float: "a number",

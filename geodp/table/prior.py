@@ -1,4 +1,4 @@
-"""A public table that says where people are likely to be: an earlier census, a mask, a release."""
+"""Priors: public tables of where people are likely to be, such as an earlier census or release."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
 RULES = 2
-"""Version of what a release makes of a prior: higher whenever that changes. Cards have it."""
+"""Version of the use of a prior, on cards: increased whenever releases would change."""
 
 FLOOR_OF_CELL = 2.0**-12
-"""People that every cell has at most beyond what the prior says, so that none is impossible."""
+"""Upper limit of the people added to every cell, so that no cell is impossible."""
 
 FLOOR_OF_ALL = 2.0**-10
-"""Part of the prior's people that these are at most together."""
+"""Upper limit of all added people together, as a share of the prior's people."""
 
 MEANING = (
     "children of a node are expected to be as many as the prior's shares say; how far such shares "
@@ -39,14 +39,14 @@ MEANING = (
 
 OTHER_GRID = Rule(
     "prior-of-other-grid",
-    "The prior is of another grid. It must be of the release's own grid, or of larger squares "
+    "The prior is on another grid. It must be on the release's own grid, or on larger squares "
     "that are blocks of its cells; read the prior onto the release's grid.",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Shares by which a release expects people to be, by a public table or a charged release.
+    """Expected shares of people, from a public table or a charged release.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Prior:
 
     @classmethod
     def of(cls, grid: Grid, cells: Cells, source: str) -> Self:
-        """Return a table's cells as a prior of releases on a grid.
+        """Make a prior for releases on a grid from a table's cells.
 
         Parameters
         ----------
@@ -91,12 +91,13 @@ class Prior:
         """
         if not source.strip() or not source.isprintable():
             raise UsageError(
-                "Where was the prior published? Say it in words (--prior-source, prior_source=): "
-                "with them you vouch that the prior is public, and the card quotes them. Only an "
-                "earlier release with a charge of its own needs none. What an office has not "
-                "published is no prior, as a release tells of it.",
+                "State where the prior was published (--prior-source, prior_source=): by this you "
+                "assert that the prior is public, and the card quotes it. Only an earlier release "
+                "with its own charge needs no source. Unpublished data must not be a prior, since "
+                "a release reveals them.",
                 code="prior-source-missing",
             )
+        # With a known key, noise can be removed: such a release reveals the confidential counts.
         if isinstance(cells, ReleasedTable) and not cells.event.is_private:
             raise UsageError(
                 "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
@@ -104,6 +105,8 @@ class Prior:
                 "release.",
                 code="prior-not-private",
             )
+        # Prefix sums of int64 are exact; fractional counts would make shares depend on summation
+        # order.
         if cells.count.dtype != np.int64 or bool((cells.count < 0).any()):
             raise UsageError(
                 "A prior has whole counts, none below 0; shares are made of them.",
@@ -111,7 +114,7 @@ class Prior:
             )
         if not cells.key.size:
             raise UsageError(
-                "The prior counts nobody, so it says nothing; publish without it.",
+                "The prior counts no people and has no information; publish without it.",
                 code="prior-empty",
             )
         finest = 1 if cells.grid == grid else _finest(grid, cells.grid)
@@ -119,33 +122,36 @@ class Prior:
 
     @cached_property
     def cumulative(self) -> NDArray[np.int64]:
-        """Prefix sums of the counts: int64[m + 1]."""
+        """Prefix sums of the counts, from which any block's people follow: int64[m + 1]."""
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
 
     @cached_property
     def floor(self) -> float:
-        """People that every key has beyond the counts, so that no share is 0."""
+        """People added to every key, so that no share is 0."""
+        # Even where the prior has nobody, people may have moved in; a share of 0 could never
+        # recover.
         even = FLOOR_OF_ALL * exact_sum(self.count) / prod(self.grid.order.radices)
         return min(FLOOR_OF_CELL, even)
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of its cells, for the operator: keys, counts and how many keys each covers."""
+        """Digest of its cells, for the operator: keys, counts, and the keys that each covers."""
         state = hashlib.sha256(b"geodp prior %d %d " % (self.finest, self.key.size))
+        # Fixed byte order, so that the digest is the same on every machine.
         state.update(self.key.astype("<u8").tobytes())
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()
 
     def describe(self) -> StatedPrior:
-        """Return what a card says of it before anything is drawn."""
+        """Describe the prior for a card before anything is drawn."""
         return StatedPrior(self.source, RULES, self.finest, MEANING)
 
     def share_children(
         self, prefix: NDArray[np.uint64], stride: int, fanout: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Return the people of the children of nodes, and of the nodes, none of which is 0.
+        """Compute the prior's people of the children of nodes, and of the nodes; none is 0.
 
-        None where nodes are no larger than the prior's cells, so that it says nothing.
+        None if nodes are no larger than the prior's cells: there, the prior has no information.
 
         Parameters
         ----------
@@ -157,25 +163,27 @@ class Prior:
         -------
         (float64[n * fanout], float64[n]) or None
         """
-        least = max(stride, self.finest)
-        if least >= stride * fanout:
+        block = max(stride, self.finest)
+        if block >= stride * fanout:
             return None
-        parts, each = stride * fanout // least, least // stride
+        parts, each = stride * fanout // block, block // stride
         held = np.zeros(prefix.size * parts, np.int64)
-        share, whole = np.empty(prefix.size * fanout), np.empty(prefix.size)
-        kernels.count_children(prefix, np.uint64(least), parts, self.key, self.cumulative, held)
-        kernels.share_prior(held, (parts, each), self.floor * least, share, whole)
-        return share, whole
+        share, total = np.empty(prefix.size * fanout), np.empty(prefix.size)
+        kernels.count_children(prefix, np.uint64(block), parts, self.key, self.cumulative, held)
+        kernels.share_prior(held, (parts, each), self.floor * block, share, total)
+        return share, total
 
 
 def _finest(fine: Grid, coarse: Grid) -> int:
-    """Keys of a grid that a cell of one of larger squares covers."""
+    """Return the number of a grid's keys that a cell of a coarser grid covers."""
     radices = fine.order.radices
     for digits in range(len(radices)):
         try:
-            found = Coarsening.by_digits(fine, digits).grid
+            # Coarser grids are tried from the coarsest on; all of them are blocks of the fine
+            # grid's keys.
+            candidate = Coarsening.by_digits(fine, digits).grid
         except UsageError:
             continue
-        if found == coarse:
+        if candidate == coarse:
             return prod(radices[digits:])
     raise UsageError(OTHER_GRID)

@@ -1,10 +1,9 @@
-"""Totals of areas that are public already, and that a release meets exactly.
+"""Public totals of areas, which a release meets exactly.
 
-What they change in the guarantee: adding one person to a table changes a total, so that no two
-tables which differ in that have the same totals. What is left to protect is between two tables with
-the same totals: one person's counts there lie elsewhere, one person is removed and one added. The
-method protects every one of these two steps with its own guarantee, and to meet totals that are
-public is post-processing.
+They change the guarantee: adding one person to a table changes a total, so two tables that differ
+only in this cannot both have the public totals. What remains protected is the difference between
+two tables with the same totals: one person removed and one added. The method protects each of these
+two steps with its own guarantee, and adjusting to public totals is post-processing.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class PublicTotals:
 
     @classmethod
     def of(cls, grid: Grid, totals: Mapping[str | tuple[str, ...], int], source: str) -> Self:
-        """Return the totals of areas of the grid's code system, or of the grid's regions.
+        """Make totals from areas of the grid's code system, or of the grid's regions.
 
         Parameters
         ----------
@@ -95,7 +94,7 @@ class PublicTotals:
         total: ArrayLike,
         source: str,
     ) -> Self:
-        """Return the same of areas and totals one by one; see :meth:`of`."""
+        """Make totals from lists of areas and totals; see :meth:`of`."""
         if not source.strip() or not source.isprintable():
             raise UsageError(
                 "Public totals need their public source in words; it is published.",
@@ -111,6 +110,7 @@ class PublicTotals:
         order = np.argsort(place, kind="stable")
         place, area = place[order], area[order]
         twice = np.flatnonzero(place[1:] == place[:-1])
+        # Disjoint areas make the adjustment of one total independent of the others.
         if twice.size:
             raise CodeError(
                 int(area[twice + 1].min()),
@@ -122,7 +122,8 @@ class PublicTotals:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of areas and totals, in whatever order they came."""
+        """Digest of areas and totals, independent of their order."""
+        # Sorted, since the order of a public table's rows carries no meaning.
         rows = sorted(zip(self.names, self.total.tolist(), strict=True))
         return hashlib.sha256(json.dumps([self.columns, rows]).encode()).hexdigest()
 
@@ -134,14 +135,14 @@ class PublicTotals:
         return np.where(self.place[at] == place, self.area[at], -1)
 
     def sums(self, cells: Cells) -> NDArray[np.int64]:
-        """Return the people of each area, exactly: int64[n]; confidential if the cells are."""
+        """Compute the people of each area exactly: int64[n]; confidential if the cells are."""
         area = self.areas_of(cells.key)
-        found = np.zeros(self.total.size, np.int64)
-        np.add.at(found, area[area >= 0], cells.count[area >= 0])
-        return found
+        sums = np.zeros(self.total.size, np.int64)
+        np.add.at(sums, area[area >= 0], cells.count[area >= 0])
+        return sums
 
     def require(self, table: CountTable) -> None:
-        """Raise UsageError where the table has other totals; a release states that it had them."""
+        """Raise UsageError if the table has other totals; a release states that it has these."""
         if not np.array_equal(self.sums(table), self.total):
             raise UsageError(
                 "The table does not have the public totals of these areas, so they are not totals "
@@ -150,24 +151,26 @@ class PublicTotals:
                 code="totals-disagree",
             )
 
-    def describe_guarantee(self, spent: Measurement) -> str:
-        """Return what a release states of them: what is public, and what is left to protect."""
-        twice = 1 if spent.neighbours == REPLACE else 2
-        if spent.rho is None:
-            left = f"epsilon = {Fraction(spent.epsilon or 0) * twice}"
+    def describe_guarantee(self, event: Measurement) -> str:
+        """Describe for a release what is public and what remains protected."""
+        # Replacing one person is already one step of the guarantee; adding and removing are two,
+        # and rho grows with the square of the number of steps.
+        twice = 1 if event.neighbours == REPLACE else 2
+        if event.rho is None:
+            left = f"epsilon = {Fraction(event.epsilon or 0) * twice}"
         else:
-            left = f"rho = {spent.rho * twice**2}"
+            left = f"rho = {event.rho * twice**2}"
         return (
             f"the totals of {self.total.size:,} areas, which the release meets exactly, as the "
             f"table did (a table with other totals is refused): the operator vouches that they are "
             f"public and names as their source: {self.source} (SHA-256 {self.sha256}). Whoever "
-            f"knows all others in an area learns from its total whether one {spent.unit} is there. "
+            f"knows all others in an area learns from its total whether one {event.unit} is there. "
             f"What is left is the difference between two tables with the same totals: where one "
-            f"{spent.unit} is counted within the areas is protected with {left}"
+            f"{event.unit} is counted within the areas is protected with {left}"
         )
 
     def fit(self, released: ReleasedTable) -> ReleasedTable:
-        """Return the release with exactly these totals: post-processing.
+        """Adjust a release to exactly these totals by post-processing.
 
         In each area all listed cells lose or gain the same, but none falls below 0: the nearest
         counts with that total. What cannot be divided is shared out evenly in key order. An area of
@@ -183,6 +186,8 @@ class PublicTotals:
         for number, total in enumerate(self.total.tolist()):
             at = order[ends[number] : ends[number + 1]]
             key = released.key[at]
+            # The release lists nobody in the area although its total says otherwise: nothing
+            # suggests where they are, so all cells share them.
             if not at.size and total:
                 key = self._cells(number)
                 counts.append(divide(total, key.size))
@@ -190,17 +195,18 @@ class PublicTotals:
                 counts.append(nearest(np.asarray(released.count[at], np.int64), total))
             keys.append(key)
         key, count = np.concatenate(keys), np.concatenate(counts)
+        # A released table lists no cell with a count of 0.
         key, count = key[count > 0], count[count > 0]
         order = np.argsort(key)
         return ReleasedTable(released.grid, key[order], count[order], released.event)
 
     def _cells(self, number: int) -> NDArray[np.uint64]:
-        """Keys of the cells of an area in the domain, all labels of attributes."""
+        """Return the keys of an area's cells in the domain, with all labels of attributes."""
         row, col = np.divmod(self.place[self.area == number], self.grid.places[0].cols)
         return Region.of_map(self.grid, row, col).key
 
     def are_exact(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return which blocks of keys consist of areas that they hold completely: bool[n].
+        """Return which blocks of keys are unions of complete areas: bool[n].
 
         Parameters
         ----------
@@ -222,7 +228,7 @@ class PublicTotals:
         return np.asarray((held[at] == block) & (cells[at] == each), np.bool_)
 
     def whole_areas(self, region: Region) -> NDArray[np.bool_]:
-        """Return which cells of a region lie in areas that it holds completely: bool[n]."""
+        """Return which cells of a region lie in areas that it contains completely: bool[n]."""
         area = self.areas_of(region.key)
         held = np.bincount(area[area >= 0], minlength=self.total.size)
         labels = int(np.prod(self.grid.shape[2:], dtype=np.int64))
@@ -231,7 +237,7 @@ class PublicTotals:
 
 
 def nearest(count: NDArray[np.int64], total: int) -> NDArray[np.int64]:
-    """Return the counts, none below 0, that are nearest to given ones and have a total.
+    """Compute the nonnegative counts with a total that are nearest to given counts.
 
     Parameters
     ----------
@@ -245,22 +251,24 @@ def nearest(count: NDArray[np.int64], total: int) -> NDArray[np.int64]:
     >>> nearest(np.array([5, 1, 9]), 9).tolist(), nearest(np.array([5, 1, 9]), 20).tolist()
     ([3, 0, 6], [7, 3, 10])
     """
-    found = np.zeros(count.size, np.int64)
+    result = np.zeros(count.size, np.int64)
     if not total:
-        return found
+        return result
     active = np.arange(count.size)
     while True:
+        # The projection onto a simplex: subtract the same from all, drop those that would fall
+        # below 0, and repeat; each round drops at least one.
         less, rest = divmod(int(count[active].sum()) - total, active.size)
-        kept = active[count[active] > less]
-        if kept.size == active.size:
+        positive = active[count[active] > less]
+        if positive.size == active.size:
             break
-        active = kept
-    found[active] = count[active] - less - divide(rest, active.size)
-    return found
+        active = positive
+    result[active] = count[active] - less - divide(rest, active.size)
+    return result
 
 
 def divide(total: int, parts: int) -> NDArray[np.int64]:
-    """Return whole numbers with a total that differ by 1 at most, evenly mixed: int64[parts].
+    """Divide a total into integers that differ by at most 1, evenly mixed: int64[parts].
 
     Examples
     --------
@@ -268,12 +276,13 @@ def divide(total: int, parts: int) -> NDArray[np.int64]:
     [1, 2, 2, 2]
     """
     each, rest = divmod(total, parts)
+    # The remainder is spread over all parts and not given to the first ones, which would bias them.
     until = np.arange(parts + 1) * rest // parts
     return np.asarray(each + np.diff(until), np.int64)
 
 
 def _places_of(grid: Grid, names: Sequence[tuple[str, ...]]) -> Any:
-    """Yield the places of each area in the domain: int64[.]; CodeError where it has none."""
+    """Yield the places of each area in the domain: int64[.]; CodeError for an area without any."""
     cols = grid.places[0].cols
     regions = grid.hierarchy
     numbers = {} if regions is None else _number_paths(grid)
@@ -299,13 +308,13 @@ def _places_of(grid: Grid, names: Sequence[tuple[str, ...]]) -> Any:
 
 
 def _number_paths(grid: Grid) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Return level and number of every region, by its codes and those of the regions above it."""
+    """Return level and number of every region, by its codes and those of its ancestors."""
     regions = grid.hierarchy
     assert regions is not None
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    paths: dict[tuple[str, ...], tuple[int, int]] = {}
     for level in range(len(regions.levels)):
         first = np.unique(regions.region[level], return_index=True)[1]
         for at in first.tolist():
             path = tuple(regions.codes[i][regions.region[i, at]] for i in range(level + 1))
-            found[path] = level, int(regions.region[level, at])
-    return found
+            paths[path] = level, int(regions.region[level, at])
+    return paths

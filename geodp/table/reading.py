@@ -1,8 +1,8 @@
-"""What was read of all files together, and the refusal of a file that adds nobody.
+"""The reading of all input files together, and the refusal of files that add no people.
 
-A time of a series may be empty, as a label or a cell may: it is an outcome that gets noise like any
-other. What may not be empty is what somebody names: a file, the folder of a partition, a value of a
-selection. Their people would be missing in all of the series, and nothing would tell.
+A snapshot of a series may be empty, as a label or a cell may: its counts get noise like any others.
+A named input may not be empty: a file, a partition's folder, or a value of a selection. Its people
+would be missing from the entire release, and nothing would show it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from geodp.errors import Rule, UsageError
 from geodp.table.source import Fact, Source
 from geodp.table.stated.reading import StatedReading, join_stated
 
-MET = (
+ROWS_FACT = (
     "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is charged"
 )
-"""What a release states where :func:`require_rows` has looked at the input."""
+"""Public fact of a release whose input :func:`require_rows` has checked."""
 
-MET_IN_SERIES = (
+SERIES_ROWS_FACT = (
     "that at least one row of every file of the series, and of every value of a selection that "
     "several snapshots share, counts in a snapshot, and that not all snapshots are empty: such a "
     "series is refused before anything is charged; a single snapshot may be empty"
 )
-"""The same, where :func:`require_rows_of_series` has looked at all snapshots."""
+"""Public fact of a series whose snapshots :func:`require_rows_of_series` has checked."""
 
 REMEDY = (
     "Nothing was charged. Check the selection, the codes and the domain (geodp publish --check "
@@ -38,22 +38,22 @@ REMEDY = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of all files.
+    """The reading of all input files.
 
     Attributes
     ----------
     sources : tuple of Source
         Confidential.
-    stated : tuple of str
-        What a release states of how the counts were made; public.
+    public_facts : tuple of str
+        Statements of a release on how the counts were made.
     doubled : int
-        Counts of somebody in a cell that is there again, which were added up; confidential.
+        Nonzero counts of repeated cells, which were added up; confidential.
     public : StatedReading or None
-        What a card states of how all files were read; None: they were read in different ways.
+        A card's description of how all files were read; None if they were read in different ways.
     """
 
     sources: tuple[Source, ...] = field(repr=False)
-    stated: tuple[str, ...] = ()
+    public_facts: tuple[str, ...] = ()
     doubled: int = field(default=0, repr=False)
     public: StatedReading | None = None
 
@@ -72,7 +72,7 @@ class Reading:
         return sorted({title for source in self.sources for title in source.totals})
 
     def describe(self) -> dict[str, Any]:
-        """Plain values: sums over all files, and each."""
+        """Return plain values: sums over all files, and each file's own."""
         each = [asdict(source) for source in self.sources]
         numbers = (
             *("rows", "selected", "inside", "outside", "people", "people_outside"),
@@ -82,18 +82,19 @@ class Reading:
         return {**sums, "doubled": self.doubled, "terms": self._terms(), "sources": each}
 
     def restate(self, facts: Sequence[Fact]) -> Reading:
-        """Return the account with what is known of all files alike: who says these facts."""
+        """Return the reading with these facts in place of all sources' facts of the same fields."""
         return replace(self, sources=tuple(source.restate(facts) for source in self.sources))
 
     def why_empty(self) -> str | None:
-        """Return why nothing of the input, or of one file, is counted; None where all of it is.
+        """Explain why nothing of the input, or of one file, is counted; None if each file counts.
 
-        A file that the names of its folders leave out is no part of the input.
+        A file that is left out by the names of its folders is not part of the input.
         """
         parts = [source for source in self.sources if not source.left_out]
         empty = [source for source in parts if not source.inside]
         if parts and not empty:
             return None
+        # The name of a single file would add nothing to the message.
         if len(self.sources) == 1:
             return self.sources[0].explain_empty("the input")
         if not parts:
@@ -107,6 +108,7 @@ class Reading:
         return empty[0].explain_empty(empty[0].name) + others
 
     def _why_all_empty(self, parts: list[Source]) -> str:
+        # A term that no row meets is the likeliest mistake, so it is named first.
         unmet = [term for term, rows in self._terms().items() if not rows]
         if not any(source.rows for source in parts):
             return Rule("input-without-rows", "The input holds no rows.")
@@ -127,27 +129,26 @@ class Reading:
         )
 
     def _terms(self) -> dict[str, int]:
-        found: Counter[str] = Counter()
+        terms: Counter[str] = Counter()
         for source in self.sources:
-            found.update(source.terms)
-        return dict(found)
+            terms.update(source.terms)
+        return dict(terms)
 
 
 def join_readings(readings: Sequence[Reading]) -> Reading:
-    """Return what was read of files that were read one by one, as one table."""
-    stated = dict.fromkeys(words for one in readings for words in one.stated)
+    """Join the readings of files that were read one by one."""
+    facts = dict.fromkeys(fact for one in readings for fact in one.public_facts)
     sources = tuple(source for one in readings for source in one.sources)
     public = join_stated(one.public for one in readings)
-    return Reading(sources, tuple(stated), sum(one.doubled for one in readings), public)
+    return Reading(sources, tuple(facts), sum(one.doubled for one in readings), public)
 
 
 def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tuple[str, ...]:
-    """Refuse an input of which a file adds nobody, and return the public facts that follow.
+    """Raise UsageError if a file adds no people; return the public facts that follow.
 
     A mistaken selection or domain would be published as an empty map, or without one file's people,
-    and charged. This refusal looks at the data, so that a release would tell that it did not come;
-    the release therefore states it as a public fact. With ``allow_empty`` nothing is refused, and
-    this is not stated.
+    and charged. This check looks at the data: a release would reveal that it passed, and therefore
+    states so as a public fact. With ``allow_empty`` nothing is checked or stated.
 
     Parameters
     ----------
@@ -159,22 +160,22 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
 
     Raises UsageError.
     """
-    stated = () if reading is None else reading.stated
+    facts = () if reading is None else reading.public_facts
     if allow_empty:
-        return stated
+        return facts
     if reading is not None:
         why = reading.why_empty()
     else:
         why = None if rows else Rule("table-empty", "The table counts nobody.")
     if why is not None:
         raise UsageError(why + f" {REMEDY}")
-    return (*stated, MET)
+    return (*facts, ROWS_FACT)
 
 
 def require_rows_of_series(
     snapshots: Mapping[str, tuple[int, Reading | None]], *, allow_empty: bool
 ) -> tuple[str, ...]:
-    """Refuse a series in which something that somebody names adds nobody; return public facts.
+    """Raise UsageError if a named part of a series adds no people; return public facts.
 
     Refused are a file that adds nobody to any snapshot; a snapshot of which the names of folders
     leave out all files; a value of a selection that several snapshots share, or that is in
@@ -191,20 +192,21 @@ def require_rows_of_series(
     Raises UsageError.
     """
     readings = {time: read for time, (_, read) in snapshots.items() if read is not None}
-    stated = tuple(dict.fromkeys(words for one in readings.values() for words in one.stated))
+    facts = tuple(dict.fromkeys(fact for one in readings.values() for fact in one.public_facts))
     if allow_empty:
-        return stated
+        return facts
     why = _why_unmet(readings)
     if why is None and not any(rows for rows, _ in snapshots.values()):
         why = Rule("series-empty", "All snapshots of the series are empty.")
     if why is not None:
         raise UsageError(why + f" {REMEDY}")
-    return (*stated, MET_IN_SERIES)
+    return (*facts, SERIES_ROWS_FACT)
 
 
 def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
-    """Return which file, folder or value adds nobody to the series; None where none is so."""
+    """Explain which file, folder or value adds no people to the series; None if all add some."""
     sources = [source for one in readings.values() for source in one.sources]
+    # A raster of zeros was read and counts nobody: an outcome, not a mistake.
     filled = {source.name for source in sources if source.inside or source.says_zero}
     times = Counter(source.name for source in sources if not source.left_out)
     for source in sources:
@@ -223,6 +225,8 @@ def _why_unmet(readings: Mapping[str, Reading]) -> str | None:
         terms = {term for source in one.sources for term in source.terms}
         shared.update(terms)
         met |= terms if one.inside else set()
+    # A value of one snapshot alone may have no rows, as that snapshot may be empty; a shared one is
+    # more likely misspelt.
     for term, number in shared.items():
         in_marks = '="' in term and term.endswith('"')
         if term not in met and (number > 1 or in_marks):

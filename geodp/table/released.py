@@ -1,4 +1,4 @@
-"""Counts after the noise: what writers take."""
+"""Released counts, which writers accept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReleasedTable(Cells):
     count : int64[m] or float64[m]
         Finite and not 0; read-only.
     event : Spent
-        What was spent on it, and under which guarantee.
+        The mechanism's use, its privacy loss and its guarantee.
     """
 
     count: CountArray = field(repr=False)
@@ -41,7 +41,7 @@ class ReleasedTable(Cells):
 
     @property
     def summary(self) -> str:
-        """What is said of it in one line: its size and what was spent."""
+        """One line about the table: its size, mechanism and privacy loss."""
         size = f"{len(self):,} of {self.grid.size:,} cells listed, shape={self.grid.shape}"
         return f"{size}, {self.event.mechanism}, {self.event.loss}"
 

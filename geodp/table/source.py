@@ -1,4 +1,4 @@
-"""What one file said of itself, how it was read, and what became of its records: confidential."""
+"""Sources: one file's facts, how it was read, and the fate of its records; all confidential."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from geodp.errors import Rule
 from geodp.reprs import one_line
 
 KnownBy: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
-"""Who says a fact: an option of this call, the file's own metadata, the layout of a publisher, the
-form of the first values, or nobody, so that geodp's default holds."""
+"""Source of a fact: an option of this call, the file's own metadata, a publisher's layout, the form
+of the first values, or geodp's default."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that is believed of a file, and who says it.
+    """One fact about a file, and its source.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Source:
     ----------
     name : str
     facts : tuple of Fact
-        Everything that the file says of itself or that was told or inferred of it; each was
+        Facts from the file itself, from the operator, or inferred; each was
         applied.
     rows : int
         Records in the file; of a raster: pixels with a value; of a text that was not read: 0.
@@ -120,18 +120,19 @@ class Source:
         return TABLE_IN_MEMORY in self.facts or ARRAY_IN_MEMORY in self.facts
 
     def restate(self, facts: Sequence[Fact]) -> Source:
-        """Return the source with these facts in the place of those of the same fields."""
+        """Return the source with these facts in place of those of the same fields."""
         fields = {one.field for one in facts}
-        kept = [one for one in self.facts if one.field not in fields]
-        return replace(self, facts=(*kept, *facts))
+        others = [one for one in self.facts if one.field not in fields]
+        return replace(self, facts=(*others, *facts))
 
     @property
     def says_zero(self) -> bool:
-        """Whether records were read of which each says that nobody is there, as pixels of 0 do."""
+        """Whether records were read and every one of them counts 0, as pixels of 0 do."""
         return bool(self.selected) and not self.inside and not self.outside
 
     def explain_empty(self, name: str) -> str:
-        """Return why it adds nobody, in a sentence that calls it ``name`` and tells no value."""
+        """Explain why it adds no people, in a sentence with ``name`` and without any value."""
+        # From the folders' names alone, so the file was never opened.
         if self.left_out:
             return Rule(
                 "file-folders-say-none",

@@ -1,4 +1,4 @@
-"""Numbers as a raster or an array stores them, and the whole counts that they mean.
+"""Numbers as a raster or an array stores them, and the integer counts that they represent.
 
 A pixel means ``(stored * scale + offset) / unit`` people. Scale, offset and unit are the decimals
 that somebody wrote, so that they are held as fractions: stored integers become counts by integer
@@ -22,22 +22,22 @@ from geodp.table.source import Fact
 
 Number: TypeAlias = int | float
 
-WHOLE = Fraction(1, 10_000)
-"""How far a count may be from a whole number, besides the rounding of its floats."""
+INTEGER_TOLERANCE = Fraction(1, 10_000)
+"""Largest distance of a count from an integer, apart from the rounding of its floats."""
 
-MOST_COUNT = 1 << 60
-"""A count is below this."""
+MAX_COUNT = 1 << 60
+"""Exclusive upper limit of a count."""
 
-FINITE = Rule("stored-not-finite", "a value must be finite; nodata or NaN mean nobody.")
+FINITE = Rule("stored-not-finite", "a value must be finite; nodata or NaN mean no people.")
 NEGATIVE = Rule(
     "stored-negative",
-    "a value is negative; if it means nobody, name it, as it is stored, as missing (--missing, "
+    "a value is negative; if it means no people, give the stored number as missing (--missing, "
     "missing=).",
 )
 FRACTION = Rule(
     "stored-fraction",
-    "a value is no whole number of units (--raster-unit, unit=); counts that a model makes of "
-    "fractions are rounded on request (--round, rounding=; an array in memory by array.round()).",
+    "a value is not a whole number of units (--raster-unit, unit=); round fractional counts of a "
+    "model with --round (rounding=; an array in memory with array.round()).",
 )
 TOO_LARGE = Rule(
     "stored-too-large", "a value is above 2**60, which no population is; check the unit."
@@ -50,7 +50,7 @@ LOSSY = Rule(
 )
 
 CLASSES = ("flag_values", "flag_masks", "flag_meanings")
-"""Attributes of numbers that stand for classes."""
+"""Attributes of variables whose numbers are classes."""
 
 DENSITY = re.compile(r"densit|dichte|密度", re.IGNORECASE)
 RATE = re.compile(r"/|%|[²⁻]|\bper\b|\bpercent|\*\*|\b(?:km|m|ha)\^?-[12]\b|\bpro\b", re.IGNORECASE)
@@ -62,12 +62,12 @@ QUANTITIES = re.compile(
     r"[hk]?pa|m?bar|db|[km]?w|[km]?j|v|a|hz|ha|hectares?|acres?|fraction|ratio",
     re.IGNORECASE,
 )
-"""Units of what is measured, not counted."""
+"""Units of measured quantities, which are not counts."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """How stored numbers mean counts.
+    """Conversion of stored numbers to counts.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class Stored:
     unit : Fraction
         Value of one person.
     missing : tuple of int or float
-        Stored numbers that mean nobody.
+        Stored numbers that mean no people.
     low, high : int, float or None
-        Smallest and largest stored number that is valid; others mean nobody.
+        Smallest and largest valid stored number; others mean no people.
     digits : int or None
         Binary digits of the narrowest floating-point type that the numbers went through; None:
         the type of the array says it.
@@ -98,9 +98,10 @@ class Stored:
     digits: int | None = None
 
     def present(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which stored numbers, of any shape, mean somebody or 0: not those for missing."""
+        """Return which stored numbers, of any shape, are valid counts and not missing values."""
         valid = np.ones(values.shape, np.bool_)
         if values.dtype.kind == "f":
+            # NaN is missing by convention, whether or not the file declares it.
             valid &= ~np.isnan(values)
         for number in self.missing:
             valid &= ~_equal(values, number)
@@ -113,17 +114,18 @@ class Stored:
 
     def nonzero(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which stored numbers, of any shape, do not mean exactly 0."""
+        # The stored number that means 0 people, which need not be 0 itself.
         zero = -self.offset / self.scale
         if zero.denominator == 1:
             return ~_equal(values, int(zero))
         return ~_equal(values, float(zero)) if values.dtype.kind == "f" else _all(values)
 
     def counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return stored numbers as counts: int64[n]; CodeError at the first that is none."""
+        """Convert stored numbers to counts: int64[n]; CodeError at the first invalid one."""
         return self._of_floats(values) if values.dtype.kind == "f" else self._of_integers(values)
 
     def fractions(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return stored numbers as people, to be rounded: float64[n].
+        """Convert stored numbers to fractional people, for rounding: float64[n].
 
         CodeError at the first float that may have lost whole people.
         """
@@ -134,21 +136,24 @@ class Stored:
 
     def _of_integers(self, values: NDArray[Any]) -> NDArray[np.int64]:
         each, shift = self.scale / self.unit, self.offset / self.unit
-        whole = lcm(each.denominator, shift.denominator)
-        times, plus = int(each * whole), int(shift * whole)
-        if (whole, times, plus) == (1, 1, 0):
+        denominator = lcm(each.denominator, shift.denominator)
+        times, plus = int(each * denominator), int(shift * denominator)
+        if (denominator, times, plus) == (1, 1, 0):
             if values.dtype.kind == "i":
                 _require(values >= 0, NEGATIVE)
-            _require(values < MOST_COUNT, TOO_LARGE)
+            _require(values < MAX_COUNT, TOO_LARGE)
             return values.astype(np.int64)
+        # Largest magnitude, to see whether the scaled numerators still fit int64.
         reach = max(-int(values.min(initial=0)), int(values.max(initial=0)))
-        wide = 2 * (reach * abs(times) + abs(plus)) + whole >= 1 << 63
+        # Fractions as integer arithmetic over a common denominator; Python integers only if int64
+        # overflows.
+        wide = 2 * (reach * abs(times) + abs(plus)) + denominator >= 1 << 63
         numerator = values.astype(object if wide else np.int64) * times + plus
-        nearest = (2 * numerator + whole) // (2 * whole)
-        away = np.abs(numerator - nearest * whole)
+        nearest = (2 * numerator + denominator) // (2 * denominator)
+        away = np.abs(numerator - nearest * denominator)
         _require(numerator >= 0, NEGATIVE)
-        _require(away <= int(whole * WHOLE), FRACTION)
-        _require(nearest < MOST_COUNT, TOO_LARGE)
+        _require(away <= int(denominator * INTEGER_TOLERANCE), FRACTION)
+        _require(nearest < MAX_COUNT, TOO_LARGE)
         return np.asarray(nearest, np.int64)
 
     def _of_floats(self, values: NDArray[Any]) -> NDArray[np.int64]:
@@ -156,22 +161,24 @@ class Stored:
             scaled = values.astype(np.float64) * float(self.scale) / float(self.unit)
             people = scaled + float(self.offset / self.unit)
             nearest = np.rint(people)
+            # An offset can cancel most of a value, so the rounding is relative to the value before
+            # it.
             size = np.maximum(np.abs(nearest), np.abs(scaled))
-            allowed = np.minimum(float(WHOLE) + np.finfo(values.dtype).eps * size, 0.1)
+            allowed = np.minimum(float(INTEGER_TOLERANCE) + np.finfo(values.dtype).eps * size, 0.1)
             _require(np.isfinite(people), FINITE)
             _require(people >= 0, NEGATIVE)
             _require(self._keeps_digits(values), LOSSY.format(values.dtype))
             _require(np.abs(people - nearest) <= allowed, FRACTION)
-            _require(people < MOST_COUNT, TOO_LARGE)
+            _require(people < MAX_COUNT, TOO_LARGE)
         return nearest.astype(np.int64)
 
     def _keeps_digits(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return where the next larger stored float is at most one person away, or it is no number.
+        """Return where stored floats are spaced by at most one person, or are not finite.
 
-        Larger ones stand for several whole numbers of people, and do not say which.
+        Beyond that, one float stands for several integers, and the original count is lost.
         """
-        own = np.finfo(values.dtype).nmant + 1
-        digits = own if self.digits is None else min(own, self.digits)
+        type_digits = np.finfo(values.dtype).nmant + 1
+        digits = type_digits if self.digits is None else min(type_digits, self.digits)
         wide = np.abs(values.astype(np.float64))
         step = np.ldexp(1.0, np.frexp(wide)[1] - digits)
         return np.asarray(~np.isfinite(wide) | (step * float(abs(self.scale) / self.unit) <= 1))
@@ -184,7 +191,7 @@ def read_stored(
     unit: float | None = None,
     missing: Sequence[float] = (),
 ) -> Stored:
-    """Return what attributes by the conventions CF and NUG say of stored numbers.
+    """Read the conversion of stored numbers from attributes of the conventions CF and NUG.
 
     Parameters
     ----------
@@ -197,12 +204,12 @@ def read_stored(
     unit : float, optional
         Value of one person, as somebody stated it. Default: 1.
     missing : sequence of float
-        Stored numbers that mean nobody, besides.
+        Further stored numbers that mean no people.
 
     Raises
     ------
     UsageError
-        Numbers that are none, or that contradict each other.
+        Attributes that are not numbers, or that contradict each other.
     """
     scale = _one(attributes, "scale_factor")
     offset = _one(attributes, "add_offset")
@@ -228,6 +235,7 @@ def read_stored(
                 code="valid-limit-not-finite",
             )
     packed = factor != 1 or bool(offset)
+    # CF leaves open whether limits refer to packed or unpacked data unless their type shows it.
     if packed and dtype.kind in "iu" and any(isinstance(one, float) for one in (low, high)):
         raise UsageError(
             "The limits of valid values are of another type than the stored integers, so that it "
@@ -256,7 +264,7 @@ def read_stored(
 
 
 def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
-    """Raise UsageError where attributes say that numbers are no counts of people.
+    """Raise UsageError if attributes say that numbers are not counts of people.
 
     Classes never are. Densities, rates, multiples and measures are asked for: who states the value
     of one person (``unit``) has said how they become counts.
@@ -290,14 +298,14 @@ def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
         why = "a multiple of a person"
     if why:
         raise UsageError(
-            f"The file says that its numbers are {why}. If they are counts all the same, state the "
+            f"The file says that its numbers are {why}. If they are counts nevertheless, state the "
             "value of one person, such as 1, or 0.001 for thousands (--raster-unit, unit=).",
             code="numbers-in-unit",
         )
 
 
 def exact(number: Number) -> Fraction:
-    """Return the decimal that somebody wrote, of the float that is left of it.
+    """Recover the decimal that was written from the float that stores it.
 
     A float that single precision holds exactly is the shortest decimal of single precision, as
     ``scale_factor = 0.1f`` is 0.100000001490116 in double precision.
@@ -317,14 +325,14 @@ def exact(number: Number) -> Fraction:
 
 
 def signed_as(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of stored integers, signed or not as ``_Unsigned`` says.
+    """Return the type of stored integers, with the sign that ``_Unsigned`` declares.
 
-    UsageError where it says neither true nor false.
+    UsageError if it is neither true nor false.
     """
-    said = attributes.get("_Unsigned")
-    if said is None or dtype.kind not in "iu":
+    unsigned = attributes.get("_Unsigned")
+    if unsigned is None or dtype.kind not in "iu":
         return dtype
-    kind = {"true": "u", "false": "i"}.get(str(said).lower())
+    kind = {"true": "u", "false": "i"}.get(str(unsigned).lower())
     if kind is None:
         raise UsageError(
             "The attribute _Unsigned is true or false; correct or delete it.",
@@ -336,26 +344,26 @@ def signed_as(attributes: Mapping[str, Any], dtype: np.dtype[Any]) -> np.dtype[A
 def describe_stored(
     stored: Stored, kind: str, unit: float | None, missing: Sequence[float]
 ) -> list[Fact]:
-    """Return the facts of stored numbers of a type.
+    """Describe stored numbers as facts.
 
     ``unit`` and ``missing`` are what the operator stated, as :func:`read_stored` takes them.
     """
-    found = [Fact("stored type", kind, "file")]
+    facts = [Fact("stored type", kind, "file")]
     if stored.scale != 1:
-        found.append(Fact("scale", _decimal(stored.scale), "file"))
+        facts.append(Fact("scale", _decimal(stored.scale), "file"))
     if stored.offset:
-        found.append(Fact("offset", _decimal(stored.offset), "file"))
+        facts.append(Fact("offset", _decimal(stored.offset), "file"))
     if unit is not None:
-        found.append(Fact("value of one person", _decimal(stored.unit), "operator"))
+        facts.append(Fact("value of one person", _decimal(stored.unit), "operator"))
     for name, limit in (("smallest valid", stored.low), ("largest valid", stored.high)):
         if limit is not None:
-            found.append(Fact(name, str(limit), "file"))
+            facts.append(Fact(name, str(limit), "file"))
     fills = stored.missing[: len(stored.missing) - len(missing)]
     if fills:
-        found.append(Fact("missing", ", ".join(dict.fromkeys(map(str, fills))), "file"))
+        facts.append(Fact("missing", ", ".join(dict.fromkeys(map(str, fills))), "file"))
     if missing:
-        found.append(Fact("missing", ", ".join(map(str, missing)), "operator"))
-    return found
+        facts.append(Fact("missing", ", ".join(map(str, missing)), "operator"))
+    return facts
 
 
 def _decimal(number: Fraction) -> str:
@@ -363,10 +371,11 @@ def _decimal(number: Fraction) -> str:
 
 
 def _equal(values: NDArray[Any], number: Number) -> NDArray[np.bool_]:
-    """Return where values of any shape equal a number, as far as their type can hold it."""
+    """Return where values of any shape equal a number, as far as their type can represent it."""
     if values.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return np.asarray(values == values.dtype.type(number))
+    # Casting an out-of-range fill value would wrap around to a number that occurs.
     limits = np.iinfo(values.dtype)
     if not isfinite(number) or number != int(number):
         return ~_all(values)
@@ -380,7 +389,7 @@ def _all(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _numbers(attributes: Mapping[str, Any], name: str) -> list[Number]:
-    """Return the numbers of an attribute, none where it is not there; UsageError for others."""
+    """Return the numbers of an attribute, [] if it is absent; UsageError if they are none."""
     value = attributes.get(name)
     if value is None:
         return []
@@ -394,17 +403,17 @@ def _numbers(attributes: Mapping[str, Any], name: str) -> list[Number]:
 
 
 def _one(attributes: Mapping[str, Any], name: str) -> Number | None:
-    found = _numbers(attributes, name)
-    if name in attributes and attributes[name] is not None and len(found) != 1:
+    numbers = _numbers(attributes, name)
+    if name in attributes and attributes[name] is not None and len(numbers) != 1:
         raise UsageError(
             f"The attribute {name} is not one number; write it as one, or delete it.",
             code="stored-attribute-several",
         )
-    return found[0] if found else None
+    return numbers[0] if numbers else None
 
 
 def _require(good: NDArray[Any], rule: str) -> None:
-    """Raise CodeError at the first value that does not keep a rule."""
+    """Raise CodeError at the first value that breaks a rule."""
     held = np.asarray(good, np.bool_)
     if not held.all():
         raise CodeError(int(held.argmin()), rule)

@@ -1,9 +1,8 @@
-"""Totals that stand beside their parts, so that a person is counted in both.
+"""Totals among the labels of an attribute, so that a person is counted twice.
 
-By name, which is public: a small list of words for "total" in the languages of official
-statistics, and what labels say of sexes, ranges and months (:mod:`geodp.table.nesting`). By sums:
-a label that counts in every cell what other labels do together, or what all others do but for the
-rounding and perturbation of a publisher.
+They are found by name, which is public: words for "total" in the languages of official statistics,
+and sexes, ranges and months (:mod:`geodp.table.nesting`). And by sums: a label whose counts are in
+every cell the sum of other labels, exactly or up to a publisher's rounding and perturbation.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from numpy.typing import NDArray
 
 from geodp.grid.grid import Grid
 from geodp.table.counts import CHECKED, Cells
-from geodp.table.nesting import count_together, find_wholes
+from geodp.table.nesting import count_together, find_containing_labels
 
 
 def _fold(text: str) -> frozenset[str]:
     return frozenset(normalize("NFKC", line).casefold().strip() for line in text.splitlines())
 
 
-WORDS = _fold(
+TOTAL_WORDS = _fold(
     """total
 totals
 subtotal
@@ -68,12 +67,12 @@ toplam
 المجموع
 รวม"""
 )
-"""Words that make a label a total wherever they stand: "Population, total", "人口（総数）"."""
+"""Words that make a label a total anywhere in it: "Population, total", "人口（総数）"."""
 
 ENDS = ("総数", "総計", "合計", "总数", "总计", "合计", "總數", "總計", "합계", "총계")
-"""The same as the end of a word: "人口総数"."""
+"""Endings of a word that make a label a total: "人口総数"."""
 
-WHOLE = _fold(
+TOTAL_LABELS = _fold(
     """all
 all ages
 all sexes
@@ -118,31 +117,31 @@ tổng số
 jumlah
 男女"""
 )
-"""Labels that are totals as they stand, but not as a word of a longer one: "all", "計"."""
+"""Labels that are totals alone, but not as a word of a longer label: "all", "計"."""
 
-MOST_LABELS = 256
-"""With more, a label is compared with the sum of all others only."""
+MAX_LABELS = 256
+"""Number of labels up to which a label is compared with sums of some others, too."""
 
 NEAR = 0.05
-"""Most by which a label may differ from the sum of all others over all cells, of its people."""
+"""Largest difference of a label from the sum of all others over all cells, as a share of it."""
 
 POPULOUS = (100, 1_000, 10_000)
-"""People of a label and its parts together from which on cells are compared, one after another."""
+"""Thresholds for the people of a label and its parts, from which on cells are compared."""
 
 AGREEMENT = 0.1
-"""Most of the variance of independent counts that differences of a total may have."""
+"""Largest variance of a total's differences, as a share of that of independent counts."""
 
 EQUAL = 5
-"""Fewest populous cells that tell a total where all of them agree exactly."""
+"""Smallest number of populous cells that show a total if all of them agree exactly."""
 
 CHANCE = log(1e-6)
-"""Logarithm of the chance that independent counts agree as well as a total has to."""
+"""Logarithm of the probability that independent counts agree as well as a total must."""
 
 
 def find_totals(labels: Sequence[str]) -> list[str]:
-    """Return the labels whose name says that they are the total of others, or hold some of them.
+    """Return the labels that are totals of others, or contain some of them, by their names.
 
-    Words that all labels have say nothing: "総数" in "人口（総数）　男" and "人口（総数）　女".
+    Words that all labels share are ignored: "総数" in "人口（総数）　男" and "人口（総数）　女".
     ``T`` and ``_T`` are totals as in Eurostat's and SDMX's code lists, but ``T`` not between
     ``S`` and ``U``, as a section of NACE. What holds others by sexes, ranges and months is told by
     :func:`geodp.table.nesting.find_wholes`.
@@ -154,12 +153,12 @@ def find_totals(labels: Sequence[str]) -> list[str]:
     >>> find_totals(["人口（総数）", "人口（総数）　男", "人口（総数）　女"])
     ['人口（総数）']
     """
-    found = {*_find_named(labels), *find_wholes(labels)}
-    return [label for label in labels if label in found]
+    totals = {*_find_named(labels), *find_containing_labels(labels)}
+    return [label for label in labels if label in totals]
 
 
 def count_overlaps(labels: Sequence[str]) -> int:
-    """Return in how many labels of an attribute a person is, as far as their names tell.
+    """Return the number of an attribute's labels that a person can be in, by their names.
 
     >>> count_overlaps(["T", "M", "F"]), count_overlaps(["T", "0-64", "65+", "75+"])
     (2, 3)
@@ -170,22 +169,23 @@ def count_overlaps(labels: Sequence[str]) -> int:
 
 
 def _find_named(labels: Sequence[str]) -> list[str]:
-    """Return the labels that words make totals, unless all of them are."""
+    """Return the labels that are totals by a word, unless all of them are."""
     texts = [normalize("NFKC", label).strip() for label in labels]
-    words = [re.findall(r"[^\W_]+", text.casefold()) for text in texts]
-    common = set.intersection(*map(set, words)) if words else set()
-    found = []
-    for label, text, own in zip(labels, texts, words, strict=True):
-        rest = [word for word in own if word not in common]
+    label_words = [re.findall(r"[^\W_]+", text.casefold()) for text in texts]
+    common = set.intersection(*map(set, label_words)) if label_words else set()
+    totals = []
+    for label, text, all_words in zip(labels, texts, label_words, strict=True):
+        rest = [word for word in all_words if word not in common]
         code = text == "_T" or (text == "T" and not {"S", "U"} <= set(texts))
-        said = any(word in WORDS or word.endswith(ENDS) for word in rest or own)
-        if code or said or " ".join(rest) in WHOLE or _begins_all(text, texts):
-            found.append(label)
-    return [] if len(found) == len(labels) else found
+        has_word = any(word in TOTAL_WORDS or word.endswith(ENDS) for word in rest or all_words)
+        if code or has_word or " ".join(rest) in TOTAL_LABELS or _begins_all(text, texts):
+            totals.append(label)
+    # If every label has the word, it describes the table and distinguishes nothing.
+    return [] if len(totals) == len(labels) else totals
 
 
 def _begins_all(text: str, texts: Sequence[str]) -> bool:
-    """Whether every other label is this one and more: "人口" beside "人口 男" and "人口 女"."""
+    """Return whether every other label extends this one: "人口" next to "人口 男", "人口 女"."""
     others = [other for other in texts if other != text]
     marks = " (" if len(others) < 2 else " (_-/:."
     return bool(others and text) and all(
@@ -195,41 +195,41 @@ def _begins_all(text: str, texts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """That one label of an axis counts the sum of others.
+    """A relation: the counts of one label of an axis are the sum of others.
 
     Attributes
     ----------
     axis : int
         Of the grid.
-    whole : int
+    total : int
         Number of the label.
     parts : bool[labels]
         Which are summed.
     """
 
     axis: int
-    whole: int
+    total: int
     parts: NDArray[np.bool_]
 
 
 Remainder = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64]]
-"""Keys of cells with the axis at 0, the people that a relation leaves over there, and those of its
-whole and parts together. Cells where neither tells anything are left out."""
+"""Keys of cells with the axis at 0, a relation's difference in people there, and the people of its
+total and parts together. Cells in which neither is informative are left out."""
 
 
 class Summed(Protocol):
-    """Counts that are asked for sums: a table, or the pieces of one on a cluster."""
+    """Counts that can be summed: a table, or the chunks of one on a cluster."""
 
     def label_sums(self) -> Sequence[NDArray[np.int64]]:
-        """Return for every attribute the people of each label."""
+        """Compute the people of each label, for every attribute."""
 
     def remainders(self, relation: Relation) -> Iterable[Remainder]:
-        """Return what the relation leaves over in each piece."""
+        """Compute the relation's differences in each chunk."""
 
 
 @dataclass(frozen=True)
 class WholeTable:
-    """A table in one piece."""
+    """A table in memory."""
 
     cells: Cells
 
@@ -243,27 +243,27 @@ class WholeTable:
 
 
 def find_sums(grid: Grid, counts: Summed) -> list[tuple[str, str]]:
-    """Return (attribute, label) wherever a label counts the sum of others.
+    """Find each (attribute, label) whose counts are the sum of other labels.
 
     In every cell exactly: of all others, or of at least two that stand together in the list. Or
     nearly: of all others, as :func:`is_near` has it. It depends on the data: an answer is
     confidential until it is stated as a public fact.
     """
     first = len(grid.shape) - len(grid.attributes)
-    found = []
+    sums = []
     for axis, people in enumerate(counts.label_sums(), start=first):
         attribute = grid.attributes[axis - first]
-        # Sums over all cells agree first: rarely, so that rarely all cells are looked at.
-        found += [
-            (attribute.name, attribute.labels[relation.whole])
+        # Sums over all cells are tested first: they rarely agree, so all cells are rarely read.
+        sums += [
+            (attribute.name, attribute.labels[relation.total])
             for relation in _candidates(axis, people)
             if _holds(relation, counts.remainders(relation))
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(sums))
 
 
 def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
-    """Tell whether a label is the sum of others but for rounding or perturbation.
+    """Test whether a label is the sum of others up to rounding or perturbation.
 
     The difference of two independent counts has at least the variance of their sum: as many people
     as both count. A total is told by differences that average 0 and have a tenth of that variance
@@ -292,40 +292,42 @@ def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
 
 
 def _levels(together: NDArray[np.int64]) -> Iterator[NDArray[np.bool_]]:
-    return (together >= least for least in POPULOUS)
+    return (together >= threshold for threshold in POPULOUS)
 
 
 def _agrees(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
-    """Whether differences are far smaller than those of independent counts, and average 0."""
+    """Test whether differences are far smaller than those of independent counts, with mean 0."""
     deviation = left / np.sqrt(together)
     squares = float(deviation @ deviation)
     if not squares:  # nothing but equal counts: as exact as sums are, once there are several
         return left.size >= EQUAL
+    # Chernoff bound of a chi-squared sum, as in is_near's docstring.
     share = squares / left.size
     chance = left.size / 2 * (log(share) + 1 - share)
     return share <= AGREEMENT and chance <= CHANCE and bool(deviation.sum() ** 2 <= 9 * squares)
 
 
 def label_sums(cells: Cells) -> list[NDArray[np.int64]]:
-    """Return the people of every label, int64 by attribute."""
+    """Compute the people of every label, int64 by attribute."""
     grid = cells.grid
     first = len(grid.shape) - len(grid.attributes)
-    found = [np.zeros(size, np.int64) for size in grid.shape[first:]]
+    sums = [np.zeros(size, np.int64) for size in grid.shape[first:]]
     for start in range(0, cells.key.size, CHECKED):
         part = slice(start, start + CHECKED)
         index = grid.decode(cells.key[part])
-        for number, people in enumerate(found):
+        for number, people in enumerate(sums):
             np.add.at(people, index[first + number], cells.count[part])
-    return found
+    return sums
 
 
 def remainder(cells: Cells, relation: Relation) -> Remainder:
-    """Return what a relation leaves over."""
+    """Compute a relation's differences in each cell."""
     index = cells.grid.decode(cells.key)
+    # Setting the axis to 0 gives total and parts of one cell the same key, which _net then sums.
     label = index[relation.axis].copy()
     index[relation.axis] = 0
-    chosen = relation.parts[label] | (label == relation.whole)
-    sign = np.where(label[chosen] == relation.whole, 1, -1)
+    chosen = relation.parts[label] | (label == relation.total)
+    sign = np.where(label[chosen] == relation.total, 1, -1)
     count = cells.count[chosen]
     return _net(cells.grid.encode(index[:, chosen]), sign * count, count)
 
@@ -333,7 +335,7 @@ def remainder(cells: Cells, relation: Relation) -> Remainder:
 def _net(
     key: NDArray[np.uint64], left: NDArray[np.int64], together: NDArray[np.int64]
 ) -> Remainder:
-    """Return sums over equal keys, but for those that tell nothing."""
+    """Sum over equal keys; uninformative cells are dropped."""
     cell, at = np.unique(key, return_inverse=True)
     sums = np.zeros((2, cell.size), np.int64)
     np.add.at(sums[0], at, left)
@@ -343,7 +345,7 @@ def _net(
 
 
 def _holds(relation: Relation, remainders: Iterable[Remainder]) -> bool:
-    """Whether the pieces leave nothing over together, or, of all labels, as good as nothing."""
+    """Test whether a relation holds over all chunks: exactly, or nearly for all labels."""
     pieces = zip(*remainders, strict=True)
     _, left, together = _net(*(np.concatenate(arrays) for arrays in pieces))
     of_all = int(relation.parts.sum()) == relation.parts.size - 1
@@ -351,18 +353,20 @@ def _holds(relation: Relation, remainders: Iterable[Remainder]) -> bool:
 
 
 def _candidates(axis: int, people: NDArray[np.int64]) -> Iterator[Relation]:
-    """Relations that hold of the sums over all cells; nearly, of all labels."""
+    """Yield the relations that hold for the sums over all cells; nearly, for all labels."""
     n, every = people.size, people.sum()
+    # A total of all others has half of all people: people = every - people.
     near = np.abs(2 * people - every) <= NEAR * people
-    for whole in np.flatnonzero(near & (people > 0)).tolist():
+    for total in np.flatnonzero(near & (people > 0)).tolist():
         if n > 2:
-            yield Relation(axis, whole, np.arange(n) != whole)
-    if n > MOST_LABELS:
+            yield Relation(axis, total, np.arange(n) != total)
+    if n > MAX_LABELS:
         return
+    # Parts of a total stand together in the list, so only runs of labels are tested.
     until = np.append(0, people.cumsum())
     for length in range(2, n):
         runs = until[length:] - until[:-length]
-        for start, whole in np.argwhere((runs[:, None] == people) & (people > 0)).tolist():
+        for start, total in np.argwhere((runs[:, None] == people) & (people > 0)).tolist():
             parts = (np.arange(n) >= start) & (np.arange(n) < start + length)
-            if not parts[whole]:
-                yield Relation(axis, whole, parts)
+            if not parts[total]:
+                yield Relation(axis, total, parts)

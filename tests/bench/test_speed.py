@@ -105,7 +105,7 @@ def blocks_drawn(run):
         return result
 
     def families(*given):
-        drawn.append(given[2].size * -(-given[3] // node.WORDS))
+        drawn.append(given[2].size * -(-given[3] // node.WORDS_PER_BLOCK))
         return roots(*given)
 
     kernel, first, roots = topdown.descend, passes.first_pass, noise.families

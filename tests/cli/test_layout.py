@@ -104,7 +104,7 @@ def test_a_recipe_that_cannot_be_written_costs_nothing(path, tmp_path, monkeypat
 
 def test_a_whole_extent_is_said_aloud(path, tmp_path):
     done = geodp("publish", path, *GIVEN[2:], "--output", tmp_path / "a", "--check")
-    assert "Domain: the whole extent of jis:basic" in done.stderr
+    assert "Domain: the full extent of jis:basic" in done.stderr
     done = geodp("publish", path, *GIVEN, "--output", tmp_path / "b", "--check")
     assert "Domain" not in done.stderr
 

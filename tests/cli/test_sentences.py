@@ -365,7 +365,7 @@ def test_what_libraries_warn_of_is_not_on_the_screen(category, monkeypatch, caps
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = lambda message, category, *_: seen.append(category)
-        cli._as_sentences()
+        cli._show_warnings()
         warnings.warn("a value", category, stacklevel=1)
         warnings.warn("Left out.", PluginWarning, stacklevel=1)
         assert (seen, capsys.readouterr().err) == ([], "Note: Left out.\n")

@@ -20,8 +20,8 @@ from geodp.cli.translation import (
     DOMAIN,
     FOLDER,
     _Formatter,
+    format_error,
     paragraphs,
-    tell,
     translate_message,
     translate_option,
     wrap,
@@ -185,7 +185,7 @@ def test_every_message_of_a_catalogue_is_one_that_is_said(source):
 @pytest.mark.usefixtures("japanese")
 def test_values_of_a_message_stay_as_they_are(name):
     said = f"{name} is not a ledger; geodp budget init makes one."
-    assert tell(UsageError(said)) == (
+    assert format_error(UsageError(said)) == (
         f"エラー: {name} は台帳ではありません。台帳は geodp budget init で作れます。"
     )
 
@@ -194,16 +194,20 @@ def test_values_of_a_message_stay_as_they_are(name):
 def test_an_error_in_a_file_names_it():
     error = InputError("No column is named 'n'; there are a, b.", file="a.csv", row=1)
     said = "エラー: a.csv, row 1: 'n' という列はありません。あるのは a, b です。"
-    assert tell(error) == said
+    assert format_error(error) == said
 
 
 @pytest.mark.usefixtures("japanese")
 def test_an_error_without_translation_is_told_in_english():
-    assert tell(UsageError("Nobody translated this {x}.")).endswith("Nobody translated this {x}.")
+    assert format_error(UsageError("Nobody translated this {x}.")).endswith(
+        "Nobody translated this {x}."
+    )
 
 
 def test_an_error_is_english_elsewhere():
-    assert tell(UsageError("A charge must be above 0.")) == "Error: A charge must be above 0."
+    assert (
+        format_error(UsageError("A charge must be above 0.")) == "Error: A charge must be above 0."
+    )
 
 
 @pytest.mark.usefixtures("japanese")
@@ -232,15 +236,15 @@ def spent(**terms):
 @pytest.mark.usefixtures("japanese")
 def test_the_guarantee_is_japanese_with_its_numbers(neighbours, contribution, amount):
     event = spent(neighbours=neighbours, contribution=contribution, **amount)
-    said = translate_message(event.words)
+    said = translate_message(event.statement)
     assert {*re.findall("[A-Za-z]+", said)} <= {"exp", "a"}
-    assert set(re.findall(r"[0-9./]*[0-9]", event.words)) <= set(re.findall(r"[0-9./]+", said))
+    assert set(re.findall(r"[0-9./]*[0-9]", event.statement)) <= set(re.findall(r"[0-9./]+", said))
     assert "（人）" in said
 
 
 @pytest.mark.usefixtures("japanese")
 def test_a_unit_without_translation_stays_in_the_guarantee():
-    assert "（lorry）" in translate_message(spent(epsilon="1", unit="lorry").words)
+    assert "（lorry）" in translate_message(spent(epsilon="1", unit="lorry").statement)
 
 
 @pytest.mark.parametrize("said", ["none: " * 600 + "none", "none: " * 10**5])

@@ -232,7 +232,7 @@ def tell_selection(patch):
 
 def print_people(patch):
     """Let the last words of a run have one blank more where many people are counted."""
-    real, known = publish_command._say, []
+    real, known = publish_command._format_message, []
     prepared = Prepared.release
 
     def release(self, keep=None):
@@ -240,12 +240,14 @@ def print_people(patch):
         return prepared(self, keep)
 
     patch.setattr(Prepared, "release", release)
-    patch.setattr(publish_command, "_say", lambda *given: real(*given) + " " * (known[-1] > 1500))
+    patch.setattr(
+        publish_command, "_format_message", lambda *given: real(*given) + " " * (known[-1] > 1500)
+    )
 
 
 def end_with_a_code(patch):
     """Let a run fail after all is written, where one cell has a large count."""
-    known, real = [], publish_command._say
+    known, real = [], publish_command._format_message
     prepared = Prepared.release
 
     def release(self, keep=None):
@@ -258,7 +260,7 @@ def end_with_a_code(patch):
         return real(*given)
 
     patch.setattr(Prepared, "release", release)
-    patch.setattr(publish_command, "_say", say)
+    patch.setattr(publish_command, "_format_message", say)
 
 
 def write_a_longer_card(patch):

@@ -24,5 +24,5 @@ def test_a_system_without_owners_is_said_and_reads_a_key_that_is_open_to_others(
     monkeypatch.delattr(os, "geteuid", raising=False)
     write_key(tmp_path / "key", KEY)
     (tmp_path / "key").chmod(0o644)
-    with pytest.warns(AccessWarning, match="Who may read .*key is not checked"):
+    with pytest.warns(AccessWarning, match="Access to .*key is not checked"):
         assert read_key(tmp_path / "key") == KEY

@@ -183,10 +183,9 @@ def test_reports_of_devices_cost_their_epsilon_once():
     event = LocalReports("haar", F(1, 2), "phone", "week", 4000)
     assert event.loss == PureDP(event.epsilon)
     assert (event.neighbours, event.contribution, event.is_private) == ("replace-one", 1, True)
-    assert event.words == (
-        "Whatever a phone sends is at most exp(1/2) = 1.649 times as likely for any other place "
-        "that the phone could have been at, with one report a week; no one needs to be trusted but "
-        "the phone."
+    assert event.statement == (
+        "The place of a phone changes the probability of what it sends by a factor of at most "
+        "1.649 (exp(1/2)), with one report a week; only the phone needs to be trusted."
     )
     said = event.describe()
     assert (said["model"], said["reports"], said["period"]) == ("local", 4000, "week")

@@ -142,8 +142,8 @@ def test_data_sets_have_budgets_of_their_own(ledger):
 @pytest.mark.parametrize(
     ("model", "whose", "others"),
     [
-        ("central", "releases of what an office holds", "devices' own reports"),
-        ("local", "devices' own reports", "releases of what an office holds"),
+        ("central", "releases of an office's data", "devices' own reports"),
+        ("local", "devices' own reports", "releases of an office's data"),
     ],
 )
 def test_a_data_set_is_kept_for_one_model(ledger, model, whose, others):

@@ -47,10 +47,10 @@ def test_an_open_contribution_is_refused():
 
 
 def test_words_say_what_is_promised_whom():
-    assert selection(unit="trip", contribution=2).words == (
-        "Whatever is chosen is at most exp(1) = 2.718 times as likely or as unlikely, after "
-        "adding or removing any one trip, where a trip is counted at most 2 times."
+    assert selection(unit="trip", contribution=2).statement == (
+        "Adding or removing one trip changes the probability of any choice by a factor of at most "
+        "2.718 (exp(1)), if each trip is counted at most 2 times."
     )
-    assert "replacing any one person" in selection(neighbours="replace-one").words
-    assert selection(origin="fixed").words.startswith("NOT PRIVATE")
+    assert "Replacing one person" in selection(neighbours="replace-one").statement
+    assert selection(origin="fixed").statement.startswith("NOT PRIVATE")
     assert "NOT PRIVATE" in selection(origin="fixed").describe()["noise_key"]

@@ -60,7 +60,10 @@ def _schema(kind, names):
         bound = (
             {"pattern": f"^(?:{limit.pattern})$"}
             if isinstance(limit, Text)
-            else {"minimum": limit.value, **({} if limit.most is None else {"maximum": limit.most})}
+            else {
+                "minimum": limit.value,
+                **({} if limit.maximum is None else {"maximum": limit.maximum}),
+            }
         )
         assert isinstance(limit, Text | Least)
         return {**_schema(parts[0], names), **bound}

@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.table.nesting import count_together, find_wholes
+from geodp.table.nesting import count_together, find_containing_labels
 from geodp.table.totals import count_overlaps, find_totals
 from tests.refusals import refuses
 
@@ -217,7 +217,7 @@ def test_a_person_is_counted_as_often_as_labels_meet(labels: str, times: int) ->
 
 def test_many_labels_take_no_time_that_is_felt() -> None:
     codes = [f"{number:05d}" for number in range(20_000)]
-    assert find_wholes([*codes, "other"]) == []
+    assert find_containing_labels([*codes, "other"]) == []
 
 
 @pytest.mark.parametrize(("labels", "least"), [("0-4|0-14|15+", 2), ("65+|75+|85+", 3)])

@@ -17,9 +17,9 @@ def test_a_made_up_map_lies_in_the_domain(grid):
     proxy = Proxy.make_up(grid, 10_000.0)
     assert grid.contains_keys(proxy.table.key).all()
     assert proxy.table.count.sum() == pytest.approx(10_000, rel=0.1)
-    assert "made-up" in proxy.words
-    assert "10,000 people (as told)" in proxy.words
-    assert "assumed" in Proxy.make_up(grid, None).words
+    assert "synthetic" in proxy.description
+    assert "10,000 people (as specified)" in proxy.description
+    assert "assumed" in Proxy.make_up(grid, None).description
 
 
 def test_a_prior_map_is_scaled_and_named():
@@ -27,7 +27,7 @@ def test_a_prior_map_is_scaled_and_named():
     assert Proxy.of(SMALL, prior, None).table.count.tolist() == [10, 20, 30]
     scaled = Proxy.of(SMALL, prior, 600.0)
     assert scaled.table.count.tolist() == [100, 200, 300]
-    assert scaled.words == "the prior map, scaled to 600 people"
+    assert scaled.description == "the prior map, scaled to 600 people"
     with refuses(UsageError, "prior-map-grid-differs"):
         Proxy.of(Grid.regular((3, 3)), prior, None)
     with refuses(UsageError, "prior-map-empty"):

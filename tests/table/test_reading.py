@@ -10,7 +10,7 @@ import xarray
 
 import geodp
 from geodp.errors import UsageError
-from geodp.table.reading import MET_IN_SERIES
+from geodp.table.reading import SERIES_ROWS_FACT
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 4), crs="EPSG:3035", transform=(1000, 0, 4e6, 0, 1000, 3e6))
@@ -39,14 +39,14 @@ def require_published(tables):
     series = publish(tables)
     assert len(series) == len(tables)
     for release in series:
-        assert MET_IN_SERIES in release.card().guarantee.not_protected
+        assert SERIES_ROWS_FACT in release.card().guarantee.not_protected
 
 
 def require_refused(tables, words):
     with refuses(UsageError, words) as caught:
         publish(tables)
     assert "--allow-empty, allow_empty=True" in str(caught.value)
-    assert MET_IN_SERIES not in publish(tables, allow_empty=True)[0].public_facts
+    assert SERIES_ROWS_FACT not in publish(tables, allow_empty=True)[0].public_facts
 
 
 WRITTEN = {

@@ -280,7 +280,7 @@ def test_every_total_beside_its_parts_doubles_what_is_asked_for() -> None:
         geodp.publish(table, epsilon=1, contribution=7)
     assert str(refused.value) == (
         "T (a0), 総数 (a1), Total (a2): the total stands beside its parts, and a person is counted "
-        "in both. Leave the total out, as it is the sum of the parts anyway; or vouch for 8 or "
+        "in both. Leave the total out, as the parts add up to it anyway; or state 8 or "
         "more (--contribution, contribution=)."
     )
     assert geodp.publish(table, epsilon=1, contribution=8).event.contribution == 8
@@ -300,9 +300,9 @@ def test_every_sum_in_all_cells_does_so_too() -> None:
         with pytest.raises(UsageError) as refused:
             geodp.publish(table, epsilon=1, contribution=2**number - 1)
         listed = ", ".join(f"x (a{i})" for i in range(number))
-        why = "in every cell the sum of other labels, exactly or but for rounding, so that the "
+        why = "in every cell the sum of other labels, exactly or up to rounding, so that the "
         assert str(refused.value).startswith(f"{listed}: {why}total stands beside its parts, and")
-        assert f"vouch for {2**number} or more" in str(refused.value)
+        assert f"state {2**number} or more" in str(refused.value)
         assert geodp.publish(table, epsilon=1, contribution=2**number).event is not None
 
 

@@ -1,1 +1,1 @@
-"""Commands of the core, one a file of its name, which calls it ``COMMAND``."""
+"""Commands of the core: one per file of the same name, as its ``COMMAND``."""

@@ -1,4 +1,4 @@
-"""``geodp budget``: what may be spent on confidential data, and what has been."""
+"""``geodp budget``: caps and charges of confidential data sets, in a ledger."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _ledger = click.option(
     "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
 )
-_witness_help = "Second file that keeps the ledger's head; best on another disk."
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_witness_help = "Second file with the ledger's head; best on another disk."
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 
 
 @click.group()
 def budget() -> None:
-    """Keep the ledger of privacy budgets: caps, charges, and a chain that shows changes.
+    """Manage the ledger of privacy budgets: caps, charges, and a hash chain that reveals changes.
 
     \b
     geodp budget init --ledger office.ledger --dataset census-2020 --epsilon 2
@@ -37,10 +37,15 @@ def budget() -> None:
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--dataset", required=True, help="Name of the data set; published.")
-@click.option("--epsilon", help="Cap of all releases, read exactly: 2 or 0.5 or 1/3.")
+@click.option("--epsilon", help="Cap of all releases together, read exactly: 2 or 0.5 or 1/3.")
 @click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
 @click.option("--rho", help="Cap of zero-concentrated differential privacy.")
-@click.option("--unit", default="person", show_default=True, help="Whom it protects.")
+@click.option(
+    "--unit",
+    default="person",
+    show_default=True,
+    help="Unit of privacy: whom the guarantee protects.",
+)
 @click.option(
     "--neighbours",
     help="add-remove-one or replace-one.  [default: replace-one for local, else add-remove-one]",
@@ -50,7 +55,7 @@ def budget() -> None:
     type=click.Choice(["central", "local"]),
     default="central",
     show_default=True,
-    help="local: for rounds of devices' own reports (geodp local), and nothing else.",
+    help="local: only for rounds of devices' own reports (geodp local).",
 )
 @click.option("--witness", type=click.Path(path_type=Path), help=_witness_help)
 @_json
@@ -64,7 +69,7 @@ def init(
     as_json: bool,
     **amounts: str | None,
 ) -> None:
-    """Enter a data set and its cap, which never changes; makes the ledger if there is none."""
+    """Add a data set with its cap, which never changes; creates the ledger if there is none."""
     from geodp.privacy.ledger import Account
     from geodp.privacy.names import require_one_script
 
@@ -77,15 +82,15 @@ def init(
     if as_json:
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
-    _say(f"{file}: all releases of {account.name} together may spend {cap}.")
+    _print_line(f"{file}: all releases of {account.name} together may spend {cap}.")
 
 
 @budget.command(cls=StrictCommand)
 @_ledger
-@click.option("--dataset", help="Only this one, with its charges.")
+@click.option("--dataset", help="Show only this data set, with its charges.")
 @_json
 def show(file: Path, dataset: str | None, as_json: bool) -> None:
-    """Show caps, what is spent and what remains."""
+    """Show the caps, and the spent and remaining budgets."""
     ledger = _open(file)
     accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     if as_json:
@@ -95,11 +100,11 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         return
     for account in accounts:
         click.echo(f"{account.name}  ({account.unit}, {account.neighbours})")
-        _say(f"  cap        {_show(account.cap)}")
-        _say(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
-        _say(f"  remaining  {_show(account.remaining)}")
+        _print_line(f"  cap        {_show(account.cap)}")
+        _print_line(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
+        _print_line(f"  remaining  {_show(account.remaining)}")
         if account.samples:
-            _say(f"  secret     {', '.join(account.samples)}: later releases say --records")
+            _print_line(f"  secret     {', '.join(account.samples)}: later releases say --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
@@ -108,10 +113,12 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--head", help="Hash of an earlier head, such as a release card's.")
-@click.option("--no-witness", is_flag=True, help="Of a copy that is elsewhere: the chain alone.")
+@click.option(
+    "--no-witness", is_flag=True, help="Verify the chain alone, as of a copy without its witness."
+)
 @_json
 def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None:
-    """Verify the whole ledger; exit code 3 if it was changed, cut back or replaced.
+    """Verify the entire ledger; exit code 3 if it was changed, truncated or replaced.
 
     Note the head that is printed. With an earlier one as --head, or with a witness, the check also
     finds that the file was replaced by an older copy or that a copy was charged elsewhere.
@@ -120,32 +127,36 @@ def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None
     end, witness = ledger.check(head, witness=not no_witness), ledger.witness
     if as_json:
         plain = {"ledger": end.ledger, "entries": end.sequence + 1, "head": end.hash}
+        # Auditors must see whether the witness was part of the check.
         compared = None if witness is None or no_witness else str(witness)
         click.echo(json.dumps({**plain, "witness": compared}, ensure_ascii=False, indent=1))
         return
-    _say(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
-    _say(f"head    {end.hash}")
+    _print_line(f"ok      ledger {end.ledger}, entries: {end.sequence + 1}")
+    _print_line(f"head    {end.hash}")
     if witness is not None and no_witness:
-        _say(f"witness {witness} was not compared")
+        _print_line(f"witness {witness} was not compared")
     elif witness is not None:
-        _say(f"witness {witness} agrees")
+        _print_line(f"witness {witness} agrees")
 
 
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.argument("witness", type=click.Path(path_type=Path))
-@click.option("--head", help="If the former witness is lost: head on the latest release's card.")
+@click.option(
+    "--head", help="If the previous witness is lost: the head on the card of the latest release."
+)
 def witness(file: Path, witness: Path, head: str | None) -> None:
-    """Keep the ledger's head in a second file, WITNESS, and compare it at every charge.
+    """Store the ledger's head in a second file, WITNESS, and compare it at every charge.
 
-    A ledger that was restored from a backup, or a copy of which the other was charged, is then
-    refused at its next charge. Keep the file on another disk, out of the ledger's backups, under
-    one path for all who charge. Say this again to move it; the former one is compared first.
+    A ledger that was restored from a backup, or a copy whose original was charged meanwhile, is
+    then refused at its next charge. Put the file on another disk, out of the ledger's backups,
+    under one path for everyone who charges. To move it, run this command again; the previous
+    witness is compared first.
     """
     ledger = _open(file)
     ledger.set_witness(witness, head=head)
-    kept = ledger.witness
-    _say(f"{file}: every charge is compared with {kept}.")
+    stored = ledger.witness
+    _print_line(f"{file}: every charge is compared with {stored}.")
 
 
 @budget.command(cls=StrictCommand)
@@ -171,7 +182,7 @@ COMMAND = budget
 
 
 def _create(file: Path, witness: Path | None) -> Ledger:
-    """Make the ledger, or open it if it is there."""
+    """Create the ledger, or open an existing one."""
     from geodp.privacy.chain.witness import resolve_witness
     from geodp.privacy.ledger import Ledger
 
@@ -225,13 +236,13 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
     }
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     """Print a line for people."""
     click.echo(translate_message(line))
 
 
 def _show(loss: Loss) -> str:
-    """Exact, and as a decimal where that says more."""
+    """Format a loss exactly, and as a decimal unless it is an integer."""
     pairs = zip(loss.parameters, loss.amounts, strict=True)
     return ", ".join(
         f"{name} {amount}" + ("" if amount.denominator == 1 else f" = {float(amount):.6g}")

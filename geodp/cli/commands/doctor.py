@@ -1,4 +1,4 @@
-"""``geodp doctor``: what geodp stands on here, and what is wrong with it."""
+"""``geodp doctor``: the versions and folders of this installation, and problems with them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXTRAS = (
     *("scipy", "pyogrio", "openpyxl", "python-calamine", "distributed", "matplotlib", "fpdf2"),
     *("fsspec", "h3", "s2geometry", "pmtiles"),
 )
-"""Libraries of extras, which need not be there."""
+"""Libraries of extras, which may be missing."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Finding:
     ----------
     name, value : str
     wrong : str
-        What is wrong and what to do, in a sentence; empty: nothing.
+        The problem and its remedy, in a sentence; empty without a problem.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Finding:
 
 
 def find_versions() -> Iterator[Finding]:
-    """Of geodp, Python and the libraries."""
+    """Find the versions of geodp, Python and the libraries."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
@@ -68,7 +68,7 @@ def find_versions() -> Iterator[Finding]:
 
 
 def find_geography() -> Iterator[Finding]:
-    """GDAL and PROJ, and whether each finds its database of coordinate systems."""
+    """Find the versions of GDAL and PROJ, and whether each has its database of CRSs."""
     import pyproj
     import rasterio
     from pyproj.exceptions import CRSError
@@ -77,6 +77,7 @@ def find_geography() -> Iterator[Finding]:
     lost = "{} finds no database of coordinate systems; unset PROJ_DATA and PROJ_LIB."
     wrong = ""
     try:
+        # The database is looked up only when a CRS is used, so one is made here.
         rasterio.crs.CRS.from_epsg(3035).to_wkt()
     except RasterioError:
         wrong = lost.format("GDAL")
@@ -90,7 +91,7 @@ def find_geography() -> Iterator[Finding]:
 
 
 def find_kernels() -> Iterator[Finding]:
-    """Which compiled functions came with geodp, and where others are kept, and how many."""
+    """Find the compiled functions that came with geodp, and the cache of others."""
     import numba
 
     import geodp.mechanisms
@@ -99,19 +100,20 @@ def find_kernels() -> Iterator[Finding]:
 
     wrong = ""
     if numba.config.DISABLE_JIT:
-        wrong = "NUMBA_DISABLE_JIT is set, so that nothing is compiled; unset it."
+        wrong = "NUMBA_DISABLE_JIT is set, so nothing is compiled; unset it."
     elif cache_folder() is None and not SHIPPED.target:
         wrong = (
-            f"Compiled functions cannot be kept. {CACHE.wrong} Let NUMBA_CACHE_DIR name a folder "
-            "that you alone may write to."
+            f"Compiled functions cannot be cached. {CACHE.wrong} Set NUMBA_CACHE_DIR to a folder "
+            "that only you can write to."
         )
     yield Finding("kernel sources", CACHE.digest)
     shipped = f"{len(SHIPPED.codes)} for {SHIPPED.target}" if SHIPPED.target else SHIPPED.wrong
     yield Finding("kernels shipped", shipped)
     yield Finding("kernel cache", str(CACHE.folder or "none"), wrong)
-    kept = count_cached()
+    cached = count_cached()
+    # With shipped kernels an empty cache is normal.
     none = "0" if SHIPPED.target else "0 (geodp warmup compiles them)"
-    yield Finding("kernels compiled", str(kept) if kept else none)
+    yield Finding("kernels compiled", str(cached) if cached else none)
 
 
 def find_noise() -> Iterator[Finding]:
@@ -122,7 +124,7 @@ def find_noise() -> Iterator[Finding]:
 
 
 def find_threads() -> Iterator[Finding]:
-    """Find what a release works on side by side."""
+    """Find the number of threads of a release."""
     from geodp.mechanisms.trees.parallel import processors
 
     yield Finding("threads", str(processors(0)))
@@ -138,16 +140,17 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def doctor(as_json: bool) -> None:
-    """Show what geodp stands on here, and what is wrong with it; exit code 1 if anything is."""
-    found = [finding for check in CHECKS for finding in check()]
-    wrong = [finding.wrong for finding in found if finding.wrong]
+    """Show the versions and folders that geodp uses here, and any problems; exit code 1 if there
+    are any."""
+    findings = [finding for check in CHECKS for finding in check()]
+    wrong = [finding.wrong for finding in findings if finding.wrong]
     if as_json:
-        report = {"ok": not wrong, "findings": [asdict(finding) for finding in found]}
+        report = {"ok": not wrong, "findings": [asdict(finding) for finding in findings]}
         click.echo(json.dumps(report, indent=1))
     else:
-        for finding in found:
+        for finding in findings:
             click.echo(f"{finding.name} {finding.value}")
     if wrong:
         raise GeodpError(" ".join(wrong), code="installation-wrong")

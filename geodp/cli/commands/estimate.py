@@ -27,9 +27,9 @@ METHODS = ("closed-form", "simulation")
     type=click.Choice(METHODS),
     default=METHODS[0],
     show_default=True,
-    help="How errors are found: simulation takes minutes, and gives narrower intervals.",
+    help="How errors are computed: simulation takes minutes, and gives narrower intervals.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def estimate(**options: Any) -> None:
     """Estimate sums of regions of a RELEASE, with 95 % intervals; costs no budget.
 
@@ -47,10 +47,11 @@ def estimate(**options: Any) -> None:
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
     with tell_steps():
-        found = release.estimate_all(shapes.values(), method=options["method"])
-    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
+        estimates = release.estimate_all(shapes.values(), method=options["method"])
+    rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, estimates, strict=True)]
     limit = release.card().display_below
     if options["as_json"]:
+        # JSON has the exact counts in any case; programs learn which of them people see as <k.
         if limit is not None:
             rows = [{**row, "below": is_below(row["count"], limit)} for row in rows]
         document = {"method": options["method"], "estimates": rows}

@@ -27,35 +27,38 @@ if TYPE_CHECKING:
     "--to",
     "formats",
     required=True,
-    help="gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, geojson, pmtiles, maplibre, netcdf, "
-    "stac; several with commas between.",
+    help="Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
+    "geojson, pmtiles, maplibre, netcdf, stac.",
 )
 @click.option(
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="Folder that is made; each published level has a file of its own.",
+    help="New folder; each published level gets its own file.",
 )
 @click.option(
     "--metadata",
     type=click.Path(path_type=Path),
-    help="TOML file with title, reference_date and so on, instead of what the release says.",
+    help="TOML file with title, reference_date and so on, instead of the release's own metadata.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def export(release: Path, formats: str, output: Path, metadata: Path | None, as_json: bool) -> None:
-    """Write a written RELEASE in other formats. It costs no privacy: only public files are read."""
+    """Write a RELEASE in other formats. It costs no privacy: only public files are read."""
     complete_with_commit()
     from geodp.io.folder.exports import choose_exports, write_exports
     from geodp.release.opening import open_release
 
+    # A wrong format is refused before the release is opened, which may take long.
     chosen = choose_exports(formats)
     _require_outside(release, output)
-    found = open_release(release)
+    opened = open_release(release)
     if metadata is not None:
-        found = replace(found, written=replace(found.written, metadata=_restate(found, metadata)))
+        opened = replace(
+            opened, written=replace(opened.written, metadata=_restate(opened, metadata))
+        )
     with tell_steps():
         progress.begin("Writing", public=True)
-        written = write_exports(found.view(), chosen, output)
+        written = write_exports(opened.view(), chosen, output)
     if as_json:
         document = {"output": str(output), "files": written}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
@@ -64,35 +67,34 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
         click.echo(f"{output / file}: {who}")
 
 
-def _restate(found: WrittenRelease, path: Path) -> StatedMetadata | None:
-    """Return what an office says now; unless it says others, what the release replaced and its
-    limit of display stay.
-    """
+def _restate(opened: WrittenRelease, path: Path) -> StatedMetadata | None:
+    """Read new metadata; the superseded release and the display limit stay, unless replaced."""
     from geodp.release.metadata import read_metadata
     from geodp.table.card import StatedMetadata
 
-    said, own = read_metadata(path), found.written.metadata
-    if own is None:
-        return said
+    metadata, former = read_metadata(path), opened.written.metadata
+    if former is None:
+        return metadata
     stays: dict[str, Any] = {
-        name: getattr(own, name)
+        name: getattr(former, name)
         for name in ("supersedes", "display_below")
-        if getattr(said, name, None) is None and getattr(own, name) is not None
+        if getattr(metadata, name, None) is None and getattr(former, name) is not None
     }
-    return replace(said or StatedMetadata(), **stays) if stays else said
+    return replace(metadata or StatedMetadata(), **stays) if stays else metadata
 
 
 def _require_outside(release: Path, path: Path) -> None:
-    """Raise UsageError where a path lies in a release's own folder.
+    """Raise UsageError if a path lies in a release's own folder.
 
     ``release``: the folder of a release, or that of its public files.
     """
     from geodp.io.verify.card import public_folder
 
     public = Path(os.path.realpath(public_folder(release)))
-    own = public.parent if (public.parent / "restricted").is_dir() else public
+    # Checksums and manifests cover the folder, and a further file would fail verification.
+    root = public.parent if (public.parent / "restricted").is_dir() else public
     final = Path(os.path.realpath(path))
-    if own == final or own in final.parents:
+    if root == final or root in final.parents:
         raise UsageError(
             "A release's own folder takes no other files; export to another one.",
             code="export-into-release",

@@ -1,4 +1,4 @@
-"""geodp inspect."""
+"""``geodp inspect``: describe a file without its values."""
 
 from __future__ import annotations
 
@@ -22,20 +22,26 @@ if TYPE_CHECKING:
 
 @click.command(cls=StrictCommand)
 @click.argument("file")
-@click.option("--encoding", help="Of a text, such as cp1252; default: found.")
-@click.option("--delimiter", help="Of a text, one character; default: found.")
-@click.option("--header-row", type=int, help="Line or row that holds the names, counted from 1.")
-@click.option("--first-row", type=int, help="Line or row that is the first below units or totals.")
-@click.option("--last-row", type=int, help="Line or row that is the last, where notes follow it.")
-@click.option("--layer", help="Of a GeoPackage with several; or sheet of a workbook.")
-@click.option("--member", help="Of a zip archive, or a pattern of several.")
-@click.option("--code", help="Column of cell codes; default: found.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
-    """Tell what FILE is: layout, columns, grid. Never its values, sums or row counts.
+@click.option("--encoding", help="Encoding of a text file, such as cp1252. Default: detected.")
+@click.option("--delimiter", help="Delimiter of a text file, one character. Default: detected.")
+@click.option("--header-row", type=int, help="Line or row with the column names, counted from 1.")
+@click.option(
+    "--first-row",
+    type=int,
+    help="First line or row of data, below any units or totals, counted from 1.",
+)
+@click.option(
+    "--last-row", type=int, help="Last line or row of data, above any notes, counted from 1."
+)
+@click.option("--layer", help="Layer of a GeoPackage with several layers, or sheet of a workbook.")
+@click.option("--member", help="Member of a zip archive, or a pattern for several.")
+@click.option("--code", help="Column of cell codes. Default: detected.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+def inspect(file: str, code: str | None, as_json: bool, **options: Any) -> None:
+    """Describe FILE: its layout, columns and grid, but never values, sums or row counts.
 
-    Names, labels and delimiters are written as a shell takes them. Last comes the command that
-    publishes it, and what must still be said.
+    Names, labels and delimiters are quoted for a shell. The output ends with the command that
+    publishes the file, and with what that command still needs.
     """
     from geodp.io.read.layout.inspect import KnownRoles
     from geodp.io.read.layout.inspect import inspect as run
@@ -43,6 +49,7 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
     from geodp.io.read.rows.forms.folder import find_release, find_release_of, is_packed_release
     from geodp.io.read.rows.forms.url import fetch_urls
 
+    # A release is public: reading it as confidential input would spend budget for nothing.
     packed = file if is_packed_release(file) else None
     if (release := find_release(file) or find_release_of(file) or packed) is not None:
         commands = [f"geodp {one} {quote(release)}" for one in ("explain", "verify", "report")]
@@ -52,31 +59,32 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
         click.echo(translate_message(PROTECTED))
         click.echo("\n".join([translate_message(TO_USE), *commands]))
         return
-    said = {name: one for name, one in said.items() if one is not None}
+    options = {name: one for name, one in options.items() if one is not None}
     named = {} if code is None else {"code": code}
     with fetch_urls(file) as path:
-        found = run(path, **said, known=KnownRoles(key=code))
-        rows = _rows_of(found)
-        said |= rows
-        proposed = _propose(path, {**said, **named}, found)
+        description = run(path, **options, known=KnownRoles(key=code))
+        rows = _rows_of(description)
+        # Row numbers that were detected become part of the proposed command.
+        options |= rows
+        proposed = _propose(path, {**options, **named}, description)
     if as_json:
-        found |= proposed
-        click.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        description |= proposed
+        click.echo(json.dumps(description, ensure_ascii=False, indent=1))
         return
-    click.echo(translate_message(f"format: {found['format']}"))
-    if "raster" in found:
-        click.echo(f"raster: {_line(found['raster'])}")
+    click.echo(translate_message(f"format: {description['format']}"))
+    if "raster" in description:
+        click.echo(f"raster: {_line(description['raster'])}")
     if rows:
         click.echo(translate_message(ROWS).format(**rows))
-    for table in found.get("tables", ()):
-        _say_table(table)
+    for table in description.get("tables", ()):
+        _print_table(table)
     if proposed["preset"]:
         click.echo(translate_message(f"preset: {proposed['preset']}"))
     for name, labels in proposed["attributes"].items():
         shown = ", ".join(map(printable, labels))
         click.echo(translate_message(f"columns of {option_by(name)}: {shown}"))
-    for words in proposed["asks"]:
-        click.echo(translate_message(f"still to do: {words}"))
+    for question in proposed["asks"]:
+        click.echo(translate_message(f"still to do: {question}"))
     if proposed["areas"]:
         areas = ", ".join(proposed["areas"])
         click.echo(translate(PUBLIC_AREAS).format(areas=areas))
@@ -88,15 +96,15 @@ def inspect(file: str, code: str | None, as_json: bool, **said: Any) -> None:
 COMMAND = inspect
 
 
-def _say_table(table: dict[str, Any]) -> None:
-    """Print what a table is, its columns with what they hold, and what else its names say."""
+def _print_table(table: dict[str, Any]) -> None:
+    """Print a table's format, its columns with their roles, and hints from their names."""
     from geodp.io.read.reader import SERIES_OR_ATTRIBUTE
 
     name, columns = table.pop("name"), table.pop("columns")
     for row in _rows_of({"tables": [table]}):
         table.pop(row)
     unknown = table["key"] is not None and not table["grids"]
-    roles, own_grid = _roles(table), table.pop("own_grid", "")
+    roles, grid_draft = _roles(table), table.pop("own_grid", "")
     click.echo(translate_message(f"table: {printable(name)}"))
     click.echo(f"  {_line(table)}")
     if columns is None:
@@ -107,13 +115,13 @@ def _say_table(table: dict[str, Any]) -> None:
         label, kind = column.get("label", ""), column.get("type", "")
         more = quote(label) if label else printable(kind)
         role = roles.setdefault(column["name"], _attribute(column["name"]))
-        told = filter(None, (more, translate_message(role)))
-        click.echo("  ".join(["   ", quote(column["name"]), *told]))
+        parts = filter(None, (more, translate_message(role)))
+        click.echo("  ".join(["   ", quote(column["name"]), *parts]))
     if ROLES["times"] in roles.values():
         click.echo(translate_message(SERIES_OR_ATTRIBUTE))
-    if own_grid:
-        click.echo(translate_message(OWN_GRID))
-        click.echo(own_grid, nl=False)
+    if grid_draft:
+        click.echo(translate_message(GRID_DRAFT))
+        click.echo(grid_draft, nl=False)
     elif unknown:
         click.echo(translate_message(NO_GRID))
     if RELEASED.issubset(str(column["name"]) for column in columns):
@@ -123,30 +131,37 @@ def _say_table(table: dict[str, Any]) -> None:
         click.echo(translate_message(BY_NAMES).format(names=",".join(dict.fromkeys(by))))
 
 
-def _propose(file: FilePath, given: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
-    """Return the preset that fits, what remains to be said, and the command that publishes."""
+def _propose(
+    file: FilePath, explicit: dict[str, Any], description: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the preset that fits, the open questions, and the command that publishes."""
     from geodp.cli.commands.publish import publish
     from geodp.cli.layout import command_of
     from geodp.io.read.layout.propose import propose
 
     try:
-        found = propose(file, given, description=description)
+        proposal = propose(file, explicit, description=description)
     except UsageError as error:  # a file that no command publishes
+        # inspect still succeeds: it describes the file, and the question says what is wrong with
+        # it.
         nothing = {"preset": "", "attributes": {}, "areas": [], "command": "", "blank": False}
         return {**nothing, "asks": [str(error)]}
-    options = {**given, **found.options}
-    blanks = [_blank_of(words) for words in found.questions]
+    options = {**explicit, **proposal.options}
+    blanks = [_blank_of(question) for question in proposal.questions]
+    # The proposal is like:INPUT, whose extent only the operator can call public.
     if AS_TEMPLATE in blanks:
         options.pop("grid")
     if "value" in options:
-        blanks += _blanks_of_labels(found.by)
+        blanks += _blanks_of_labels(proposal.by)
     command = ""
-    if all("--" in words for words in found.questions):  # else the file itself is to be changed
-        command = command_of(publish, file, replace(found, options=options), blanks)
-    areas = _areas(found.options)
-    parts = {name: [*labels] for name, labels in found.attributes.items()}
-    said = {"preset": found.preset, "attributes": parts, "asks": [*found.questions]}
-    return {**said, "areas": areas, "command": command, "blank": any(blanks)}
+    if all(
+        "--" in question for question in proposal.questions
+    ):  # else the file itself is to be changed
+        command = command_of(publish, file, replace(proposal, options=options), blanks)
+    areas = _areas(proposal.options)
+    parts = {name: [*labels] for name, labels in proposal.attributes.items()}
+    result = {"preset": proposal.preset, "attributes": parts, "asks": [*proposal.questions]}
+    return {**result, "areas": areas, "command": command, "blank": any(blanks)}
 
 
 PROTECTED = "format: release of geodp, whose counts are protected already"
@@ -155,11 +170,11 @@ TO_USE = "to read it, check it and draw it:"
 
 NOT_SHOWN = "columns: the first row looks like data; names are not shown"
 
-OWN_GRID = "codes of no known grid; filled in, this file is one (--grid file:mine.toml):"
+GRID_DRAFT = "codes of no known grid; complete this draft to define it (--grid file:mine.toml):"
 
 TO_PUBLISH = "to publish:"
 
-TO_FILL = "to publish, what is in capitals filled in:"
+TO_FILL = "to publish, after replacing what is in capitals:"
 
 PUBLIC_AREAS = "public areas (--bounds): {areas}"
 
@@ -176,42 +191,42 @@ BLANKS = {
     "--bounds": "--bounds AREA",
     "--round": "--round nearest",
 }
-"""What is still to be filled in, by the option that a sentence names first."""
+"""Placeholders by the option that a question names first."""
 
 WRITTEN = ("--where", "--header-row", "--units-columns")
-"""Options that sentences write with the value that they have here."""
+"""Options that questions quote with their value."""
 
 EXAMPLE = re.compile(rf"(?:{'|'.join(WRITTEN)}|--first-row) (?:'[^']*'|[^\s,;)]+)")
 
 ONE_NAME = re.compile(
     r"\(--(person)\): ([^\s,]+), or|\(--(grid)\), if all codes are of one: ([^\s,]+)$"
 )
-"""The one name that a sentence says something may have."""
+"""The only name that a question offers."""
 
 OF_UNITS = "--grid units:TABLE.csv --units-source WORDS"
 
 
-def _blank_of(asked: str) -> str:
-    """Return how the command holds what a sentence asks for; empty for what is no option."""
-    flags = re.findall(r"--[a-z][a-z-]*", asked)
+def _blank_of(question: str) -> str:
+    """Return the placeholder for a question in the command; empty if it needs no option."""
+    flags = re.findall(r"--[a-z][a-z-]*", question)
     if not flags:
         return ""
     if flags[0] in WRITTEN:
-        return " ".join(dict.fromkeys(EXAMPLE.findall(asked)))
-    if OF_UNITS in asked:
+        return " ".join(dict.fromkeys(EXAMPLE.findall(question)))
+    if OF_UNITS in question:
         return OF_UNITS
     if "--domain-is-public" in flags:
         return AS_TEMPLATE
-    if found := ONE_NAME.search(asked):
-        option, name = filter(None, found.groups())
+    if match := ONE_NAME.search(question):
+        option, name = filter(None, match.groups())
         return f"--{option} {quote(name)}"
-    if "--points" in flags and "(--value):" in asked:  # there are columns that may be counts
+    if "--points" in flags and "(--value):" in question:  # there are columns that may be counts
         return BLANKS["--value"]
     return BLANKS.get(flags[0], "")
 
 
 def _blanks_of_labels(by: Sequence[str]) -> list[str]:
-    """Return options for columns of labels, which tell rows of one cell apart."""
+    """Return placeholders for columns of labels, which distinguish rows of one cell."""
     from geodp.io.read.rows.known_attributes import find_standard
 
     named = [f"--by {','.join(by)}"] if by else []
@@ -219,18 +234,18 @@ def _blanks_of_labels(by: Sequence[str]) -> list[str]:
 
 
 def _areas(options: dict[str, Any]) -> list[str]:
-    """Return the public areas that a grid is made for, where no domain is stated yet."""
+    """Return the public areas of a grid, if no domain is set yet."""
     from geodp.grid.codes import code_system
     from geodp.io.read.layout.propose import DOMAIN
     from geodp.io.read.public.areas import list_areas
 
-    named = str(options.get("grid", ""))
-    kind = named.partition(":")[0]
-    if not {*DOMAIN}.isdisjoint(options) or not named or "bounds" not in options_of_grid(kind):
+    spec = str(options.get("grid", ""))
+    kind = spec.partition(":")[0]
+    if not {*DOMAIN}.isdisjoint(options) or not spec or "bounds" not in options_of_grid(kind):
         return []
     if kind in CELLS:
         return []  # they are those of the whole Earth
-    return [*list_areas(code_system(named))]
+    return [*list_areas(code_system(spec))]
 
 
 ROWS = (
@@ -241,7 +256,7 @@ ROWS = (
 
 
 def _rows_of(description: dict[str, Any]) -> dict[str, int]:
-    """Return the rows that look like the names and the first, where a description has them."""
+    """Return the row numbers of names and first data row, if a description has them."""
     return {
         name: table[name]
         for table in description.get("tables", ())
@@ -262,22 +277,22 @@ ROLES = {
     "times": "(time)",
     "persons": "(persons)",
 }
-"""Words for the roles of columns, with a question mark where several columns may have one."""
+"""Labels of the roles of columns, with a question mark if several columns may have the role."""
 
 
 def _roles(table: dict[str, Any]) -> dict[str, str]:
-    """Take the roles of columns out of a description, and return them by name."""
-    found: dict[str, str] = {}
-    for role, words in ROLES.items():
+    """Remove the roles of columns from a description, and return them by column."""
+    roles: dict[str, str] = {}
+    for role, label in ROLES.items():
         held = table.pop(role)
         for name in held if isinstance(held, list) else [held]:
-            found.setdefault(name, words)
+            roles.setdefault(name, label)
     table["grids"] = "" if table["grid"] else " ".join(table["grids"])
-    return found
+    return roles
 
 
 RELEASED = {"standard_error", "low", "high"}
-"""Columns of the tables of a release, beside its counts."""
+"""Columns of the tables of a release, in addition to its counts."""
 
 OF_RELEASE = (
     "Columns such as standard_error, low and high are those of a release of geodp, whose counts "
@@ -294,23 +309,23 @@ NO_GRID = (
 
 BY_NAMES = (
     "Labels in each row may be attributes: --by {names}, with all labels from a public list "
-    "(--labels NAME=LABEL,LABEL... or NAME=FILE), or one of them is chosen (--where COLUMN=VALUE)."
+    "(--labels NAME=LABEL,LABEL... or NAME=FILE); or choose one of them (--where COLUMN=VALUE)."
 )
 
 
 def _attribute_of(name: str) -> str:
-    """Return the attribute that a column is called after, or its own name."""
+    """Return the attribute that a column's name denotes, or the name itself."""
     from geodp.io.read.rows.known_attributes import find_attribute
 
     return find_attribute(name) or name
 
 
 def _attribute(name: str) -> str:
-    """Return the role of a column that is called after an attribute; empty for others."""
+    """Return the role of a column whose name denotes an attribute; empty for others."""
     from geodp.io.read.rows.known_attributes import find_attribute
 
-    known = find_attribute(name)
-    return "" if known is None else f"(attribute {known})"
+    attribute = find_attribute(name)
+    return "" if attribute is None else f"(attribute {attribute})"
 
 
 def _line(values: dict[str, Any]) -> str:

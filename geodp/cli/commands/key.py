@@ -1,4 +1,4 @@
-"""``geodp key``: a new noise key in a file."""
+"""``geodp key``: create a noise key in a file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from geodp.errors import Rule
 @click.command(cls=StrictCommand)
 @click.argument("file", type=click.Path(path_type=Path))
 def key(file: Path) -> None:
-    """Make a noise key and keep it in FILE, readable by its owner only.
+    """Create a noise key in FILE, readable only by its owner.
 
-    Whoever holds the key can take the noise off the releases made with it: keep it as you keep
-    the data.
+    Whoever has the key can remove the noise from the releases made with it: protect it like the
+    data.
     """
     import secrets
 
@@ -24,6 +24,7 @@ def key(file: Path) -> None:
     from geodp.privacy.key_file import format_key
 
     refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")
+    # Written to a temporary name first: a process that is killed leaves no partial key.
     with write_whole(file, refusal, public=False) as target:
         target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")

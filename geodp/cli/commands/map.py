@@ -1,4 +1,4 @@
-"""geodp map."""
+"""``geodp map``: draw a written release, or the change between two."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from geodp.cli.running import tell_steps
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
-BOUNDS = "West south east north of what is drawn, in the grid's CRS."
-SIZE = "Pixels of the map's longer side, about: cells are enlarged by whole factors."
-DPI = "Of a PNG: 200 has twice the pixels of 100."
-NO_FADE = "Draw what lies within its 95 % margin in the colours of its counts, too."
+BOUNDS = "West south east north of the map, in the grid's CRS."
+SIZE = "Approximate pixels of the map's longer side; cells are enlarged by whole factors."
+DPI = "Resolution of a PNG: 200 has twice the pixels of 100."
+NO_FADE = "Do not fade counts that lie within their 95 % margin."
 GRATICULE = "Draw lines of latitude and longitude, and name the CRS under the map."
-NO_GROUND = "Leave out the shore and names of places."
-NO_FLOWS = "Draw where origins and where destinations are, on two maps, not the flows between them."
+NO_GROUND = "Leave out coastlines and place names."
+NO_FLOWS = "Draw two maps, of origins and of destinations, instead of the flows between them."
 COMPARE = (
-    "An earlier release of the same grid: draw it, RELEASE and the change, hatched where it is "
-    "beyond its 95 % margin."
+    "An earlier release on the same grid: draw it, RELEASE and the change, hatched where the "
+    "change exceeds its 95 % margin."
 )
 
 
@@ -33,25 +33,25 @@ COMPARE = (
     "--output",
     required=True,
     type=click.Path(path_type=Path),
-    help="PNG, SVG or PDF, by its ending.",
+    help="PNG, SVG or PDF file, by its extension.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file.")
-@click.option("--title", help="Instead of the count's name.")
+@click.option("--title", help="Title, instead of the name of the count.")
 @click.option("--unit", help="What is counted, for the legend.")
-@click.option("--date", help="Of the counts; printed under the map.")
-@click.option("--source", help="Of the counts; printed under the map.")
-@click.option("--credit", help="Printed under the map.")
+@click.option("--date", help="Date of the counts, printed under the map.")
+@click.option("--source", help="Source of the counts, printed under the map.")
+@click.option("--credit", help="Credit line under the map.")
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
     default="en",
     show_default=True,
-    help="Of the words on the map.",
+    help="Language of the text on the map.",
 )
 @click.option("--bounds", type=float, nargs=4, help=BOUNDS)
 @click.option("--size", type=click.IntRange(1, 8192), help=SIZE)
 @click.option("--dpi", type=click.IntRange(50, 600), help=DPI)
-@click.option("--dark", is_flag=True, help="Light colours on black paper.")
+@click.option("--dark", is_flag=True, help="Use light colours on a black background.")
 @click.option("--graticule", is_flag=True, help=GRATICULE)
 @click.option("--compare", metavar="EARLIER", type=click.Path(path_type=Path), help=COMPARE)
 @click.option("--no-fade", is_flag=True, help=NO_FADE)
@@ -67,7 +67,7 @@ def map_(
     memory: str | None,
     **look: Any,
 ) -> None:
-    """Draw the map of a written RELEASE again, or two with what changed.
+    """Draw the map of a RELEASE again, or two maps with the change between them.
 
     \b
     geodp map release --output map.png --graticule
@@ -78,6 +78,7 @@ def map_(
     complete_with_commit()
     require_unsealed(output)
     require_free(output, "--output", (".png", ".svg", ".pdf"), overwrite=overwrite)
+    # Vector formats have no resolution, and ignoring the option silently would mislead.
     if dpi is not None and output.suffix.lower() != ".png":
         raise UsageError("--dpi is for PNG only: the others have no pixels.", code="dpi-needs-png")
     from geodp.io.verify.readback import read_release_table
@@ -89,19 +90,20 @@ def map_(
 
     if output.suffix.lower() == ".pdf":
         require_fpdf()
-    given = {name: value for name, value in look.items() if value is not None}
+    settings = {name: value for name, value in look.items() if value is not None}
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
+    # The memory of both releases is estimated before either is read.
     drawn_of = [release] if compare is None else [compare, release]
     with tell_steps(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         view = View(*read_release_table(release))
-        asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)
+        chosen = Look(**settings, fade=not no_fade, ground=ground, flows=flows)
         if compare is None:
-            drawn = draw_map(view, asked, form=form, **resolution)
+            drawn = draw_map(view, chosen, form=form, **resolution)
         else:
             earlier = View(*read_release_table(compare))
-            drawn = draw_change(earlier, view, asked, form=form, **resolution)
+            drawn = draw_change(earlier, view, chosen, form=form, **resolution)
     write_file(output, drawn, True, overwrite)
     click.echo(str(output))
 

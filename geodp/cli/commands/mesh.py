@@ -1,4 +1,4 @@
-"""geodp mesh."""
+"""``geodp mesh``: cell codes to and from coordinates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from geodp.errors import InputError, UsageError
 
 @click.group()
 def mesh() -> None:
-    """Cell codes of JIS X 0410 and INSPIRE grids to and from coordinates."""
+    """Convert between coordinates and cell codes of JIS X 0410 and INSPIRE grids."""
 
 
 COMMAND = mesh
 
 
 @mesh.command(cls=StrictCommand)
-@click.option("--grid", "spec", required=True, help="jis:half, inspire:1km ...")
+@click.option("--grid", "spec", required=True, help="Grid, such as jis:half or inspire:1km.")
 @click.argument("coordinates", nargs=-1, type=float)
 def encode(spec: str, coordinates: tuple[float, ...]) -> None:
     """Print the code of the cell at every X Y (longitude latitude, or easting northing).
@@ -30,6 +30,7 @@ def encode(spec: str, coordinates: tuple[float, ...]) -> None:
     from geodp.errors import CodeError
     from geodp.grid.codes import code_system
 
+    # Standard input takes lists that are too long for a command line.
     numbers = list(coordinates) or _numbers(sys.stdin.read())
     if len(numbers) % 2:
         raise UsageError(
@@ -56,8 +57,12 @@ def _numbers(text: str) -> list[float]:
 
 
 @mesh.command(cls=StrictCommand)
-@click.option("--grid", "spec", help="Default: from the code, where it is unambiguous.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option(
+    "--grid",
+    "spec",
+    help="Grid of the codes. Default: inferred from the code, if it is unambiguous.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @click.argument("codes", nargs=-1)
 def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
     """Print west, south, east, north of the cell of every CODE.
@@ -88,15 +93,16 @@ def decode(spec: str | None, as_json: bool, codes: tuple[str, ...]) -> None:
 
 
 def _grid_of_code(code: str) -> str:
-    """Name of the code system of a code; CodeError where it is not certain."""
+    """Infer the code system of a code; CodeError if it is ambiguous."""
     from geodp.errors import CodeError
     from geodp.grid.codes import infer_jis_level
     from geodp.grid.codes.recognise import systems_of
 
-    found = systems_of([code])
-    if code.isdecimal() and (not found or found[0].startswith("jis:")):
+    systems = systems_of([code])
+    # Digits alone are most likely a JIS code, whose length shows the level.
+    if code.isdecimal() and (not systems or systems[0].startswith("jis:")):
         return f"jis:{infer_jis_level(code)}"
-    if len(found) == 1:
-        return found[0]
-    several = f"the code is one of {', '.join(found)}" if found else "no grid has such a code"
+    if len(systems) == 1:
+        return systems[0]
+    several = f"the code is one of {', '.join(systems)}" if systems else "no grid has such a code"
     raise CodeError(0, f"{several}: name the grid (--grid)", code="grid-ambiguous")

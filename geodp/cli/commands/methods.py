@@ -1,4 +1,4 @@
-"""geodp methods."""
+"""``geodp methods``: list the methods and their settings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from geodp.cli.options import StrictCommand
 
 
 @click.command(cls=StrictCommand)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def methods(as_json: bool) -> None:
-    """List the methods that publish and evaluate take, with their settings."""
+    """List the methods of publish and evaluate, with their settings."""
     from dataclasses import fields
 
     from geodp.mechanisms import METHODS

@@ -1,4 +1,4 @@
-"""``geodp publish``: read, release, write."""
+"""``geodp publish``: read the inputs, release their counts, and write the release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
-from geodp.cli.cluster import ask_cluster, cluster_options, publish_on_cluster
+from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, sha256
@@ -50,12 +50,13 @@ if TYPE_CHECKING:
     "--plan",
     group="Privacy",
     type=click.Path(path_type=Path),
-    help="TOML file of geodp plan, which settles the method, the budget and whom it protects.",
+    help="TOML file of geodp plan, which sets the method, the budget and the unit of privacy.",
 )
 @option(
     "--stop-at",
     group="Domain",
-    help="Publish coarser cells: a published area such as jis:basic, or cells on a side.",
+    help="Publish coarser cells: a published area such as jis:basic, or a number of cells per "
+    "side.",
 )
 @formats_option
 @run_options
@@ -65,8 +66,8 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Remove the release in OUTPUT; to correct a published one, use --supersedes and a new "
-    "OUTPUT.",
+    help="Remove the release in OUTPUT. To correct a published release, use --supersedes and a "
+    "new OUTPUT.",
 )
 @option(
     "--resume",
@@ -80,23 +81,26 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Rehearse: refuse what publishing would refuse, and write what would be counted to "
-    "OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no budget; "
-    "publishing to the same OUTPUT replaces it.",
+    help="Rehearse: refuse what publishing would refuse, and write a summary of what would be "
+    "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
+    "budget; publishing to the same OUTPUT replaces it.",
 )
 @option(
     "--profile",
     group="Run",
     is_flag=True,
-    help="Seconds of each phase on stderr, for the operator only: they depend on the data.",
+    help="Print the seconds of each phase to stderr, for the operator only: they depend on the "
+    "data.",
 )
-@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
 def publish(**options: Any) -> None:
     """Release confidential counts from INPUTS with differential privacy.
 
     \b
     Official files:       geodp publish Zensus2022_Bevoelkerungszahl_1km-Gitter.csv --epsilon 0.1
-                              --output out, or what: geodp inspect FILE, ends with
+                              --output out, or the last line of: geodp inspect FILE
     Official mesh files:  geodp publish *.zip --grid jis:half --value LABEL
                               --bounds 138 35 141.2 37.1333333333 --epsilon 0.1 --output out
     Tables:               geodp publish grid.parquet --grid inspire:1km --x x --y y --value T ...
@@ -104,19 +108,19 @@ def publish(**options: Any) -> None:
     Count rasters:        geodp publish counts.tif --grid like:template.tif ...
 
     INPUTS are files, folders, patterns such as 'pings/*.parquet', and URLs (pip install
-    'geodp[url]'); --scratch says where a file that is fetched lies until it has been read.
+    'geodp[url]'); downloaded files stay in the folder of --scratch until they have been read.
 
-    Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed.
-    A selection or domain that no row meets is refused before anything is charged.
+    Writes OUTPUT/public and OUTPUT/restricted. Nothing that depends on the data is printed. A
+    selection or domain without any row is refused before anything is charged.
     """
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
         with tell_steps(lines=not options["pad_time"]):
-            said = _publish(options, seconds)
+            message = _publish(options, seconds)
         if options["profile"]:
             for phase, took in seconds.items():
                 click.echo(f"{phase} {took:.3f} s", err=True)
-        click.echo(said)
+        click.echo(message)
 
 
 COMMAND = publish
@@ -124,7 +128,7 @@ COMMAND = publish
 ASSUMED = "Assumed: {statement} {answer}{source}."
 
 ANY_BUDGET = "1"
-"""The epsilon of a check without a budget: what it refuses is refused with every budget."""
+"""The epsilon of a check without a budget, which refuses only what every budget would."""
 
 
 @dataclass(frozen=True)
@@ -143,11 +147,11 @@ class _Start:
 
     @property
     def method(self) -> Mechanism:
-        """The method of the release, which a command settles before it reads."""
+        """The method of the release, which is chosen before anything is read."""
         return cast("Mechanism", self.request.method)
 
     def require_totals(self, event: Measurement, public_facts: tuple[str, ...]) -> None:
-        """Raise UsageError where an interrupted run was charged for other public totals."""
+        """Raise UsageError if an interrupted run was charged for other public totals."""
         totals = self.request.totals
         if totals and totals.describe_guarantee(event) not in public_facts:
             raise UsageError(
@@ -157,18 +161,19 @@ class _Start:
 
 
 def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
-    """Publish; what is to be said of it."""
+    """Publish; return the message for the operator."""
     context = click.get_current_context()
+    # Everything that can be refused by options and headers alone comes before any row is read.
     inferred = complete(context, options)
     if inferred:
-        require_known(context)  # what was given may not go with what the layout adds
+        require_known(context)  # explicit options may conflict with those from the layout
     plan = None
     if options["plan"] is not None:
         plan = read_plan_options(context)
         options |= plan.arguments
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
-    on_cluster = ask_cluster(options)
+        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
+    on_cluster = wants_cluster(options)
     complete_with_commit()
     with time_phase("Starting", "imports", seconds):
         start = _start(options, plan)
@@ -179,16 +184,18 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     from geodp.io.folder.staging import require_uninterrupted
     from geodp.release.publish import prepare
 
+    # An interrupted run may have been charged; a new one would charge again and hide it.
     require_uninterrupted(options["output"])
     with time_phase("Reading", "reading", seconds):
         table = _table(options, start)
         if plan is not None:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
-    for words in _warnings(prepared.outline):
-        click.echo(translate_message(f"Warning: {words}"), err=True)
+    for warning in _warnings(prepared.outline):
+        click.echo(translate_message(f"Warning: {warning}"), err=True)
+    # The operator did not state the contribution, so the operator must at least see it.
     if prepared.event.layout:
-        click.echo(_say_assumed(prepared.event.assumption), err=True)
+        click.echo(_format_assumption(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
     if prepared.asked is not None:
@@ -197,19 +204,20 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
 
 
 def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
-    """Open and check what a run goes by: whatever can be refused without the data is."""
+    """Open and check everything that does not depend on the data, so that errors come early."""
     from geodp.grid.coarsen import Coarsening
     from geodp.io.folder.staged_release import check_publication
 
     grid = grid_of(options)
     coarser = None if options["stop_at"] is None else Coarsening.of(grid, options["stop_at"])
     released = grid if coarser is None else coarser.grid
-    asked = options
+    effective = options
     if options["check"]:
-        asked = {**options, "ledger": None}
+        # A check charges nothing, so a full or missing ledger is no reason to refuse it.
+        effective = {**options, "ledger": None}
         if not _has_budget(options):
-            asked["epsilon"] = ANY_BUDGET
-    request = read_request(asked, released)
+            effective["epsilon"] = ANY_BUDGET
+    request = read_request(effective, released)
     start = _Start(grid, coarser, request, choose_formats(options))
     if plan is not None:
         plan.require_grid(start.released)
@@ -222,13 +230,13 @@ def _start(options: dict[str, Any], plan: Settings | None) -> _Start:
 
 
 def _has_budget(options: Mapping[str, Any]) -> bool:
-    """Whether a budget is given, as it must be but for a check."""
+    """Return whether a budget is given; only a check may lack one."""
     budget = (options[name] is not None for name in ("epsilon", "rho", "delta"))
     return not options["check"] or any(budget)
 
 
 def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """How the folder is made."""
+    """Return the keyword arguments for the release's folder."""
     return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
@@ -248,7 +256,7 @@ def _write(
     *,
     inferred: bool,
 ) -> str:
-    """Release what is prepared, or complete an interrupted run, and write it."""
+    """Release the prepared table, or complete an interrupted run, and write it."""
     from geodp.io.folder.staged_release import stage_release
     from geodp.io.memory import work_within
 
@@ -270,16 +278,18 @@ def _write(
 
             with time_phase("Simulating", "simulating", seconds):
                 release = simulate_cells(release, options["simulate"])
+        # The only phase whose memory grows with the output formats, so the limit applies to it.
         with time_phase("Writing", "writing", seconds), work_within(options["memory"]):
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
+            # After the release itself, as the formats are made from its public files.
             written |= write_formats(place, start.formats)
-    return _say(release, written, options)
+    return _format_message(release, written, options)
 
 
 def _release(
     place: StagedRelease, prepared: Prepared, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Draw the release, kept before it is charged; return what the operator is told too."""
+    """Draw the release and store it before the charge; return it with facts for the operator."""
     from geodp.io.folder.pending_tables import pack_tables
 
     table, request = prepared.table, prepared.request
@@ -294,6 +304,7 @@ def _release(
     def pack(drawn: Release) -> Packed:
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
+    # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
     place.try_out(prepared.outline.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
     with keep_charged(place.folder, request, call, run, pack) as keep:
@@ -304,33 +315,33 @@ def _release(
 def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
-    """Return the same of an interrupted run, which was charged; nothing is drawn."""
+    """Restore the release of an interrupted run, which was charged; nothing is drawn."""
     from geodp.io.folder.pending import read_kept
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
     from geodp.release.publish import restore_beside
     from geodp.release.release import Release
 
-    kept = read_kept(place.folder, describe_call(options))
-    (table,), facts, drawn_beside = unpack_tables(kept, start.released, place.folder)
+    stored = read_kept(place.folder, describe_call(options))
+    (table,), facts, drawn_beside = unpack_tables(stored, start.released, place.folder)
     event, request = cast("Measurement", table.event), start.request
     start.require_totals(event, facts)
-    charge = find_charge(request.ledger, kept.dataset, kept.fingerprint)
-    found = Release(
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    release = Release(
         table,
         charge,
         request.terms.people,
         facts,
         totals=request.totals,
         metadata=request.metadata,
-        reading=unpack_reading(kept, place.folder),
+        reading=unpack_reading(stored, place.folder),
     )
-    found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
-    return found, {**kept.run, "released_people": table.total}
+    release = restore_beside(release, start.method, event, drawn_beside, request.measurements)
+    return release, {**stored.run, "released_people": table.total}
 
 
-def _say_assumed(one: Assumption) -> str:
-    """Return the contribution that is assumed, and who answers for it."""
+def _format_assumption(one: Assumption) -> str:
+    """Format the assumed contribution, and who is responsible for it."""
     from geodp.privacy.assumption import ANSWERS
 
     return translate(ASSUMED).format(
@@ -340,8 +351,10 @@ def _say_assumed(one: Assumption) -> str:
     )
 
 
-def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any]) -> str:
-    """Return the last words of a run."""
+def _format_message(
+    release: Release, written: dict[str, list[str]], options: dict[str, Any]
+) -> str:
+    """Format the final message of a run."""
     if options["as_json"]:
         event = release.event
         document = {
@@ -356,12 +369,13 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    said = f"Published in {public}; for the operator only: {restricted}"
-    return "\n".join(map(translate_message, (said, release.event.words)))
+    message = f"Published in {public}; for the operator only: {restricted}"
+    # The guarantee is independent of the data, so it may be printed.
+    return "\n".join(map(translate_message, (message, release.event.statement)))
 
 
 def _warnings(release: Release) -> list[str]:
-    """Return what must be known of it before it is published."""
+    """List the warnings about a release."""
     from geodp.release.outline import list_warnings
 
     return [*list_warnings(release)]

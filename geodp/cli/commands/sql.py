@@ -15,8 +15,12 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
 
 
 @click.command(cls=GridCommand)
-@click.option("--grid", "spec", required=True, help="Code system: jis:quarter, inspire:1km ...")
-@click.option("--engine", required=True, type=click.Choice(ENGINES), help="Whose SQL it is.")
+@click.option(
+    "--grid", "spec", required=True, help="Code system, such as jis:quarter or inspire:1km."
+)
+@click.option(
+    "--engine", required=True, type=click.Choice(ENGINES), help="SQL dialect of the query."
+)
 @click.option(
     "--bounds",
     type=BoundsType(),
@@ -36,24 +40,35 @@ ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
     "to",
     nargs=2,
     metavar="X Y",
-    help="Columns of a second place: records are trips, and pairs of cells are counted.",
+    help="Columns of a second place, if records are trips: count pairs of cells.",
 )
 @click.option(
     "--table",
     default="records",
     show_default=True,
-    help="What names the records in the engine, as it stands: a table, read_parquet('p.parquet').",
+    help="Table expression for the records, inserted as it is: a table's name, "
+    "read_parquet('p.parquet').",
 )
-@click.option("--person", help="Column of persons; bounds what each adds.")
+@click.option("--person", help="Column of person ids; bounds the contribution of each person.")
 @click.option(
-    "--cells", type=int, default=1, show_default=True, help="Cells or pairs kept of a person."
+    "--cells",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Maximum number of cells or pairs kept per person.",
 )
-@click.option("--per-cell", type=int, default=1, show_default=True, help="Records of a person.")
+@click.option(
+    "--per-cell",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Maximum number of records counted per person and cell.",
+)
 @click.option(
     "--order-by",
     "by",
-    help="Column, such as a time, by which a person's first cells are kept; default: a random "
-    "sample of them.",
+    help="Column, such as a time, whose first cells of a person are kept. Default: a random "
+    "sample.",
 )
 def sql(
     spec: str,
@@ -65,16 +80,16 @@ def sql(
     person: str | None,
     **bound: Any,
 ) -> None:
-    """Print a query that counts records by cell, for an engine that does so where the data are.
+    """Print an SQL query that counts records by cell, to run where the data are.
 
     \b
     geodp sql --grid jis:quarter --engine duckdb --table pings --person id > cells.sql
     geodp sql --grid jis:basic --engine snowflake --table trips --points from_lon from_lat
         --points-to to_lon to_lat --person id --cells 5 > pairs.sql
 
-    Cells are those of ``geodp publish --points``, edge points among them. Its result has the
-    columns code (of pairs origin and destination) and geodp_records: a confidential table, to be
-    published as a comment says.
+    Records go to the same cells as in ``geodp publish --points``, also on edges. The result is a
+    confidential table with the columns code (for pairs: origin and destination) and geodp_records;
+    a comment in the query shows how to publish it.
     """
     from geodp.cli.inputs import choose_bounds
     from geodp.grid.codes import code_system
@@ -87,6 +102,7 @@ def sql(
         )
     system = code_system(spec)
     place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
     assert place.system is not None
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
@@ -95,10 +111,12 @@ def sql(
     )
     written = query.write(engine)
     lost = "outside the domain"
+    # Without a column of persons nothing bounds the contribution, so the operator must state it.
     most, why = "N", "; N: the most records that one person has, for which you vouch"
     if person is not None:
         most, why = str(query.cells * query.per_cell), ""
         lost += " or without a person"
+    # The publish command in the comment repeats the bounds, so that both use the same domain.
     if isinstance(bounds, str):
         edges = shlex.quote(" ".join(bounds.split()))  # the comment has one line
     else:

@@ -1,4 +1,4 @@
-"""geodp verify."""
+"""``geodp verify``: check the consistency of a written release."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from geodp.errors import VerificationError, printable
 
 @click.command(cls=StrictCommand)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 @memory_option
 def verify(release: Path, as_json: bool, memory: str | None) -> None:
-    """Check that a written RELEASE, or a series of them, agrees with itself; exit code 3 if not."""
+    """Check that a RELEASE or a series is consistent; exit code 3 if not."""
     from geodp.io.verify.room import VERIFYING, read_within
     from geodp.io.verify.verify import verify as run
     from geodp.release.opening import open_view
@@ -33,8 +33,8 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
         click.echo(json.dumps({"ok": all(c.ok for c in checks), "checks": rows}, indent=1))
     else:
         for c in checks:
-            mark, name = translate("ok    " if c.ok else "FAILED"), translate(c.name)
-            click.echo(f"{mark}  {name}: {printable(translate_message(c.detail))}")
+            label, name = translate("ok    " if c.ok else "FAILED"), translate(c.name)
+            click.echo(f"{label}  {name}: {printable(translate_message(c.detail))}")
     failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""``geodp withdraw``: say beside a release that it is not to be used any more."""
+"""``geodp withdraw``: write a notice that a release must not be used any more."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@click.option("--reason", required=True, help="Why, in a sentence that everybody may read.")
+@click.option("--reason", required=True, help="Reason, in a sentence that everybody may read.")
 @click.option(
     "--use", type=click.Path(path_type=Path), help="Folder of the release to use instead."
 )
@@ -25,13 +25,13 @@ from geodp.errors import UsageError
 def withdraw(
     release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
 ) -> None:
-    """Withdraw a RELEASE or a series: write a notice, which all that open it here are told.
+    """Withdraw a RELEASE or a series: write a notice that everyone sees who opens it here.
 
     \b
     geodp withdraw release-2025 --reason "One district was counted twice." --use release-2025-2
 
-    Its files stay what they are. Copies elsewhere do not know of it, and what was published is
-    known: a withdrawal gives no budget back.
+    Its files are not changed, copies elsewhere carry no notice, and what was published stays known:
+    a withdrawal returns no budget.
     """
     from geodp.io.folder.manifest import sha256
     from geodp.io.verify.card import public_folder
@@ -44,6 +44,7 @@ def withdraw(
         )
     folder = public_folder(release)
     path = notice_of(folder)
+    # The notice lies next to the public folder, whose checksums must stay valid.
     if path is None or folder.absolute().name != "public":
         raise UsageError(
             "Name the folder of a release, or of a whole series, that holds its public folder.",
@@ -54,18 +55,19 @@ def withdraw(
             "This release is withdrawn already; change the notice with --overwrite.",
             code="already-withdrawn",
         )
-    own, instead = _identify(release), None if use is None else _identify(use)
-    if instead == own:
+    release_id, replacement = _identify(release), None if use is None else _identify(use)
+    # A notice that points to its own release would send readers in a circle.
+    if replacement == release_id:
         raise UsageError(
             "--use names the release that is withdrawn.", code="replacement-is-withdrawn"
         )
     notice = Withdrawal(
         schema=SCHEMA,
-        release_id=own,
+        release_id=release_id,
         card_sha256=sha256(seal_of(folder)),
         date=day or date.today().isoformat(),
         reason=_end(reason.strip()),
-        use=instead,
+        use=replacement,
     )
     text = json.dumps(notice.to_json(), ensure_ascii=False, indent=1)
     write_file(path, f"{text}\n".encode(), public=True, overwrite=overwrite)
@@ -73,7 +75,7 @@ def withdraw(
 
 
 def _end(sentence: str) -> str:
-    """Return a sentence with a full stop behind it, where its last letter has nothing behind it."""
+    """Return a sentence with a full stop, unless it ends with punctuation already."""
     if not sentence or not sentence[-1].isalnum():
         return sentence
     kana_or_kanji = "\u3040" <= sentence[-1] <= "\u9fff"
@@ -81,7 +83,7 @@ def _end(sentence: str) -> str:
 
 
 def _identify(release: Path) -> str:
-    """Return the id of a release, of whatever kind it is."""
+    """Return the id of a release of any kind."""
     from geodp.io.folder.kinds import Kind
     from geodp.io.verify.card import open_card, public_folder
 

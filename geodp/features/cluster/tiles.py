@@ -96,7 +96,7 @@ def _join(view: View, tiling: Tiling, there: dict[int, str], public: Path, dtype
         name=vrt.name,
         media_type="application/xml",
         what="the counts as a map, north up: tiles joined; cells that the tables do not list are 0",
-        said={
+        extras={
             "bands": tuple(tile_bands(view)),
             "data_type": dtype,
             "nodata": "NaN, outside the domain",

@@ -28,7 +28,7 @@ from geodp.kernels.jit import count_compiled
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
-from geodp.progress import unsaid
+from geodp.progress import silence
 from geodp.release.identity import release_digest
 from geodp.table.counts import CountTable
 
@@ -92,12 +92,12 @@ class Bench:
         task = self.task
         method, event = task.runs[run]
         kernels = count_compiled()
-        with unsaid():
+        with silence():
             released, seconds = _time(method, task.table, event, key)
         first = run not in self._loaded and seconds < LOADING
         # Repeated with the same key, so that only the time changes.
         if first or count_compiled() != kernels:
-            with unsaid():
+            with silence():
                 released, seconds = _time(method, task.table, event, key)
         self._loaded.add(run)
         figures, keys, error = self.truth.errors(released)

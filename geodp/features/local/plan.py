@@ -144,7 +144,7 @@ class LocalPlan:
             "cells": self.released.size,
             "fine_cells_of_a_cell": side * side,
             "report_bytes": self.report_bytes,
-            "guarantee": self.event.words,
+            "guarantee": self.event.statement,
             "floor": self.floor,
             "blocks": [error.describe() for error in reversed(self.errors)],
             "areas": [

@@ -204,7 +204,7 @@ class Round:
             unit=self.unit,
             period=self.period,
             neighbours="replace-one",
-            guarantee=self.event(0).words,
+            guarantee=self.event(0).statement,
             coins=COINS,
             domain=StatedDomain.of(self.grid),
             depth=self.depth,

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import grid_of
-from geodp.cli.layout import INPUTS, layout_names, list_words, settle
+from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
 from geodp.cli.output import require_free
 from geodp.cli.request import terms_of
 from geodp.errors import Rule, UsageError
@@ -112,7 +112,7 @@ class Call:
         if any(map(self._is_given, DOMAIN)):
             return []
         others = {str(one.name) for one in self.context.command.get_params(self.context)}
-        return list_words(self.context, self.options, without=others - {*DOMAIN})
+        return list_arguments(self.context, self.options, without=others - {*DOMAIN})
 
     def _is_given(self, name: str) -> bool:
         return self.context.get_parameter_source(name) is ParameterSource.COMMANDLINE
@@ -147,7 +147,7 @@ class Call:
     @property
     def publish_words(self) -> list[str]:
         """Options of ``geodp publish`` that no recipe holds: vouching and budget."""
-        return list_words(self.context, self.options, without={*layout_names(), *OWN})
+        return list_arguments(self.context, self.options, without={*layout_names(), *OWN})
 
 
 def is_of_area(ask: str) -> bool:
@@ -194,11 +194,11 @@ def read_call(outer: click.Context, words: tuple[str, ...], fetched: Mapping[str
     if not options["inputs"]:
         return Call(words, context, options, given)
     _choose_names(options, given)
-    found = settle(context, options, {}, preset)
+    found = resolve_inputs(context, options, {}, preset)
     proposal = found.proposal
     name = preset or (proposal.preset if proposal is not None else "")
     more = () if proposal is None else filter(is_of_persons, proposal.questions)
-    asks = tuple(dict.fromkeys((*found.asks, *more)))
+    asks = tuple(dict.fromkeys((*found.questions, *more)))
     call = Call(words, context, options, given, asks, find_preset(name) if name else None)
     if area == OF_LAYOUT and not call.stated_area and call.grid_kind:
         raise UsageError(NOT_OF_LAYOUT)

@@ -248,7 +248,7 @@ class Contest:
         both = [simulation.run(one.method, one.event, fresh) for one in (chosen, self.other)]
         few = tuple(group.name for group, some in zip(groups, enough, strict=True) if not some)
         ratios = {} if row is None else _ratios(chosen, row)
-        description = f"{len(fresh)} releases of {self.proxy.words}"
+        description = f"{len(fresh)} releases of {self.proxy.description}"
         return Dominance(chosen, ratios, ErrorRatio.all_of(*both), few, description)
 
 

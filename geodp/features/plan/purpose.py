@@ -70,9 +70,8 @@ class Purpose:
                 moves=MOVES,
                 fixed=bool(chain),
             )
-            manner = (
-                f"by {self.releases} releases of {self.proxy.words} for each plan that is tried"
-            )
+            proxy = self.proxy.description
+            manner = f"by {self.releases} releases of {proxy} for each plan that is tried"
         plan = self.planner.plan(best.spec)
         return replace(plan, reasons=(*self._describe(manner), *self._errors(plan)))
 

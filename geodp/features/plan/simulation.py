@@ -106,7 +106,7 @@ class PlanSimulation:
             # Common random numbers: plans that share a level share its noise, so that their
             # difference has less variance.
             key = public_key(trial)
-            with progress.unsaid():
+            with progress.silence():
                 differences = {
                     at: MapDifference.of(table, method.release(table, event, key))
                     for at, table in tables.items()

@@ -108,7 +108,7 @@ class Selected:
     def _promise(self) -> StatedPromise:
         event, promised = self.event, self.selector.guarantee
         words = {
-            "in_words": event.words,
+            "in_words": event.statement,
             "variant": event.variant,
             "precondition": PUBLIC_DOMAIN,
             "assumptions": [write_plain(one) for one in list_assumptions(event, self.grid)],

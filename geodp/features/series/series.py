@@ -57,7 +57,7 @@ class Series(list[Release]):
         # Amounts are copied as text, exact ratios with their decimals.
         amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
         promise = SeriesGuarantee(
-            in_words=total.words.replace("this release", "these releases together"),
+            in_words=total.statement.replace("any result", "any result of these releases together"),
             mechanism=total.mechanism,
             **{name: described[name] for name in amounts},
             spends=total.spends,

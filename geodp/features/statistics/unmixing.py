@@ -121,7 +121,7 @@ class MapModel:
         """Release a synthetic table under a public key, which differs by trial."""
         digest = hashlib.sha256(f"geodp statistics, public, {trial}".encode()).digest()
         table = CountTable.from_dense(self.spread(count), self.table.grid)
-        with progress.unsaid():
+        with progress.silence():
             released = self.take(self.method.release(table, self.event, NoiseKey(digest)))
         progress.advance()
         return released

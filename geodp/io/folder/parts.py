@@ -143,7 +143,7 @@ class PartsFolder:
             name=entry["name"],
             media_type=MEDIA_TYPE,
             what=f"a part of the counts, in key order: one row for every cell {listed}",
-            said={
+            extras={
                 "columns": (*columns, *(("geometry", "bbox") if located else ())),
                 "rows": entry["rows"],
                 "geoparquet": "1.1.0" if located else None,

@@ -34,16 +34,18 @@ if TYPE_CHECKING:
     from geodp.table.stated.reading import StatedReading
 
 CRS = Option("CRS of x and y, if it is not the grid's.", "--points-crs")
-BALLPARK = Option("Accept an inexact change of datum.", "--allow-ballpark", type=bool)
+BALLPARK = Option("Accept an inexact datum transformation.", "--allow-ballpark", type=bool)
 PERSON = Option(
-    "Column that identifies persons (points); enforces the limits below.", "--person", everyday=True
+    "Column of person ids (points); enforces the limits of --cells and --per-cell.",
+    "--person",
+    everyday=True,
 )
-CELLS = Option("Largest number of cells per person.", "--cells", type=int, show=True)
+CELLS = Option("Maximum number of cells kept per person.", "--cells", type=int, show=True)
 PER_CELL = Option(
-    "Largest number of records per person in a cell.", "--per-cell", type=int, show=True
+    "Maximum number of records kept per person and cell.", "--per-cell", type=int, show=True
 )
 TRUNCATION = Option(
-    "Records of a person to keep: the first, or a random sample.",
+    "Which records of a person to keep: the first, or a random sample.",
     "--truncation",
     type=("first", "sample"),
 )
@@ -61,7 +63,7 @@ class Points(Reader):
 
     name: ClassVar[str] = "points"
     kind: ClassVar[str] = "points"
-    flag: ClassVar[str] = "Every row is one person at x, y, or at a geometry that is a point."
+    flag: ClassVar[str] = "Read every row as one person at x, y, or at a point geometry."
 
     x: str | None = field(default=None, metadata=cli_option(reader.X))
     y: str | None = field(default=None, metadata=cli_option(reader.Y))

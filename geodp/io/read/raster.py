@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from geodp.privacy.key import NoiseKey
     from geodp.table.counts import CountTable
 
-BAND = Option("Band of a raster with several, counted from 1.", "--band", type=int)
+BAND = Option("Band of a raster with several bands, counted from 1.", "--band", type=int)
 UNIT = Option(
-    "Raster value of one person, after the scale that the file states.  [default: 1]",
+    "Raster value that stands for one person, after the file's own scale is applied.  [default: 1]",
     "--raster-unit",
     type=float,
 )

@@ -149,20 +149,20 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
 
 
 MEMORY = Option(
-    "Memory limit for rows, such as 4GiB; rows beyond it are sorted on disk. It also applies to "
-    "writing, which takes at least 256MiB. The table (16 bytes an occupied cell) comes on top.  "
-    "[default: half the machine's]",
+    "Memory limit for rows that are being sorted, such as 4GiB; beyond it they are sorted on "
+    "disk. Writing keeps to it as well, and needs 256MiB at least. The table itself (16 bytes per "
+    "occupied cell) is extra.  [default: half the machine's]",
     "--memory",
 )
 SCRATCH = Option(
-    "Folder for the rows beyond --memory, on a disk approved for confidential data; its files have "
-    "no names and disappear with the process.  [default: the system's]",
+    "Folder for temporary files, on a disk that may hold confidential data. The files have no "
+    "names and disappear with the process.  [default: the system's]",
     "--scratch",
     type=Path,
 )
 VALUE = Option(
-    "Label or name of the column of counts; several with --by, LABEL=COLUMN, repeatable. A pattern "
-    "such as 'F_*' selects all columns that match it, and * is the label of each.",
+    "Label or name of the column of counts; with --by several as LABEL=COLUMN, repeatable. A "
+    "pattern such as 'F_*' takes all columns that match, each for the label that * stands for.",
     "--value",
     many=True,
     everyday=True,
@@ -170,22 +170,22 @@ VALUE = Option(
 X = Option("Column of x or longitude (tables, points).", "--x", everyday=True)
 Y = Option("Column of y or latitude (tables, points).", "--y", everyday=True)
 COLUMNS = Option(
-    "NAME=COLUMN, for columns without an option: sex=SEX_CODE for an attribute (--by), or "
-    "origin=HOME, destination=WORK for journeys (--pairs); repeatable.",
+    "NAME=COLUMN: the column of an attribute of --by, such as sex=SEX_CODE, or of the ends of "
+    "trips with --pairs: origin=HOME, destination=WORK; repeatable.",
     "--column",
     pairs=True,
 )
 SERIES_OR_ATTRIBUTE = (
-    "A time that all persons pass through is a series (geodp publish-series); a label that a "
-    "person has once is an attribute (--by)."
+    "Use a series (geodp publish-series) for a time that all persons pass through, and an "
+    "attribute (--by) for a label that a person has once."
 )
 """Rule for a column of times: whether it makes a series or an attribute."""
 
 BY = Option(
     "Attributes by which counts are published, separated by commas: sex,age,hour. Their columns "
-    "are found by name (or given by --column sex=COLUMN), or are columns of counts side by side "
-    "(--value). Their labels come from --labels or the layout; those of hour, month, weekday and "
-    f"quarter are standard. {SERIES_OR_ATTRIBUTE}",
+    "are found by name, or named by --column sex=COLUMN, or are several columns of counts "
+    "(--value). Their labels come from --labels or the layout; hour, month, weekday and quarter "
+    f"have standard labels. {SERIES_OR_ATTRIBUTE}",
     "--by",
     many=True,
     everyday=True,
@@ -198,20 +198,20 @@ LABELS = Option(
 """Commands show the option of their public grid in its place, which says more."""
 
 WHERE = Option(
-    "Use only rows with COLUMN=VALUE: numbers, dates and times are compared by meaning, '\"01\"' "
-    "literally; repeatable.",
+    "Read only the rows with COLUMN=VALUE. Numbers, dates and times are compared by value, "
+    "'\"01\"' as text; repeatable.",
     "--where",
     pairs=True,
     everyday=True,
 )
 MISSING = Option(
-    "Value that means nobody, such as -1 or nan, in any notation; repeatable.",
+    "Value that means no people, such as -1 or nan, however the file writes it; repeatable.",
     "--missing",
     many=True,
 )
 FLAGS = Option(
-    "Markers beside numbers of people, separated by commas, such as 'p,e,*,()': they are removed, "
-    "and the numbers are counted. Any other marker is refused; repeatable.",
+    "Markers next to counts, separated by commas, such as 'p,e,*,()': they are removed, and the "
+    "numbers are counted. Any other marker is refused; repeatable.",
     "--flags",
     many=True,
 )
@@ -222,55 +222,55 @@ DUPLICATES = Option(
     show=True,
 )
 OUTSIDE = Option(
-    "Rows outside the domain: stop, or leave out those outside the bounds (crop), or all of them "
-    "(drop). Default with --bounds: crop.",
+    "What to do with rows outside the domain; crop drops those outside the bounds only. Default "
+    "with --bounds: crop.",
     "--outside",
     type=("error", "crop", "drop"),
 )
 OTHER = Option(
-    "Unit for codes that are not in the table of --grid units: (for example --other abroad for "
-    "origins and destinations abroad); it is added to the table, so that totals stay right.",
+    "Unit for codes that are not in the table of --grid units:, such as places abroad (--other "
+    "abroad). It is added to the table, so that totals stay correct.",
     "--other",
 )
 ENCODING = Option(
-    "Encoding of text files (tables, points), such as cp1252; default: detected.", "--encoding"
+    "Encoding of text files (tables, points), such as cp1252. Default: detected.", "--encoding"
 )
 DELIMITER = Option(
-    "Delimiter of text files (tables, points), one character; default: detected.", "--delimiter"
+    "Delimiter of text files (tables, points), one character. Default: detected.", "--delimiter"
 )
 DECIMAL = Option(
     "Decimal mark of numbers in text files. In counts, the other mark, blanks and ' then separate "
-    "thousands; without this option, and in coordinates, they are refused.",
+    "thousands; nothing else may, and coordinates have no such separators.",
     "--decimal",
     type=(".", ","),
 )
-LAYER = Option("Layer of a GeoPackage with several, or sheet of a workbook.", "--layer")
+LAYER = Option("Layer of a GeoPackage with several layers, or sheet of a workbook.", "--layer")
 HEADER_ROW = Option(
-    "Line of a text, or row of a sheet, with the names of the columns, counted from 1; titles "
-    "above it are not read. Default: the first that is not blank.",
+    "Line of a text file, or row of a sheet, with the column names, counted from 1, if there are "
+    "titles above it, which are not read. Default: the first that is not blank.",
     "--header-row",
     type=int,
 )
 FIRST_ROW = Option(
-    "First line of the table in a text, or row of a sheet, counted from 1; units or totals between "
-    "it and the names are not read.",
+    "First line of a text file, or row of a sheet, with data, counted from 1, if there are units "
+    "or totals above it, which are not read.",
     "--first-row",
     type=int,
 )
 LAST_ROW = Option(
-    "Last line of the table in a text, or row of a sheet, counted from 1; notes or totals below it "
-    "are not read.",
+    "Last line of a text file, or row of a sheet, with data, counted from 1, if there are notes "
+    "or totals below it, which are not read.",
     "--last-row",
     type=int,
 )
 MEMBER = Option(
-    "Name of the table in a zip archive, or a pattern of several such as '*_pop.csv'; default: all "
-    "of them, if their columns are the same.",
+    "Table in a zip archive: its name, or a pattern such as '*_pop.csv' for several. Default: "
+    "all, if their columns are the same.",
     "--member",
 )
 ROUND = Option(
-    "Round fractional, modelled counts to integers: to the nearest, or at random so that their "
-    "mean stays. Needs --contribution, which is then the number of cells that a person changes.",
+    "Round fractional, modelled counts to whole numbers: to the nearest, or at random with the "
+    "same mean. Needs a --contribution: the number of cells that one person changes.",
     "--round",
     type=("nearest", "stochastic"),
 )

@@ -35,14 +35,15 @@ Suppressed: TypeAlias = Literal["error", "zero"]
 
 CODE = Option("Column of cell codes (tables).", "--code")
 ANCHOR = Option(
-    "Meaning of x and y in a table: the cell's centre, its lower left corner, or its indices.",
+    "What x and y of a table refer to: the cell's centre, its lower left corner, or its indices.",
     "--anchor",
     type=("centre", "corner", "index"),
 )
 
 
 SUPPRESSED = Option(
-    "Cells of official mesh files with a hidden count: refuse them, or count nobody there.",
+    "Cells of official mesh files whose count the publisher suppresses: refuse them, or count "
+    "them as 0.",
     "--suppressed",
     type=("error", "zero"),
 )

@@ -168,7 +168,7 @@ class View:
             **identity,
             "epsilon": None if event.epsilon is None else str(event.epsilon),
             "spends": event.spends,
-            "guarantee": event.words,
+            "guarantee": event.statement,
             "private": event.is_private,
             "unit": self.counted,
             "count": self.name,

@@ -1,1 +1,1 @@
-"""Parts of a ledger's chain: a locked file, its opening, an index, a witness."""
+"""Parts of a ledger's chain: the locked file, its header, an index and a witness."""

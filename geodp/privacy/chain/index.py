@@ -1,4 +1,4 @@
-"""An index that lies in the entries themselves: which one is the latest with a key.
+"""An index inside the entries themselves, which finds the latest entry with a key.
 
 Keys are digests. Every entry of an index is the root of a tree of all keys so far: its *branches*
 hold, for each bit of its own key, the latest entry among those keys that share the bits before and
@@ -22,7 +22,7 @@ from geodp.privacy.hash_chain import LedgerEntry, canonical
 
 Branches = list[Place | None]
 Fetch = Callable[[Place], LedgerEntry]
-"""Return the verified entry of a place."""
+"""Function that returns the verified entry of a place."""
 
 _BITS = 256
 
@@ -52,7 +52,7 @@ class Index:
     def columns(
         self, content: dict[str, Any], last: LedgerEntry | None, fetch: Fetch
     ) -> dict[str, Any]:
-        """Return what a new entry has to hold for the index.
+        """Return the columns that the index adds to a new entry.
 
         Parameters
         ----------
@@ -100,15 +100,17 @@ class Index:
         place = root
         while place is not None:
             entry = fetch(place)
-            theirs = self._read(entry)
+            existing = self._read(entry)
             at = _first_difference(key, self._require_key(entry))
-            upto = len(theirs) if at is None else at
-            branches += theirs[len(branches) : upto]
+            upto = len(existing) if at is None else at
+            # Branches above the first difference lead to keys that share the prefix with the new
+            # one, too.
+            branches += existing[len(branches) : upto]
             if at is None:
                 break
             branches += [None] * (at - len(branches))
             branches.append(place)
-            place = theirs[at] if at < len(theirs) else None
+            place = existing[at] if at < len(existing) else None
         return [None if branch is None else list(branch) for branch in branches]
 
     def _root(self, last: LedgerEntry | None) -> Place | None:
@@ -131,11 +133,12 @@ class Index:
 def _place(value: Any) -> Place | None:
     if value is None:
         return None
-    start, stated = value
-    return Place(int(start), str(stated))
+    start, digest = value
+    return Place(int(start), str(digest))
 
 
 def _first_difference(one: int, other: int) -> int | None:
     """Return the first bit, from the highest, in which two keys differ."""
+    # Keys are SHA-256 digests, so the tree is balanced whatever names an attacker chooses.
     different = one ^ other
     return _BITS - different.bit_length() if different else None

@@ -1,4 +1,4 @@
-"""A file that one writer at a time has, whichever of its names it was opened by.
+"""A file with one writer at a time, whichever of its names it was opened by.
 
 On POSIX systems the lock is on the file itself (``flock`` on its inode): hard links, bind mounts of
 the file and renames are other names of one lock. It belongs to the open file, not to the process,
@@ -88,7 +88,7 @@ def real_path(path: str | Path) -> Path:
 
 
 def is_at(file: BinaryIO, path: Path) -> bool:
-    """Tell whether an open file is still what its path names, and is in a folder at all."""
+    """Return whether a path still names an open file, and the file is in a folder at all."""
     return _is_named(file, path) and os.fstat(file.fileno()).st_nlink > 0
 
 
@@ -126,7 +126,7 @@ def _is_named(file: BinaryIO, path: Path) -> bool:
 
 
 def _require_name(file: BinaryIO, path: Path) -> None:
-    """Refuse a file that was replaced where it lies, and which only a bind mount still shows."""
+    """Raise OutputError for a file that was replaced and is visible only by a bind mount."""
     if _is_named(file, path):
         raise OutputError(
             f"{path} was removed or replaced where it lies, and a bind mount shows the former "
@@ -137,7 +137,7 @@ def _require_name(file: BinaryIO, path: Path) -> None:
 
 def _open(path: Path, write: bool, create: bool) -> BinaryIO:
     flags = os.O_RDWR if write else os.O_RDONLY
-    # No pipe at whose other end nobody is may keep geodp waiting.
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
     for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"):
         flags |= getattr(os, name, 0)
     handle = os.open(path, flags | (os.O_CREAT if create else 0), 0o666)
@@ -172,6 +172,7 @@ def _hold(file: BinaryIO, path: Path, alone: bool, deadline: float) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise _busy(path) from None
+            # At random, so that several waiting processes do not ask in step.
             time.sleep(random.uniform(0.001, 0.02))
         except OSError as error:
             raise OutputError(
@@ -185,7 +186,7 @@ def _hold(file: BinaryIO, path: Path, alone: bool, deadline: float) -> None:
 def _hold_name(path: Path, create: bool) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
-    # The library would make the folder of a lock, and a lock for a file that is not there.
+    # FileLock would create missing folders, and a lock file for a ledger that does not exist.
     if not (path.parent.is_dir() if create else path.exists()):
         raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(path))
     lock = FileLock(f"{path}.lock", thread_local=False)

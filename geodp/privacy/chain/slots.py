@@ -1,7 +1,7 @@
-"""The opening of a ledger's file: its version, and two slots that say where the last entry lies.
+"""Header of a ledger's file: its version, and two slots with the place of the last entry.
 
-The slots are used in turn and lie in sectors of their own, so a write that power cuts short leaves
-one of them whole.
+The slots are written alternately and lie in separate sectors, so that a write which a power cut
+interrupts leaves one of them intact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 def read_opening(file: BinaryIO) -> bytes:
-    """Return what stands before the first entry, or all of a shorter file."""
+    """Read the bytes before the first entry, or all of a shorter file."""
     file.seek(0)
     opening = b""
     while len(opening) < START and (piece := file.read(START - len(opening))):
@@ -41,7 +41,7 @@ def read_opening(file: BinaryIO) -> bytes:
 
 
 def empty_ledger() -> bytes:
-    """Return what a ledger without entries holds: its version, and two empty slots."""
+    """Return the content of a ledger without entries: its version, and two empty slots."""
     version = _MAGIC + b"%d\n" % VERSION
     return version.ljust(START - 1) + b"\n"
 
@@ -53,22 +53,24 @@ def format_slot(place: Place) -> bytes:
 
 
 def parse_slot(opening: bytes, number: int) -> Place | None:
-    """Return the place of a slot that is whole."""
+    """Return the place of an intact slot; None for another one."""
     content = opening[(number + 1) * SECTOR :]
     with suppress(ValueError):
-        start, stated = int(content[:20]), content[21 : 21 + _HASH].decode()
-        place = Place(start, stated)
+        start, digest = int(content[:20]), content[21 : 21 + _HASH].decode()
+        place = Place(start, digest)
+        # Formatting the parsed values again compares every byte, with the slot's own check digest.
         if content.startswith(format_slot(place)):
             return place
     return None
 
 
 def recognise(opening: bytes, path: Path) -> None:
-    """Refuse a file that is no ledger of this version."""
+    """Raise UsageError for a file that is not a ledger of this version."""
     version: int | None = None
     if opening.startswith(_MAGIC):
         with suppress(ValueError):
             version = int(opening[len(_MAGIC) : SECTOR])
+    # Older ledgers were SQLite databases; recognised only to say which version wrote them.
     elif opening.startswith(_SQLITE) and opening[68:72] == b"geod":
         version = int.from_bytes(opening[60:64], "big")
     if version is None or len(opening) < START:
@@ -88,7 +90,7 @@ def recognise(opening: bytes, path: Path) -> None:
 
 
 def no_ledger(path: Path) -> UsageError:
-    """Return the error for a file that is none."""
+    """Return the error for a file that is not a ledger."""
     return UsageError(
         f"{path} is not a ledger; geodp budget init makes one.", code="ledger-expected"
     )

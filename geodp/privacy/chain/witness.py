@@ -1,4 +1,4 @@
-"""A second place that keeps a ledger's head, so that an older or doubled ledger is found at once.
+"""A second file with a ledger's head, which reveals an older or copied ledger at once.
 
 A witness is a text file of lines ``SEQUENCE LEDGER HASH``; its last whole line is the head of the
 ledger's chain. The ledger holds the witness's path in its entries, so whoever charges compares.
@@ -35,7 +35,7 @@ from geodp.privacy.hash_chain import ROOT, Head, LedgerEntry
 
 _LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{32}) ([0-9a-f]{64})")
 _BEGUN = re.compile(rb"\d{0,18}( [0-9a-f]{0,32}( [0-9a-f]{0,64})?)?")
-"""What a kill leaves of a first line."""
+"""The part of a first line that a killed process may have written."""
 
 _LONGEST = 200
 
@@ -59,7 +59,7 @@ class Witness:
     def held(
         cls, path: Path, ledger: Path, *, write: bool = True, create: bool = False
     ) -> Iterator[Witness]:
-        """Open a witness and keep all others out until the block ends.
+        """Open a witness and lock it until the block ends.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class Witness:
             yield cls(file, path, ledger)
 
     def require_empty(self) -> None:
-        """Refuse a file that has been written to, for a new ledger."""
+        """Raise UsageError for a file with content, for a new ledger."""
         if not self.is_empty():
             raise UsageError(
                 f"{self._path} exists and is not empty; choose a new file for the witness of a new "
@@ -97,23 +97,23 @@ class Witness:
             )
 
     def is_empty(self) -> bool:
-        """Tell whether it has no line yet."""
+        """Return whether it has no line yet."""
         return os.fstat(self._file.fileno()).st_size == 0
 
     def compare(self, last: LedgerEntry) -> None:
-        """Refuse a ledger that lacks the witness's head, or went on without the witness.
+        """Raise VerificationError for a ledger that lacks the witness's head or went on without it.
 
         Parameters
         ----------
         last : Entry
             The ledger's last one.
         """
-        sequence, stated = self._read_of(last.head.ledger)
+        sequence, recorded = self._read_of(last.head.ledger)
         head = last.head
-        if (sequence, stated) == (head.sequence, head.hash):
+        if (sequence, recorded) == (head.sequence, head.hash):
             return
-        if (sequence + 1, stated) == (head.sequence, last.content["previous"]):
-            return  # whoever made the last entry was killed before the witness had it
+        if (sequence + 1, recorded) == (head.sequence, last.content["previous"]):
+            return  # the writer of the last entry was killed before it updated the witness
         if sequence < head.sequence:
             raise VerificationError(
                 f"{self._ledger} went on without its witness {self._path}, which ends at entry "
@@ -122,10 +122,10 @@ class Witness:
                 "the card of the latest release: geodp budget witness --head.",
                 code="witness-behind",
             )
-        raise self._lacking(stated)
+        raise self._lacking(recorded)
 
     def require_within(self, entries: Iterable[LedgerEntry]) -> None:
-        """Refuse a ledger that lacks the witness's head, which may be an earlier one of it.
+        """Raise VerificationError for a ledger that never had the witness's head.
 
         Parameters
         ----------
@@ -133,25 +133,25 @@ class Witness:
             All of the ledger.
         """
         heads = [entry.head for entry in entries]
-        sequence, stated = self._read_of(heads[0].ledger)
-        if (sequence, stated) not in {(head.sequence, head.hash) for head in (ROOT, *heads)}:
-            raise self._lacking(stated)
+        sequence, recorded = self._read_of(heads[0].ledger)
+        if (sequence, recorded) not in {(head.sequence, head.hash) for head in (ROOT, *heads)}:
+            raise self._lacking(recorded)
 
     def _read_of(self, ledger: str) -> tuple[int, str]:
-        """Return number and hash of the last whole line, which is of a ledger or none."""
-        sequence, named, stated = self._read()
+        """Return number and hash of the last complete line, which must be of this ledger."""
+        sequence, named, recorded = self._read()
         if named not in (ROOT.ledger, ledger):
             raise VerificationError(
                 f"{self._path} is the witness of another ledger than {self._ledger}; {NOTHING}.",
                 code="witness-of-other-ledger",
             )
-        return sequence, stated
+        return sequence, recorded
 
-    def _lacking(self, stated: str) -> VerificationError:
+    def _lacking(self, recorded: str) -> VerificationError:
         return VerificationError(
             f"{self._ledger} is not the ledger that its witness {self._path} has seen: it was set "
             f"back to an older copy, or is a copy while the other was charged; {NOTHING}. Restore "
-            f"the copy that has the head {stated}.",
+            f"the copy that has the head {recorded}.",
             code="ledger-behind-witness",
         )
 
@@ -160,11 +160,14 @@ class Witness:
         line = b"%d %s %s\n" % (head.sequence, head.ledger.encode(), head.hash.encode())
         try:
             content = self._tail()
+            # A repeated charge, such as a replay, has the same head and needs no second line.
             if content.endswith(line):
                 return
             end = self._file.seek(0, os.SEEK_END)
-            whole = not content or content.endswith(b"\n")
-            write_at(self._file, end, line if whole else b"\n" + line)
+            is_complete = not content or content.endswith(b"\n")
+            # A line that a killed process left incomplete is closed first, so that this one stays
+            # readable.
+            write_at(self._file, end, line if is_complete else b"\n" + line)
             sync(self._file)
             if end == 0:
                 sync_folder(self._path)
@@ -177,19 +180,19 @@ class Witness:
             ) from None
 
     def _read(self) -> tuple[int, str, str]:
-        """Return number, ledger and hash of the last whole line; those of no entry if empty."""
+        """Return number, ledger and hash of the last complete line; those of no entry if empty."""
         content = self._tail()
         lines = content[: content.rfind(b"\n") + 1].splitlines()  # without an unfinished one
         if not lines and _BEGUN.fullmatch(content.rstrip(b"\0")):
             return ROOT.sequence, ROOT.ledger, ROOT.hash
-        found = _LINE.fullmatch(lines[-1]) if lines else None
-        if found is None:
+        match = _LINE.fullmatch(lines[-1]) if lines else None
+        if match is None:
             raise VerificationError(
                 f"{self._path} is damaged, or is not the witness of a ledger; {NOTHING}. Put the "
                 f"latest copy of the witness of {self._ledger} back.",
                 code="witness-damaged",
             )
-        return int(found[1]), found[2].decode(), found[3].decode()
+        return int(match[1]), match[2].decode(), match[3].decode()
 
     def _tail(self) -> bytes:
         size = self._file.seek(0, os.SEEK_END)
@@ -199,6 +202,7 @@ class Witness:
 
 def resolve_witness(path: str | Path, ledger: Path) -> Path:
     """Return a witness's path as a ledger keeps it: absolute, without symbolic links."""
+    # The path is stored in the ledger, so it must name the same file from every folder.
     place = real_path(path)
     try:
         str(place).encode()

@@ -1,1 +1,1 @@
-"""Exact symmetric laws on the integers, and the noise of tree nodes that they make."""
+"""Exact symmetric noise distributions on the integers, and their draws for tree nodes."""

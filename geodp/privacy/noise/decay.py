@@ -1,9 +1,9 @@
-"""Exact coins whose chances fall exponentially, and exactly uniform whole numbers.
+"""Exact Bernoulli draws with exponentially decaying probabilities, and exact uniform integers.
 
-A coin of distance d falls with the chance ``exp(-rate d)``: it falls where a uniform number U in
-[0, 1) is below that. Of U it sees the first 63 binary digits, and of the chance
-``floor(2**63 exp(-rate d))``; where these are equal further digits of the same coin decide, as
-:mod:`geodp.privacy.noise.law` has it. No floating-point number decides anything.
+A draw at distance d succeeds with probability ``exp(-rate d)``: if a uniform number U in [0, 1) is
+below it. The first 63 binary digits of U are compared with ``floor(2**63 exp(-rate d))``; if these
+are equal, further digits of the same draw decide, as in :mod:`geodp.privacy.noise.law`. No
+floating-point number decides anything.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS, bisect, exp_interval
 
 DECAY = "coins of chances exp(-rate d)"
-"""Name of the law of coins, and of choices by such weights."""
+"""Name of the law of these draws, and of choices by such weights."""
 
-_WORDS = 8  # of a block
+_WORDS_PER_BLOCK = 8
 _MASK = np.uint64((1 << DIGITS) - 1)
-_FURTHER = 1 << 31  # the stream of what 63 digits leave open
-_STRIDE = 1 << 10  # distances between those whose chances are worked out from the series
-_EXTRA = 64  # digits beyond those that are compared
-_POWERS = 192  # the same for powers
+_FURTHER = 1 << 31  # bit of the stream with further digits, used when 63 do not decide
+_STRIDE = 1 << 10  # distances between two probabilities that are computed from the series
+_EXTRA = 64  # digits beyond those that are compared, so that the comparison rarely stays open
+_POWERS = 192  # the same for powers, whose squarings double the relative error
 _NEVER = 44  # exp(-44) < 2**-63
 
 
 @dataclass(frozen=True, eq=False)
 class Decay:
-    """The chances ``exp(-rate d)`` of whole distances d, 0 or more.
+    """The probabilities ``exp(-rate d)`` of integer distances d >= 0.
 
     Attributes
     ----------
@@ -71,29 +71,31 @@ class Decay:
         return exp_interval(self.rate * distance, bits)
 
     def intervals(self, distances: list[int], bits: int) -> list[tuple[int, int]]:
-        """Return such integers for many distances.
+        """Return the bounds of :meth:`interval` for many distances.
 
         Each is a product of two powers, of which one is shared by many distances.
         """
-        work, found = bits + _EXTRA, list[tuple[int, int]]()
+        work, bounds = bits + _EXTRA, list[tuple[int, int]]()
         end, shift = self._end(bits), bits + 2 * _EXTRA
         for distance in distances:
             if distance >= end:
-                found.append((0, 1))
+                bounds.append((0, 1))
                 continue
             rest = distance % _STRIDE
+            # exp(-rate (a + b)) = exp(-rate a) exp(-rate b): 1,024 near powers serve all distances,
+            # and few far ones occur, so that the series is evaluated rarely.
             far, near = self._power(distance - rest, work), self._power(rest, work)
-            found.append((far[0] * near[0] >> shift, (far[1] * near[1] >> shift) + 1))
-        return found
+            bounds.append((far[0] * near[0] >> shift, (far[1] * near[1] >> shift) + 1))
+        return bounds
 
     def _power(self, distance: int, bits: int) -> tuple[int, int]:
-        found = self._powers.get((distance, bits))
-        if found is None:
-            found = self._powers[distance, bits] = self.interval(distance, bits)
-        return found
+        power = self._powers.get((distance, bits))
+        if power is None:
+            power = self._powers[distance, bits] = self.interval(distance, bits)
+        return power
 
     def _end(self, bits: int) -> int:
-        """Return a distance from which on the first so many digits of every chance are 0."""
+        """Return a distance from which on the first ``bits`` digits of every probability are 0."""
         return -(-bits * self.rate.denominator // self.rate.numerator)
 
     def floors(self, distances: list[int]) -> list[int]:
@@ -112,9 +114,9 @@ class Decay:
         return low
 
     def flip(self, distance: NDArray[Any], key: NoiseKey, stream: int) -> NDArray[np.bool_]:
-        """Return which coins fall: bool[n].
+        """Draw one success or failure per distance: bool[n].
 
-        Coin i is a pure function of key, stream, rate, its distance and i.
+        Draw i is a pure function of key, stream, rate, its distance and i.
 
         Parameters
         ----------
@@ -123,10 +125,13 @@ class Decay:
         stream : int
             At most 31 bits; the top bit marks further digits.
         """
-        uniform = _words(key, stream, distance.size, self.identity) & _MASK
+        uniform = _random_words(key, stream, distance.size, self.identity) & _MASK
+        # Probabilities below 2**-63 stay 0: only the exact comparison of further digits can succeed
+        # there.
         chance = np.zeros(distance.size, np.uint64)
         near = np.flatnonzero(distance < self._end(_NEVER))
         if near.size:
+            # Each probability is computed once; distances repeat, as they are integers.
             values, inverse = np.unique(distance[near], return_inverse=True)
             chance[near] = np.array(self.floors(values.tolist()), np.uint64)[inverse]
         falls = uniform < chance
@@ -136,11 +141,11 @@ class Decay:
         return falls
 
     def count_before(self, distance: int, n: int, key: NoiseKey, stream: int) -> int:
-        """Return how many of n coins of one distance come before the first that falls.
+        """Count the failures before the first success among n draws at one distance.
 
-        n where none falls. None of the j first falls with the chance ``r**j``, r = 1 - exp(-rate
-        d), so it is the largest j up to n at which a uniform number is below that; the coins
-        themselves are not visited.
+        The count is n if all fail. The first j all fail with probability ``r**j``, with r = 1 -
+        exp(-rate d), so the count is the largest j up to n with a uniform number below ``r**j``;
+        the draws themselves are not made.
 
         Parameters
         ----------
@@ -154,28 +159,28 @@ class Decay:
             return 0
         more = draw_digits(key, stream, self.identity)
         uniform, bits = next(more), 64
-        while (found := self._search(distance, n, uniform, bits)) is None:
+        while (count := self._search(distance, n, uniform, bits)) is None:
             uniform, bits = (uniform << 64) | next(more), bits + 64
-        return found
+        return count
 
     def _search(self, distance: int, n: int, uniform: int, bits: int) -> int | None:
-        """Return the largest such j, or None if the digits do not suffice."""
+        """Return the count by bisection, or None if the digits do not suffice."""
         work = bits + _POWERS
         chance = self.interval(distance, work)
-        least, most = uniform << _POWERS, (uniform + 1) << _POWERS
+        low_end, high_end = uniform << _POWERS, (uniform + 1) << _POWERS
 
         def below(j: int) -> bool | None:
-            if most <= (1 << work) - j * chance[1]:  # (1 - p)**j is at least 1 - j p
+            if high_end <= (1 << work) - j * chance[1]:  # (1 - p)**j is at least 1 - j p
                 return True
             low, high = _power(chance, j, work)
-            return True if most <= low else False if least >= high else None
+            return True if high_end <= low else False if low_end >= high else None
 
         if below(n):
             return n
         return bisect(below, 0, n + 1)
 
     def _decide(self, distance: int, uniform: int, more: Iterator[int]) -> bool:
-        """Return whether a number of 63 digits, and what follows them, is below a chance."""
+        """Return whether a number, of 63 digits and further ones, is below a probability."""
         bits = DIGITS
         while True:
             low, high = self.interval(distance, bits + _EXTRA)
@@ -187,26 +192,26 @@ class Decay:
 
 
 def _power(chance: tuple[int, int], j: int, bits: int) -> tuple[int, int]:
-    """Return integers low <= 2**bits * (1 - p)**j <= high, of such bounds of p.
+    """Return integers low <= 2**bits * (1 - p)**j <= high, from such bounds of p.
 
     A squaring doubles the relative error, and j has at most 63 binary digits.
     """
     one = 1 << bits
     low, high = one - chance[1], one - chance[0]
-    found = one, one
+    result = one, one
     while j:
         if j & 1:
-            found = found[0] * low >> bits, min((found[1] * high >> bits) + 1, one)
+            result = result[0] * low >> bits, min((result[1] * high >> bits) + 1, one)
         low, high = low * low >> bits, min((high * high >> bits) + 1, one)
         j >>= 1
-    return found
+    return result
 
 
 def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArray[np.uint64]:
-    """Return exactly uniform whole numbers from 0 on, each below its bound: uint64[n].
+    """Draw exactly uniform integers from 0 on, each below its bound: uint64[n].
 
-    A number of 64 bits is what is left of it when it is divided by the bound; one in the last part
-    of the numbers, which is shorter than the bound, is drawn again.
+    Rejection sampling: a number of 64 bits is reduced modulo its bound, and drawn again if it lies
+    in the last, incomplete interval, which would favour small results.
 
     Parameters
     ----------
@@ -215,8 +220,8 @@ def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArra
     key : NoiseKey
     stream : int
     """
-    drawn = _words(key, stream, bounds.size)
-    # 2**64 - 2**64 % b, the end of the last whole part; 0 where nothing is left over.
+    drawn = _random_words(key, stream, bounds.size)
+    # 2**64 - 2**64 % b, the end of the last complete interval; 0 if there is no incomplete one.
     end = np.uint64(0) - (np.uint64(0) - bounds) % bounds
     for i in np.flatnonzero((drawn >= end) & (end > 0)):
         more = _further(key, stream, int(i))
@@ -225,7 +230,7 @@ def draw_below(bounds: NDArray[np.uint64], key: NoiseKey, stream: int) -> NDArra
 
 
 def draw_one_below(bound: int, key: NoiseKey, stream: int) -> int:
-    """Return one such number."""
+    """Draw one exactly uniform integer from 0 on, below a bound."""
     return int(draw_below(np.array([bound], np.uint64), key, stream)[0])
 
 
@@ -237,9 +242,9 @@ def draw_digits(key: NoiseKey, stream: int, law: LawName) -> Iterator[int]:
     return _further(key, stream, 0, law)
 
 
-def _words(key: NoiseKey, stream: int, n: int, law: LawName = UNIFORM) -> NDArray[np.uint64]:
-    """Return n words of 64 bits: word ``i % 8`` of block ``i // 8`` is that of item i."""
-    address = np.arange(-(-n // _WORDS), dtype=np.uint64)
+def _random_words(key: NoiseKey, stream: int, n: int, law: LawName = UNIFORM) -> NDArray[np.uint64]:
+    """Generate n words of 64 bits: item i has word ``i % 8`` of block ``i // 8``."""
+    address = np.arange(-(-n // _WORDS_PER_BLOCK), dtype=np.uint64)
     return blocks(key, stream, address, law=law).T.reshape(-1)[:n].copy()
 
 

@@ -1,8 +1,8 @@
-"""What may be drawn with a key: streams, the laws of their numbers, and keys derived from it.
+"""Declarations of the draws of a key: streams, the laws of their numbers, and derived keys.
 
-Whoever makes the key of a release writes down what the release can draw, and the same declaration
-enters the digest that derives the key and that a ledger recognises. The key then refuses every
-other draw: nothing can be drawn that was not accounted for.
+The code that makes the key of a release declares all draws of the release. The declaration enters
+the digest that derives the key and that a ledger recognises. The key then refuses every other draw,
+so that no noise is drawn without a charge that accounts for it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """All that may be drawn with one key.
+    """All draws that are allowed with one key.
 
     Attributes
     ----------
-    own : frozenset of Draw
+    direct : frozenset of Draw
         With the key itself.
     derived : mapping of bytes to Draws
         With the keys that are derived from it, by the digest that derives each.
@@ -56,18 +56,18 @@ class Draws:
     geodp.errors.UndeclaredDrawError: Stream 6 with the law uniform (1) is not declared ...
     """
 
-    own: frozenset[Draw] = frozenset()
+    direct: frozenset[Draw] = frozenset()
     derived: Mapping[bytes, Draws] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, own: Iterable[Draw], derived: Mapping[bytes, Draws] | None = None) -> Self:
-        """Return the declaration of some draws, and of the keys that are derived."""
-        return cls(frozenset(Draw(int(stream), law) for stream, law in own), dict(derived or {}))
+    def of(cls, direct: Iterable[Draw], derived: Mapping[bytes, Draws] | None = None) -> Self:
+        """Declare some draws, and the draws of derived keys."""
+        return cls(frozenset(Draw(int(stream), law) for stream, law in direct), dict(derived or {}))
 
     def require(self, *draws: Draw) -> None:
         """Raise UndeclaredDrawError where one of some draws was not declared."""
         for draw in draws:
-            if draw not in self.own:
+            if draw not in self.direct:
                 (name, parameter), stream = draw.law, int(draw.stream)
                 raise UndeclaredDrawError(
                     f"Stream {stream} with the law {name} ({parameter}) is not declared for this "
@@ -77,7 +77,7 @@ class Draws:
                 )
 
     def of_derived(self, digest: bytes) -> Draws:
-        """Return what may be drawn with a derived key; UndeclaredDrawError where none was."""
+        """Return the draws of a derived key; UndeclaredDrawError where none was declared."""
         if digest not in self.derived:
             raise UndeclaredDrawError(
                 "No key that is derived in this way was declared, so no charge accounts for what "

@@ -9,9 +9,16 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import count
 
-from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
+from geodp.privacy.noise.law import (
+    LARGEST_SCALE,
+    RUN,
+    TABLE_BITS,
+    Law,
+    check_parameter,
+    exp_interval,
+)
 
-_PRECISION = 224  # bits of the sums; doubled where a draw asks for more
+_PRECISION = 224  # bits of the sums; doubled when a draw needs more
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +70,7 @@ class DiscreteGaussian(Law):
         return 2 * squares / (1 + 2 * math.fsum(weights))
 
     def tail(self, g: int, bits: int) -> tuple[int, int]:
-        """Integers around ``2**bits * P(|Z| >= g)``, g >= 1."""
+        """Bound ``2**bits * P(|Z| >= g)`` for g >= 1 by integers on both sides."""
         precision = _PRECISION
         while precision < bits + 96:
             precision *= 2
@@ -71,9 +78,11 @@ class DiscreteGaussian(Law):
         return low >> (precision - bits), (high >> (precision - bits)) + 1
 
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Bounds from the sums, run by run."""
+        """Yield the bounds of the thresholds from the sums, run by run."""
         sums = _gaussian_sums(self.sigma2, _PRECISION)
-        shift = _PRECISION - KNOWN
+        # The sums carry more bits than the table stores; where rounding them off still leaves two
+        # different values, the caller computes the tail again with more digits.
+        shift = _PRECISION - TABLE_BITS
         for place in count():
             run = sums.run(place)
             yield [low >> shift for low, _ in run], [high >> shift for _, high in run]
@@ -100,42 +109,44 @@ class _GaussianSums:
         self._fall, fall_high = exp_interval(1 / sigma2, bits)
         self._short = 1 + max(ratio_high - ratio, fall_high - self._fall)
         state = (one, ratio, 0)
-        self._kept = [state]
+        self._checkpoints = [state]
         while state[0]:
-            *_, state = self._states(len(self._kept) - 1, RUN + 1)
-            self._kept.append(state)
-        z = RUN * (len(self._kept) - 1)
-        most = self._short * (z + 1) ** 2
+            *_, state = self._states(len(self._checkpoints) - 1, RUN + 1)
+            self._checkpoints.append(state)
+        z = RUN * (len(self._checkpoints) - 1)
+        error = self._short * (z + 1) ** 2
         ratio_high = state[1] + self._short * (z + 1)
+        # Lower bounds are exact sums of the stored values; upper bounds add the accumulated
+        # shortfall and the geometric bound of all that follows the end.
         self._low = state[2]
-        self._high = self._low + most * (z + 1) + most * ratio_high // (one - ratio_high) + 1
+        self._high = self._low + error * (z + 1) + error * ratio_high // (one - ratio_high) + 1
         self._share = one * one // (one + 2 * self._high), one * one // (one + 2 * self._low) + 1
 
     def _states(self, place: int, number: int) -> Iterator[tuple[int, int, int]]:
-        """Return the states at z = 512 place, 512 place + 1, ..."""
+        """Yield the states at z = 512 place, 512 place + 1, ..."""
         bits, fall = self.bits, self._fall
-        w, r, c = self._kept[place]
+        w, r, c = self._checkpoints[place]
         for _ in range(number):
             yield w, r, c
             w, r = (w * r) >> bits, (r * fall) >> bits
             c += w
 
     def run(self, place: int) -> list[tuple[int, int]]:
-        """Bounds of ``2**bits * P(|Z| > z)`` at z = 512 place and the 511 that follow."""
+        """Bound ``2**bits * P(|Z| > z)`` at z = 512 place and the 511 that follow."""
         states = enumerate(self._states(place, RUN), RUN * place)
         return [self._bounds(z, c) for z, (_, _, c) in states]
 
     def tail(self, g: int) -> tuple[int, int]:
-        """Bounds of ``2**bits * P(|Z| >= g)``; beyond the end, of the tail at the end."""
+        """Bound ``2**bits * P(|Z| >= g)``; beyond the end, by the tail at the end."""
         place, steps = divmod(g - 1, RUN)
-        end = len(self._kept) - 1
+        end = len(self._checkpoints) - 1
         if place >= end:
-            return 0, self._bounds(RUN * end, self._kept[end][2])[1]
+            return 0, self._bounds(RUN * end, self._checkpoints[end][2])[1]
         *_, (_, _, c) = self._states(place, steps + 1)
         return self._bounds(g - 1, c)
 
     def _bounds(self, z: int, c: int) -> tuple[int, int]:
-        """Of ``2**bits * P(|Z| > z)``, from the bound of c[z]."""
+        """Bound ``2**bits * P(|Z| > z)`` from the bound of c[z]."""
         low = 2 * max(self._low - c - self._short * (z + 1) ** 3, 0)
         high = 2 * (self._high - c)
         return (low * self._share[0]) >> self.bits, ((high * self._share[1]) >> self.bits) + 1

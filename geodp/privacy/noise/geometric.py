@@ -20,14 +20,14 @@ from geodp.privacy.noise.draws import UNIFORM, LawName
 from geodp.privacy.noise.law import DIGITS
 
 Interval = Callable[[int], tuple[int, int]]
-"""Maps bits to integers ``low <= 2**bits * x <= high``, as close as bits asks."""
+"""Function from bits to integers ``low <= 2**bits * x <= high``, as close as bits allows."""
 
 LIMIT = 1 << 62
 """Larger draws are cut down to this."""
 
-_WORDS = 8  # of a block
-_TOGETHER = 1 << 16  # draws whose blocks are in memory together
-_RARE = 24  # numbers that need more digits than are drawn together have at most 2**-24
+_WORDS_PER_BLOCK = 8
+_CHUNK = 1 << 16  # draws whose blocks are in memory at the same time
+_RARE = 24  # numbers with more digits than are drawn at once have probability 2**-24 at most
 _MASK = np.uint64((1 << DIGITS) - 1)
 
 
@@ -75,7 +75,7 @@ class GeometricDraws:
         object.__setattr__(self, "threshold", threshold)
 
     def power(self, j: int, bits: int) -> tuple[int, int]:
-        """Integers low <= 2**bits * ratio**(2**j) <= high, by squaring j times.
+        """Bound ``2**bits * ratio**(2**j)`` by integers low and high, by squaring j times.
 
         A squaring doubles the relative error, so j further bits keep it where it was.
         """
@@ -86,7 +86,7 @@ class GeometricDraws:
         return low >> (work - bits), (high >> (work - bits)) + 1
 
     def probability(self, slot: int, bits: int) -> tuple[int, int]:
-        """Integers around 2**bits * P(digit ``slot`` is 1), or of G >= 2**digits for the last.
+        """Bound 2**bits * P(digit ``slot`` is 1), or that of G >= 2**digits for the last slot.
 
         That is strictly below 1/2, or below 1 for the last: the bound that decides where the
         ratio is closer to 1 than any interval shows.
@@ -99,44 +99,47 @@ class GeometricDraws:
         return low >> 8, min((high >> 8) + 1, one >> 8)
 
     def _floor(self, slot: int) -> int:
-        """``floor(2**63 * P)``."""
-        most = (1 << (DIGITS - (slot < self.digits))) - 1
+        """Compute the threshold ``floor(2**63 * P)`` of a slot."""
+        largest = (1 << (DIGITS - (slot < self.digits))) - 1
+        # More digits until both bounds round to the same integer, which is then the exact floor.
         extra, low, high = 32, 0, 1
         while low != high:
             extra *= 2
             low, high = (
-                min(bound >> extra, most) for bound in self.probability(slot, DIGITS + extra)
+                min(bound >> extra, largest) for bound in self.probability(slot, DIGITS + extra)
             )
         return low
 
     def draws(self, first: int, n: int) -> NDArray[np.int64]:
-        """Draws number ``first`` to ``first + n - 1``: int64[n], at most ``LIMIT``."""
+        """Return the draws number ``first`` to ``first + n - 1``: int64[n], at most ``LIMIT``."""
         drawn = np.empty(n, np.int64)
-        for start in range(0, n, _TOGETHER):
-            part = drawn[start : start + _TOGETHER]
+        for start in range(0, n, _CHUNK):
+            part = drawn[start : start + _CHUNK]
             part[:] = self._draws(first + start, part.size)
         return drawn
 
     def _draws(self, first: int, n: int) -> NDArray[np.int64]:
-        each = -(-(self.digits + 1) // _WORDS)
+        # Every draw has blocks of its own, so that draw i does not depend on how many are drawn.
+        each = -(-(self.digits + 1) // _WORDS_PER_BLOCK)
         address = np.arange(first * each, (first + n) * each, dtype=np.uint64)
         words = blocks(self.key, self.stream, address, law=self.law)
         drawn = np.zeros(n, np.int64)
         for slot in range(self.digits):
-            uniform = words[slot % _WORDS, slot // _WORDS :: each] & _MASK
+            uniform = words[slot % _WORDS_PER_BLOCK, slot // _WORDS_PER_BLOCK :: each] & _MASK
             one = uniform < self.threshold[slot]
             for i in np.flatnonzero(uniform == self.threshold[slot]):
                 more = self._digits(first + int(i), slot)
                 one[i] = self.below(slot, int(uniform[i]), DIGITS, more)
             drawn |= one.astype(np.int64) << slot
-        uniform = words[self.digits % _WORDS, self.digits // _WORDS :: each] & _MASK
+        row, start = self.digits % _WORDS_PER_BLOCK, self.digits // _WORDS_PER_BLOCK
+        uniform = words[row, start::each] & _MASK
         for i in np.flatnonzero(uniform <= self.threshold[-1]):
             more = self._digits(first + int(i), self.digits)
             drawn[i] = self._beyond(int(drawn[i]), int(uniform[i]), more)
         return drawn
 
     def _beyond(self, lower: int, uniform: int, more: Iterator[int]) -> int:
-        """Return a draw whose upper digits are perhaps not all 0.
+        """Return a draw whose upper digits may differ from 0.
 
         These are geometric themselves.
         """
@@ -146,7 +149,7 @@ class GeometricDraws:
         return min((times << self.digits) + lower, LIMIT)
 
     def below(self, slot: int, uniform: int, bits: int, more: Iterator[int]) -> bool:
-        """Whether a uniform number is below a digit's probability, decided exactly.
+        """Decide exactly whether a uniform number is below a digit's probability.
 
         Parameters
         ----------
@@ -165,7 +168,7 @@ class GeometricDraws:
             uniform, bits = (uniform << 64) | next(more), bits + 64
 
     def _digits(self, draw: int, slot: int) -> Iterator[int]:
-        """Further random digits of a digit of a draw, 64 at a time."""
+        """Yield further random digits of one binary digit of a draw, 64 at a time."""
         address = np.array([draw * (self.digits + 1) + slot], np.uint64)
         for counter in range(2**32):
             more = blocks(self.key, self.stream | 1 << 31, address, counter, law=self.law)

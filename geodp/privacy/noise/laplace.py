@@ -9,7 +9,14 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import count
 
-from geodp.privacy.noise.law import KNOWN, LARGEST_SCALE, RUN, Law, check_parameter, exp_interval
+from geodp.privacy.noise.law import (
+    LARGEST_SCALE,
+    RUN,
+    TABLE_BITS,
+    Law,
+    check_parameter,
+    exp_interval,
+)
 
 LAPLACE = "discrete Laplace"
 """Name of the law."""
@@ -56,7 +63,7 @@ class DiscreteLaplace(Law):
         return 2 * math.exp(-x) / math.expm1(-x) ** 2
 
     def tail(self, g: int, bits: int) -> tuple[int, int]:
-        """Integers around ``2**bits * P(|Z| >= g)``, g >= 1."""
+        """Bound ``2**bits * P(|Z| >= g)`` for g >= 1 by integers on both sides."""
         low, high = exp_interval(g / self.scale, bits + 8)
         q_low, q_high = exp_interval(1 / self.scale, bits + 8)
         one = 1 << (bits + 8)
@@ -64,15 +71,17 @@ class DiscreteLaplace(Law):
         return low >> 8, (high >> 8) + 1
 
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Products of ``P(|Z| >= g)`` at a run's start and of powers of q within a run."""
-        bits = KNOWN + 96
+        """Yield the bounds of the thresholds, run by run, from powers of q = exp(-1 / scale)."""
+        bits = TABLE_BITS + 96
         q_low, q_high = exp_interval(1 / self.scale, bits)
         one = 1 << bits
         lows, highs = [one], [one]
         for _ in range(RUN - 1):
             lows.append((lows[-1] * q_low) >> bits)
             highs.append(((highs[-1] * q_high) >> bits) + 1)
-        shift = 2 * bits - KNOWN
+        # P(|Z| >= g + j) = P(|Z| >= g) q**j: one exponential a run instead of one a threshold, and
+        # 96 spare bits absorb the rounding of up to 511 products.
+        shift = 2 * bits - TABLE_BITS
         for start in count(1, RUN):
             low, high = self.tail(start, bits)
             yield [(low * p) >> shift for p in lows], [(high * p) >> shift for p in highs]

@@ -1,4 +1,4 @@
-"""What every exact law has in common: its table, and the draws that the table leaves open.
+"""Base of the exact noise laws: the table of a law, and the draws that it does not decide.
 
 A draw is the inverse of the law's distribution function at a uniform number U in [0, 1) of as
 many binary digits as it takes: ``|Z|`` is the number of ``g >= 1`` with ``U < P(|Z| >= g)``, and
@@ -30,23 +30,23 @@ LARGEST_SCALE = 100_000
 """Largest scale of discrete Laplace, and largest sigma of discrete Gaussian noise."""
 
 DIGITS = 63
-"""Binary digits of the uniform numbers that are no noise: the rest of a word is no part of them."""
+"""Binary digits of the uniform numbers that are not noise, such as those of choices."""
 
 FIRST = kernels.FIRST_BITS
 """Binary digits of U in a word of 32 bits."""
 
-KNOWN = FIRST + 64
+TABLE_BITS = FIRST + 64
 """Binary digits of the probabilities that the tables hold."""
 
 RUN = 512
 """Entries of a table that are computed together."""
 
-_TAIL_BITS = 24  # the table ends where P(|Z| >= g) < 2**-24; rarer draws are decided singly
-_GUIDE_BITS = (8, 17)  # fewest, so that small tables need no search; most, for the cache's sake
+_TAIL_BITS = 24  # the table ends where P(|Z| >= g) < 2**-24; rarer draws are decided one by one
+_GUIDE_BITS = (8, 17)  # at least 8, so that small tables need no search; 17 fits the cache
 
 
 def exp_interval(x: Fraction, bits: int) -> tuple[int, int]:
-    """Integers low <= 2**bits * exp(-x) <= high for a rational x >= 0, close together.
+    """Bound ``2**bits * exp(-x)`` by close integers low and high, for a rational x >= 0.
 
     ``exp(-y)`` for ``y = x / 2**h <= 1/2`` is an alternating series whose terms are rounded
     down: ``t[j] = floor(t[j-1] * y / j)`` is short of the true term by less than 2, as each
@@ -81,7 +81,7 @@ def check_parameter(value: Fraction, largest: int, name: str) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class Law(ABC):
-    """A symmetric law on the integers as the kernel draws from it.
+    """A symmetric law on the integers, in the form from which the kernel draws.
 
     Attributes
     ----------
@@ -99,9 +99,13 @@ class Law(ABC):
 
     def __post_init__(self) -> None:
         first, rest = self._digits()
+        # The guide table narrows the search to a few thresholds, four times as fine as there are
+        # thresholds.
         bits = min(max(_GUIDE_BITS[0], first.size.bit_length() + 2), _GUIDE_BITS[1])
         table = kernels.NoiseTable(_values(first), first, rest, _count_above(first, bits))
         bucket = _buckets(first)
+        # Laws are cached and shared, so a write to their tables would change the noise of other
+        # releases.
         for array in (*table, bucket):
             array.flags.writeable = False
         object.__setattr__(self, "table", table)
@@ -119,19 +123,19 @@ class Law(ABC):
 
     @abstractmethod
     def tail(self, g: int, bits: int) -> tuple[int, int]:
-        """``low <= 2**bits * P(|Z| >= g) <= high`` for g >= 1, as close as bits asks."""
+        """Bound ``2**bits * P(|Z| >= g)`` for g >= 1 by integers, as close as bits allows."""
 
     @abstractmethod
     def runs(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Bounds of ``2**91 * P(|Z| >= g)`` for g = 1, 2, ..., in runs of ``RUN`` values.
+        """Yield bounds of ``2**91 * P(|Z| >= g)`` for g = 1, 2, ..., in runs of ``RUN`` values.
 
         A run is the lower bounds and the upper bounds, both rounded down: where they agree, that
         is the threshold.
         """
 
     def _digits(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """``floor(2**91 * P(|Z| >= j + 1))``: the first 27 digits and the other 64."""
-        end = 1 << (KNOWN - _TAIL_BITS)
+        """Compute ``floor(2**91 * P(|Z| >= j + 1))``: the first 27 digits and the other 64."""
+        end = 1 << (TABLE_BITS - _TAIL_BITS)
         done: list[int] = []
         for low, high in self.runs():
             if low != high:  # some bounds differ even when rounded: look closer at those
@@ -145,15 +149,15 @@ class Law(ABC):
         return first, np.array([one & ((1 << 64) - 1) for one in done[:size]], np.uint64)
 
     def _floor(self, g: int) -> int:
-        """``floor(2**91 * P(|Z| >= g))``."""
+        """Compute ``floor(2**91 * P(|Z| >= g))``."""
         extra, low, high = 32, 0, 1
         while low != high:
             extra *= 2
-            low, high = (bound >> extra for bound in self.tail(g, KNOWN + extra))
+            low, high = (bound >> extra for bound in self.tail(g, TABLE_BITS + extra))
         return low
 
     def magnitude(self, uniform: int, bits: int, more: Iterator[int]) -> int:
-        """``|Z|`` of a uniform number, decided exactly.
+        """Compute ``|Z|`` of a uniform number exactly.
 
         Parameters
         ----------
@@ -167,7 +171,7 @@ class Law(ABC):
         return decided
 
     def _search(self, uniform: int, bits: int) -> int | None:
-        """How many g >= 1 have ``U < P(|Z| >= g)``, or None if the digits do not suffice."""
+        """Count the g >= 1 with ``U < P(|Z| >= g)``; None if the digits do not suffice."""
 
         def below(g: int) -> bool | None:
             low, high = self.tail(g, bits + 64)
@@ -175,6 +179,7 @@ class Law(ABC):
                 return True
             return False if uniform << 64 >= high else None
 
+        # Doubling first: draws beyond the table are rare, but have no largest value.
         reached, beyond = 0, 1
         while (answer := below(beyond)) is not False:
             if answer is None:
@@ -184,35 +189,35 @@ class Law(ABC):
 
 
 def _count_above(first: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
-    """How many thresholds' first digits are at least ``i << (27 - bits)``, for every i."""
+    """Count the thresholds whose first digits are at least ``i << (27 - bits)``, for every i."""
     edges = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(FIRST - bits)
     return (first.size - np.searchsorted(first[::-1], edges, "left")).astype(np.uint32)
 
 
 def _values(first: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """Return the draws that sign and ``BUCKET_BITS`` digits decide, see ``kernels.Table``."""
+    """Return the draws that sign and ``BUCKET_BITS`` digits decide, see ``kernels.NoiseTable``."""
     above = _count_above(first, kernels.BUCKET_BITS)
     magnitude = above[1:].astype(np.int64)  # a threshold that equals the digits is a tie
-    most = min(first.size, -int(kernels.UNRESOLVED))  # below the last threshold nothing is known
-    decided = (above[:-1] == above[1:]) & (magnitude < most)
+    limit = min(first.size, -int(kernels.UNRESOLVED))  # below the last threshold nothing is decided
+    decided = (above[:-1] == above[1:]) & (magnitude < limit)
     halves = [np.where(decided, sign * magnitude, kernels.UNRESOLVED) for sign in (1, -1)]
     return np.concatenate(halves).astype(np.int16)
 
 
 def _buckets(first: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return :attr:`Law.bucket`."""
+    """Compute :attr:`Law.bucket`."""
     digits = FIRST - kernels.BUCKET_BITS
     above = _count_above(first, kernels.BUCKET_BITS).astype(np.int64)
     inside = above[:-1] - above[1:]
     among = first[np.minimum(above[1:], first.size - 1)].astype(np.int64) & ((1 << digits) - 1)
     none = (above[1:] - 1 << 16) | 1 << digits
-    found = np.where(inside == 0, none, above[1:] << 16 | among)
-    known = (inside <= 1) & (above[:-1] < min(first.size, 1 << 14))
-    return np.where(known, found, -(1 << 31)).astype(np.int32)
+    packed = np.where(inside == 0, none, above[1:] << 16 | among)
+    decided = (inside <= 1) & (above[:-1] < min(first.size, 1 << 14))
+    return np.where(decided, packed, -(1 << 31)).astype(np.int32)
 
 
 def bisect(below: Callable[[int], bool | None], reached: int, beyond: int) -> int | None:
-    """Return the largest number that is ``below``, or None if the digits do not tell of one.
+    """Return the largest number that is ``below``, or None if the digits do not decide.
 
     ``reached`` is below, ``beyond`` is not.
     """

@@ -14,15 +14,15 @@ from geodp.privacy.key import NoiseKey, blocks, expose, lines
 from geodp.privacy.noise.draws import Draw
 from geodp.privacy.noise.law import FIRST, Law
 
-WORDS = 16
-"""Of a block: each is one draw's."""
+WORDS_PER_BLOCK = 16
+"""Words of 32 bits in a ChaCha20 block; each serves one draw."""
 
-SEQUENCE = WORDS << 12
-"""Items of a list that are drawn together: they and their words stay in the cache."""
+SEQUENCE = WORDS_PER_BLOCK << 12
+"""Items of a list that are drawn together, so that they and their words stay in the cache."""
 
 
 def number_children(above: NDArray[np.uint64], fanout: int) -> NDArray[np.uint64]:
-    """``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
+    """Compute ``above * fanout + j`` for every j below fanout: uint64[n * fanout]."""
     first = above[:, None] * np.uint64(fanout)
     return np.asarray(first + np.arange(fanout, dtype=np.uint64), np.uint64).reshape(-1)
 
@@ -49,20 +49,20 @@ class NodeNoise:
 
     @property
     def source(self) -> Draw:
-        """What is drawn: the stream, and the law of the noise."""
+        """The declared draw: the stream, and the law of the noise."""
         return Draw(int(self.stream), self.law.identity)
 
     def words(self, address: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Words of blocks, to be given to :meth:`draw`: uint32[n, 16]."""
+        """Generate the words of blocks, for :meth:`draw`: uint32[n, 16]."""
         line = np.empty(8 * address.size, np.uint64)
         lines(self.key, self.stream, address, line, law=self.law.identity)
         halves = line.astype("<u8", copy=False).view("<u4")  # the lower half is the first word
-        return halves.astype(np.uint32, copy=False).reshape(-1, WORDS)
+        return halves.astype(np.uint32, copy=False).reshape(-1, WORDS_PER_BLOCK)
 
     def draw(
         self, word: NDArray[np.uint32], node: Callable[[NDArray[np.int32]], NDArray[np.uint64]]
     ) -> NDArray[np.int64]:
-        """Noise of nodes, or of items of a list, whose words are at hand: int64[n].
+        """Draw the noise of nodes, or of items of a list, from their words: int64[n].
 
         Parameters
         ----------
@@ -73,25 +73,28 @@ class NodeNoise:
         """
         noise, todo = np.empty(word.size, np.int64), np.empty(word.size + 1, np.int32)
         table = self.law.table
+        # The table decides almost all draws from one word; the rest compare 64 more digits, and the
+        # very few that are still open are decided in Python with exact integers.
         if left := kernels.look_up(word, table, noise, todo):
-            own = node(todo[:left])
+            undecided = node(todo[:left])
             with expose(self.key, self.source) as words:
                 stream = np.uint32(self.stream)
-                left = kernels.resolve(words, stream, own, word, table, noise, todo)
-            for i, one in zip(todo[:left], own[:left], strict=True):
+                left = kernels.resolve(words, stream, undecided, word, table, noise, todo)
+            for i, one in zip(todo[:left], undecided[:left], strict=True):
                 noise[i] = self.decide(int(word[i]), one)
         return noise
 
     def decide(self, word: int, node: np.uint64) -> int:
-        """Decide a draw exactly, whatever it takes."""
+        """Decide one draw exactly, with as many digits as needed."""
         uniform = word >> 4 & ((1 << FIRST) - 1)
         magnitude = self.law.magnitude(uniform, FIRST, self._digits(node))
         return -magnitude if word >> 31 else magnitude
 
     def _digits(self, node: np.uint64) -> Iterator[int]:
-        """Further random digits of a node, 64 at a time."""
+        """Yield further random digits of a node, 64 at a time."""
         address = np.array([node], np.uint64)
         for counter in range(2**32):
+            # A stream of its own: digits of the first block belong to other nodes as well.
             stream, law = self.stream | int(kernels.FURTHER), self.law.identity
             more = blocks(self.key, stream, address, counter, law=law)
             yield from (int(word) for word in more[:, 0])
@@ -99,25 +102,28 @@ class NodeNoise:
     def at(
         self, node: NDArray[np.uint64], level: int, leaves: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Noise and rounding bits of any nodes of one level: int64[n], int64[n].
+        """Draw noise and rounding bits of any nodes of one level: int64[n], int64[n].
 
         ``leaves`` is the level of the tree's leaves, from which blocks are counted.
         """
         address = np.empty_like(node)
         slot = np.empty(node.size, np.int64)
         kernels.locate(node, level, leaves, address, slot)
+        # Nodes of a level share blocks by position, so a lookup costs one block and no state.
         word = self.words(address)[np.arange(node.size), slot]
         return self.draw(word, node.__getitem__), (word & np.uint32(1)).astype(np.int64)
 
     def sequence(self, n: int) -> NDArray[np.int64]:
-        """Noise of the items 0 to n - 1 of a list: int64[n]; 16 items share a block.
+        """Draw the noise of the items 0 to n - 1 of a list: int64[n]; 16 items share a block.
 
         A stream serves either the nodes of a tree or one list, never both.
         """
         noise = np.empty(n, np.int64)
         for start in range(0, n, SEQUENCE):
             stop = min(start + SEQUENCE, n)
-            block = np.arange(start // WORDS, -(-stop // WORDS), dtype=np.uint64)
+            block = np.arange(
+                start // WORDS_PER_BLOCK, -(-stop // WORDS_PER_BLOCK), dtype=np.uint64
+            )
             word = self.words(block).reshape(-1)[: stop - start]
             noise[start:stop] = self.draw(word, partial(_number, start))
         return noise
@@ -125,7 +131,7 @@ class NodeNoise:
     def families(
         self, above: NDArray[np.uint64], fanout: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Noise of all children of nodes, and a number in [0, 1) for each node.
+        """Draw the noise of all children of nodes, and a number in [0, 1) for each node.
 
         A node has ceil(fanout / 16) blocks; child j takes word j % 16 of block j // 16, and the
         low nibbles of the first block's words are the node's own number.
@@ -150,14 +156,15 @@ class NodeNoise:
         return self.draw(word, number), uniform
 
     def among_children(self, node: NDArray[np.uint64], fanout: int) -> NDArray[np.int64]:
-        """Noise of any nodes, each as a child of the node above it: int64[n].
+        """Draw the noise of any nodes, each as a child of the node above it: int64[n].
 
         The same as :meth:`families` draws for all children of those nodes.
         """
         above, child = node // np.uint64(fanout), node % np.uint64(fanout)
-        parts, words = np.uint64(-(-fanout // WORDS)), np.uint64(WORDS)
-        block, at = np.unique(above * parts + child // words, return_inverse=True)
-        word = self.words(block)[at, child % words]
+        parts, per_block = np.uint64(-(-fanout // WORDS_PER_BLOCK)), np.uint64(WORDS_PER_BLOCK)
+        # Siblings share blocks, so each block is generated once.
+        block, at = np.unique(above * parts + child // per_block, return_inverse=True)
+        word = self.words(block)[at, child % per_block]
         return self.draw(word, node.__getitem__)
 
 

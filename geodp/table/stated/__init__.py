@@ -1,1 +1,1 @@
-"""What a release's card states: of its release, its domain, its errors and its prior."""
+"""Parts of a release's card: the release itself, its domain, its errors and its prior."""

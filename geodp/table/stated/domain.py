@@ -1,4 +1,4 @@
-"""What a card states of a domain."""
+"""The domain of a release, as its card states it."""
 
 from __future__ import annotations
 
@@ -153,12 +153,12 @@ class StatedDomain:
 
     @property
     def source(self) -> str | None:
-        """Where what limits the domain comes from, in words; None for a whole box."""
+        """Source of the table or mask that limits the domain; None for a full box."""
         limit = self.regions or self.mask
         return None if limit is None else limit.source
 
     def lacks_table(self, grid: Grid) -> bool:
-        """Whether the cells are ordered by a table of regions that a grid of this card has not."""
+        """Whether a table of regions orders the cells, and a grid of this card lacks it."""
         return self.regions is not None and not grid.areas.tables
 
     @property
@@ -168,11 +168,12 @@ class StatedDomain:
             return False
         if any(one.rows != 1 or one.code or one.crs for one in self.places):
             return False
+        # Units of a table are exactly the cells: as many as its finest level has, times the labels.
         finest = [*self.regions.levels.values()][-1]
         labels = prod(len(one.labels) for one in self.attributes)
         return bool(finest ** len(self.places) * labels == self.cells)
 
     @classmethod
     def of(cls, grid: Grid) -> StatedDomain:
-        """Return what a card says of a grid."""
+        """Describe a grid for a card."""
         return read_plain(cls, grid.describe(), "domain")

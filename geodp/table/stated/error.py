@@ -1,4 +1,4 @@
-"""What a card states of the errors that are to be expected."""
+"""The expected errors of a release, as its card states them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release's card states of a prior, and how that is kept until it is written."""
+"""The prior of a release, as its card states it, and its storage until it is written."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from geodp.table.charged import Amount, Count
 from geodp.table.plain import read_plain, write_plain
 from geodp.table.stated.release import Size
 
-KEPT = "prior"
-"""Name of the array that keeps what was learned."""
+ARRAY = "prior"
+"""Name of the array with the description of a prior."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class StatedPrior:
 
 
 def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
-    """Return what was learned of a prior as an array by name, to be kept until it is written."""
+    """Pack the description of a prior into an array by name."""
     if prior is None:
         return {}
-    return {KEPT: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
+    return {ARRAY: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
 
 
 def restore_stated(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
-    """Return what :func:`keep_stated` kept."""
-    if KEPT not in arrays:
+    """Unpack the description that :func:`keep_stated` packed."""
+    if ARRAY not in arrays:
         return None
-    return read_plain(StatedPrior, json.loads(arrays[KEPT].tobytes()), KEPT)
+    return read_plain(StatedPrior, json.loads(arrays[ARRAY].tobytes()), ARRAY)

@@ -1,4 +1,4 @@
-"""What a card states of how the input was read: layout, columns and unit, and no record."""
+"""How the input was read, as a card states it: layout, columns and unit, but no record."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class StatedReading:
     unit_value: str | None = None
 
     def list_sentences(self) -> list[str]:
-        """Return it in words.
+        """Describe the reading in sentences.
 
         >>> counts = (StatedCounts("P_F", ("f",)), StatedCounts("P_M", ("m",)))
         >>> StatedReading(form="table", places={"code": "mesh"}, counts=counts).list_sentences()
@@ -85,22 +85,22 @@ class StatedReading:
         if self.layout is not None:
             one = self.layout
             layout = f" in the layout {one.name}: {one.title} ({one.source})"
-        found = [f"Read from {kind}{layout}."]
+        sentences = [f"Read from {kind}{layout}."]
         if self.places:
             anchor = f" (the cell's {self.anchor})" if self.anchor else ""
             crs = f", in {self.crs}" if self.crs else ""
-            found.append(f"Places: {_in_columns(self.places)}{anchor}{crs}.")
+            sentences.append(f"Places: {_in_columns(self.places)}{anchor}{crs}.")
         if self.labels:
-            found.append(f"Labels: {_in_columns(self.labels)}.")
+            sentences.append(f"Labels: {_in_columns(self.labels)}.")
         if self.counts:
-            found.append(f"Counts: {', '.join(map(_name, self.counts))}.")
+            sentences.append(f"Counts: {', '.join(map(_name, self.counts))}.")
         if self.person is not None:
-            found.append(f"Persons: in column {self.person}.")
+            sentences.append(f"Persons: in column {self.person}.")
         if self.unit is not None:
-            found.append(f"Unit of the counts, as the input says: {self.unit}.")
+            sentences.append(f"Unit of the counts, as the input says: {self.unit}.")
         if self.unit_value is not None:
-            found.append(f"Value of one: {self.unit_value}.")
-        return found
+            sentences.append(f"Value of one: {self.unit_value}.")
+        return sentences
 
 
 def describe_facts(
@@ -112,28 +112,28 @@ def describe_facts(
 ) -> StatedReading:
     """Describe for a card how a raster or an array is read, by what it or the operator says of it.
 
-    Nothing that was inferred from values is among it. ``name``: of the counts; default: the band.
+    Facts inferred from values are left out. ``name``: of the counts; default: the band.
     """
-    said = {one.field: one.value for one in facts if one.known_by in ("operator", "file")}
-    band = f"band {said['band']}" if "band" in said else name
+    facts_by_field = {one.field: one.value for one in facts if one.known_by in ("operator", "file")}
+    band = f"band {facts_by_field['band']}" if "band" in facts_by_field else name
     return StatedReading(
         form=form,
         places=places or {},
         labels=labels or {},
         counts=() if band is None else (StatedCounts(band),),
-        unit=said.get("unit"),
-        unit_value=said.get("value of one person"),
+        unit=facts_by_field.get("unit"),
+        unit_value=facts_by_field.get("value of one person"),
     )
 
 
-def join_stated(stated: Iterable[StatedReading | None]) -> StatedReading | None:
-    """Return what is stated of several inputs alike; None where they differ.
+def join_stated(readings: Iterable[StatedReading | None]) -> StatedReading | None:
+    """Return the common reading of several inputs; None if they differ.
 
     >>> table = StatedReading(form="table")
     >>> join_stated([table, table]) == table, join_stated([table, None]), join_stated([])
     (True, None, None)
     """
-    several = [*stated]
+    several = [*readings]
     alike = bool(several) and all(one == several[0] for one in several)
     return several[0] if alike else None
 

@@ -1,4 +1,4 @@
-"""What a card states of a release: software, guarantee, charge and mechanism."""
+"""Software, guarantee, charge and mechanism of a release, as its card states them."""
 
 from __future__ import annotations
 
@@ -113,13 +113,13 @@ class StatedGuarantee:
         return name_layout(self.assumptions or ())
 
     def decimals(self) -> dict[str, float]:
-        """Return the parameters of the budget that there are, as decimals."""
-        found = {
+        """Return the budget's parameters that are not None, as decimals."""
+        amounts = {
             "epsilon": self.epsilon_decimal,
             "delta": self.delta_decimal,
             "rho": self.rho_decimal,
         }
-        return {name: amount for name, amount in found.items() if amount is not None}
+        return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
 @dataclass(frozen=True)

@@ -176,7 +176,7 @@ def test_the_command_holds_what_is_still_to_be_said(text, filled, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(text)
     *_, head, command = run(path).output.splitlines()
-    assert head == "to publish, what is in capitals filled in:"
+    assert head == "to publish, after replacing what is in capitals:"
     assert filled in command
     done = geodp("publish", *shlex.split(command)[2:-1], tmp_path / "out")
     assert done.returncode == 2

@@ -78,7 +78,7 @@ def test_every_reader_says_it_once_and_works(folders, words):
 def test_what_several_steps_warn_of_is_said_once(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        cli._as_sentences()
+        cli._show_warnings()
         for text in ("gone", "gone", "gone too"):
             warnings.warn(text, WithdrawnWarning, stacklevel=1)
     assert capsys.readouterr().err == "Note: gone\nNote: gone too\n"

@@ -17,7 +17,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from geodp.table.contribution import SUMS
-from geodp.table.reading import MET
+from geodp.table.reading import ROWS_FACT
 from tests.features.cluster.tables import GRID, ONCE, kept, sha256, split, town
 from tests.keys import keep
 from tests.refusals import refuses
@@ -403,7 +403,7 @@ def test_an_empty_input_is_refused_before_the_charge(cluster, tmp_path):
         publish(cluster(2), files, **{"contribution": 1, **spent})
     assert ledger.charges("census") == ()
     release = publish(cluster(2), files, allow_empty=True, **{"contribution": 1, **spent})
-    assert MET not in release.public_facts
+    assert ROWS_FACT not in release.public_facts
     rows = Partitions.of_tables(paths[:1], **{**options, "where": {"T": 0}})
     counted = publish(cluster(2), rows, epsilon=1, parts=3, contribution=1)  # a row, of nobody
-    assert counted.public_facts == (MET,)
+    assert counted.public_facts == (ROWS_FACT,)

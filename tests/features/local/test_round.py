@@ -159,8 +159,8 @@ def test_the_release_is_like_any_other(opened, index, tmp_path):
     card = release.card().to_json()
     said = card["guarantee"]
     assert (said["model"], said["reports"], said["period"]) == ("local", 5000, "day")
-    assert "exp(1) = 2.718 times as likely for any other place" in said["in_words"]
-    assert "no one needs to be trusted but the device" in said["in_words"]
+    assert "by a factor of at most 2.718 (exp(1))" in said["in_words"]
+    assert "only the device needs to be trusted" in said["in_words"]
     assert said["further_charge"].startswith("none")
     assert card["budget"]["dataset"] == "phones"
     release.write(tmp_path / "release")

@@ -15,7 +15,7 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
-from geodp.table.reading import MET_IN_SERIES
+from geodp.table.reading import SERIES_ROWS_FACT
 from tests.keys import secret
 from tests.ledgers import small_ledger
 from tests.refusals import refuses
@@ -95,7 +95,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
 def test_a_snapshot_may_be_empty_and_a_series_not(empty):
     nobody = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
     tables = [nobody if number in empty else snapshot(1, True) for number in range(3)]
-    assert MET_IN_SERIES in prepare(tables, 1).dry_release.public_facts
+    assert SERIES_ROWS_FACT in prepare(tables, 1).dry_release.public_facts
     with refuses(UsageError, "series-empty"):
         prepare([nobody] * 3, 1)
 

@@ -90,7 +90,7 @@ def test_a_release_is_that_of_any_system_and_is_replayed_free(office):
     code, _, err = office.publish("one", "--key-file", "key")
     assert (code, office.charges()) == (0, before + 1), err
     for place in ("key", Path("one", "restricted")):
-        assert f"Note: Who may read {place} is not checked" in err
+        assert f"Note: Access to {place} is not checked" in err
     code, out, err = office.run("verify", "one")
     assert code == 0, err
     assert "restricted: as it was written; who may read it is not checked" in out

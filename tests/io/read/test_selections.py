@@ -25,7 +25,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.release.report.markdown import markdown
 from geodp.table.card import Card
 from geodp.table.contribution import SUMS
-from geodp.table.reading import MET
+from geodp.table.reading import ROWS_FACT
 from tests.bits import has_bits
 from tests.refusals import refuses
 
@@ -86,13 +86,13 @@ def test_what_no_row_meets_is_refused_before_the_charge(
     assert allowed.exit_code == 0, allowed.output
     assert charges(office) == 1
     card = json.loads((office / "out" / "public" / "release.json").read_text())
-    assert MET not in card["guarantee"]["not_protected"]
+    assert ROWS_FACT not in card["guarantee"]["not_protected"]
 
 
 def test_that_a_row_is_met_is_a_public_fact_of_the_card(office: Path) -> None:
     assert call(office).exit_code == 0
     card = json.loads((office / "out" / "public" / "release.json").read_text())
-    assert MET in card["guarantee"]["not_protected"]
+    assert ROWS_FACT in card["guarantee"]["not_protected"]
     assert all(check.ok for check in verify(office / "out"))
 
 
@@ -174,7 +174,7 @@ def test_a_file_that_adds_nobody_is_refused_before_the_charge(
     allowed = CliRunner().invoke(publish, [*call, "--allow-empty"])
     assert allowed.exit_code == 0, allowed.exception
     card = json.loads((office / "out" / "public" / "release.json").read_text())
-    assert MET not in card["guarantee"]["not_protected"]
+    assert ROWS_FACT not in card["guarantee"]["not_protected"]
 
 
 def test_files_that_their_folders_leave_out_are_not_asked(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_files_that_their_folders_leave_out_are_not_asked(tmp_path: Path) -> Non
         pq.write_table(table, tmp_path / f"month={month}" / "a.parquet")
     asked: dict[str, Any] = {"grid": "jis:half", "code": "code", "value": "n"}
     table = geodp.read_table(tmp_path, where={"month": 1}, **asked)
-    assert MET in geodp.publish(table, epsilon=1, contribution=1).public_facts
+    assert ROWS_FACT in geodp.publish(table, epsilon=1, contribution=1).public_facts
     nothing = geodp.read_table(tmp_path, where={"month": 3}, **asked)
     with refuses(UsageError, "input-folders-say-none"):
         geodp.publish(nothing, epsilon=1, contribution=1)
@@ -256,7 +256,7 @@ def test_an_empty_table_of_a_program_is_refused_unless_it_is_allowed() -> None:
     with refuses(UsageError, "table-empty"):
         geodp.publish(empty, epsilon=1, contribution=1)
     said = geodp.publish(empty, epsilon=1, allow_empty=True, contribution=1).card().guarantee
-    assert MET not in said.not_protected
+    assert ROWS_FACT not in said.not_protected
 
 
 def test_a_check_reads_and_writes_for_the_operator_only(office: Path) -> None:
@@ -361,8 +361,8 @@ def test_facts_are_stated_once_in_the_report(office: Path) -> None:
     grid = geodp.Grid.regular((4, 4)).with_attribute("sex", ["f", "m"])
     table = geodp.CountTable.from_dense(np.arange(32).reshape(4, 4, 2), grid)
     release = geodp.publish(table, epsilon=1, contribution=1)
-    assert release.public_facts == (MET, SUMS)
+    assert release.public_facts == (ROWS_FACT, SUMS)
     release.write(office / "out")
     card = json.loads((office / "out" / "public" / "release.json").read_text())
     text = markdown(Card.from_json(card))
-    assert text.count(MET) == text.count(SUMS) == 1
+    assert text.count(ROWS_FACT) == text.count(SUMS) == 1

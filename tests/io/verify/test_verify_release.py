@@ -103,7 +103,7 @@ def test_every_release_is_verified(tmp_path, write_copy, name):
     table, card = read_release_table(tmp_path / "out")
     assert found[4][2].startswith(f"{table.key.size} cells, {table.total} in all")
     assert ("intervals follow from the counts" in found[4][2]) is (card.domain.mask is None)
-    levels = {file.said["level"] for file in card.files if "level" in file.said}
+    levels = {file.extras["level"] for file in card.files if "level" in file.extras}
     assert all(level in found[5][2] for level in levels)
 
 

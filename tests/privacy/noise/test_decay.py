@@ -85,7 +85,9 @@ def test_further_digits_decide_a_tie():
 def test_a_tie_of_63_digits_is_seen(monkeypatch):
     made = Decay(F(1))
     floor = made.floors([1])[0]
-    monkeypatch.setattr(decay, "_words", lambda key, stream, n, *law: np.full(n, floor, np.uint64))
+    monkeypatch.setattr(
+        decay, "_random_words", lambda key, stream, n, *law: np.full(n, floor, np.uint64)
+    )
     monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([0] * 3))
     assert made.flip(np.array([1, 0, 2]), KEY, 5).tolist() == [True, True, False]
 
@@ -96,7 +98,7 @@ def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
     next_one, next_two = (digits(F(d), 127) - (seen << 64) for d, seen in ((1, one), (2, two)))
     seen = np.array([one, one, two, two], np.uint64)
     further = [next_one - 1, next_one + 1, next_two + 1, next_two - 1]
-    monkeypatch.setattr(decay, "_words", lambda key, stream, n, *law: seen)
+    monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: seen)
     monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([further[item]]))
     falls = made.flip(np.array([1, 1, 2, 2]), KEY, 5)
     assert falls.tolist() == [True, False, False, True]
@@ -106,7 +108,9 @@ def test_every_tie_is_decided_by_digits_of_its_own(monkeypatch):
 def test_all_63_digits_are_compared(monkeypatch, off, falls):
     made = Decay(F(1))
     seen = made.floors([1])[0] + off
-    monkeypatch.setattr(decay, "_words", lambda key, stream, n, *law: np.full(n, seen, np.uint64))
+    monkeypatch.setattr(
+        decay, "_random_words", lambda key, stream, n, *law: np.full(n, seen, np.uint64)
+    )
     monkeypatch.setattr(decay, "_further", lambda *_: pytest.fail("nothing is left open"))
     assert made.flip(np.array([1, 0]), KEY, 5).tolist() == [falls, True]
 
@@ -123,7 +127,7 @@ def test_whole_numbers_below_bounds():
 
 def test_numbers_in_the_incomplete_part_are_drawn_again(monkeypatch):
     top = np.uint64(2**64 - 1)
-    monkeypatch.setattr(decay, "_words", lambda key, stream, n, *law: np.full(n, top))
+    monkeypatch.setattr(decay, "_random_words", lambda key, stream, n, *law: np.full(n, top))
     monkeypatch.setattr(decay, "_further", lambda key, stream, item, *law: iter([2**64 - 1, 8]))
     assert draw_one_below(3, KEY, 1) == 8 % 3  # 2**64 - 1 is a multiple of 3: its part is cut off
     assert draw_one_below(4, KEY, 1) == 3  # nothing is left over

@@ -63,55 +63,74 @@ NEEDS = {
 
 @click.command(cls=GridCommand, no_args_is_help=True)
 @click.argument("table", required=False, type=click.Path(path_type=Path))
-@click.option("--rate", help="Of the sample: the chance of every record to be in it; 0.2 or 1/5.")
+@click.option(
+    "--rate", help="Sampling rate: the probability of each record to be in the sample; 0.2 or 1/5."
+)
 @click.option("--threshold", type=int, help="The smallest count that is published.")
 @request_options("epsilon")
-@click.option("--delta", help="Instead of --epsilon; with both, finds the smallest --threshold.")
+@click.option(
+    "--delta", help="Delta, instead of --epsilon; with both, find the smallest --threshold."
+)
 @click.option(
     "--bound",
     type=click.Choice(("exact", "li")),
     default="exact",
     show_default=True,
-    help="The least delta, or that of Li, Qardaji and Su 2012.",
+    help="Use the smallest delta, or that of Li, Qardaji and Su 2012.",
 )
 @click.option(
-    "--sample-size", type=int, help="Of a sample of fixed size; refused, with the reason."
+    "--sample-size", type=int, help="Size of a sample of fixed size; refused, with the reason."
 )
-@click.option("--weight", help="That counts were multiplied by; others than 1 / rate are refused.")
-@click.option("--tables", type=int, default=1, help="Made of the sample; several are refused.")
+@click.option(
+    "--weight",
+    help="Weight that counts were multiplied by; other weights than 1 / rate are refused.",
+)
+@click.option(
+    "--tables",
+    type=int,
+    default=1,
+    help="Number of tables made from the sample; more than one is refused.",
+)
 @partial(grid_options, required=False)
 @click.option(
     "--method",
     default="pyramid",
     show_default=True,
-    help="Of the release that is planned for the same epsilon on the --grid. See: geodp methods.",
+    help="Method of the release that is planned for the same epsilon on --grid (see geodp "
+    "methods).",
 )
-@click.option("--column", multiple=True, help="Of TABLE, that others may know; repeatable.")
-@click.option("--count", help="Column of TABLE: how many records a row stands for.")
+@click.option("--column", multiple=True, help="Column of TABLE that others may know; repeatable.")
+@click.option("--count", help="Column of TABLE with the number of records of each row.")
 @click.option(
-    "--counts", nargs=2, help="Two columns of TABLE: people of every class, and those drawn."
+    "--counts", nargs=2, help="Two columns of TABLE: people of every class, and sampled people."
 )
 @click.option(
     "--hierarchy",
     multiple=True,
-    help="COLUMN=FILE: a table of its values, and what may stand for them from the finest up; "
-    "repeatable. Generalises TABLE until every class has --threshold records.",
+    help="COLUMN=FILE: a table of the column's values and their generalisations, from the finest "
+    "up; repeatable. Generalises TABLE until every class has --threshold records.",
 )
-@click.option("--ledger", type=click.Path(path_type=Path), help="Charges the guarantee.")
+@click.option(
+    "--ledger", type=click.Path(path_type=Path), help="Ledger file to charge with the guarantee."
+)
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
-@click.option("--sample", help="Name of the sample, which you vouch to be fresh and secret.")
-@click.option("--unit", default="person", show_default=True, help="Whose one record it is.")
-@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: delta by epsilon.")
-@click.option("--output", type=click.Path(path_type=Path), help="JSON file of what is found.")
+@click.option("--sample", help="Name of the sample, which you assert to be fresh and secret.")
+@click.option(
+    "--unit", default="person", show_default=True, help="Unit of privacy: who has one record."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of delta by epsilon."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="JSON file of the results.")
 @click.option("--overwrite", is_flag=True, help="Replace these files.")
 @click.option(
     "--resume",
     is_flag=True,
     help="Write what an interrupted run of the same command was charged for; nothing is charged.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def audit(**options: Any) -> None:
-    """Say what a sampled table with suppressed small counts is in terms of epsilon and delta.
+    """Compute the epsilon and delta of a sampled table with suppressed small counts.
 
     \b
     geodp audit --rate 0.2 --threshold 10 --delta 1e-6 --plot curve.png
@@ -121,8 +140,8 @@ def audit(**options: Any) -> None:
     geodp audit people.csv --hierarchy age=ages.csv --threshold 10
     geodp audit cells.csv --rate 0.2 --threshold 10 --counts people drawn
 
-    Holds where every record was kept independently with one rate, who was kept stays secret, and
-    cells were fixed beforehand. What is computed from a TABLE is for the operator alone.
+    Valid if every record was sampled independently at one rate, the sample stays secret, and cells
+    were fixed beforehand. Results that are computed from a TABLE are for the operator only.
     """
     _require_sense(click.get_current_context())
     document: dict[str, Any] = {}

@@ -16,15 +16,15 @@ from geodp.io.folder.stopping import complete_with_commit
 @click.command(cls=StrictCommand)
 @click.argument("parts", type=click.Path(path_type=Path))
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="New folder of the release."
+    "--output", required=True, type=click.Path(path_type=Path), help="New folder for the release."
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier release.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
-    """Combine the PARTS that a cluster has published into one release, as on one machine.
+    """Join the PARTS that a cluster has published into one release, equal to that of one machine.
 
-    The parts are verified first, and remain. Only public files are read, so this costs no privacy
-    budget, and needs no cluster.
+    The parts are verified first and are not changed. Only public files are read, so this costs no
+    privacy and needs no cluster.
     """
     complete_with_commit()
     from geodp.features.cluster.api import join as join_parts

@@ -36,27 +36,34 @@ MAX_PAIRS = 10_000
 @POLYGON_NAME
 @AREA
 @click.option(
-    "--cells", is_flag=True, help="Compare every cell of two releases, instead of regions."
+    "--cells", is_flag=True, help="Compare every cell of two releases instead of regions."
 )
 @click.option(
     "--alternative",
     type=click.Choice(ALTERNATIVES),
     default=ALTERNATIVES[0],
     show_default=True,
-    help="Alternative: the first differs from the second, is greater, or is less.",
+    help="Alternative hypothesis: the first differs, is greater, or is less.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Chance of an error.")
+@click.option(
+    "--alpha",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Significance level: the probability of a false finding.",
+)
 @click.option(
     "--correction",
     type=click.Choice(CORRECTIONS),
     default=CORRECTIONS[0],
     show_default=True,
-    help="For many tests: bound the chance of any false finding, or their share.",
+    help="Correction for many tests: bound the probability of any false finding, or their "
+    "expected share.",
 )
 @click.option(
     "--conservative",
     is_flag=True,
-    help="If a clamp at 0 may have moved people, use the regions' 95 % intervals.",
+    help="Use the regions' 95 % intervals where clamping at 0 may have moved people.",
 )
 @click.option(
     "--ratio",
@@ -64,31 +71,44 @@ MAX_PAIRS = 10_000
     help="Estimate ratios, first to second, with intervals, instead of testing differences.",
 )
 @click.option(
-    "--plan", is_flag=True, help="Compute how many devices show a difference; takes no release."
+    "--plan",
+    is_flag=True,
+    help="Without a release: compute how many devices are needed to show a difference.",
 )
-@click.option("--maximum", type=float, help="With --plan: largest value of a device, from 0 on.")
-@click.option("--difference", type=float, help="With --plan: of the two groups' means.")
-@click.option("--epsilon", help="With --plan: of a device's bit. Default: without noise.")
+@click.option(
+    "--maximum", type=float, help="With --plan: largest value of a device; the smallest is 0."
+)
+@click.option(
+    "--difference", type=float, help="With --plan: difference between the means of the two groups."
+)
+@click.option("--epsilon", help="With --plan: epsilon of a device's bit. Default: no noise.")
 @click.option(
     "--share",
     type=float,
-    help="With --plan: mean of the first group by maximum. Default: the worst case.",
+    help="With --plan: mean of the first group, divided by --maximum. Default: the worst case.",
 )
-@click.option("--power", type=float, default=0.8, show_default=True, help="With --plan.")
-@click.option("--devices", type=int, help="With --plan: the power of so many in each group.")
+@click.option(
+    "--power", type=float, default=0.8, show_default=True, help="With --plan: power of the test."
+)
+@click.option(
+    "--devices",
+    type=int,
+    help="With --plan: compute the power with this many devices in each group.",
+)
 @click.option(
     "--plot",
     type=click.Path(path_type=Path),
-    help="With --plan: PNG, PDF or SVG of the power by devices, for several epsilons.",
+    help="With --plan: PNG, PDF or SVG file of the power by devices, for several epsilons.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace this file.")
 @click.option(
     "--bits",
     multiple=True,
     metavar="ONES:ALL",
-    help="Compare the bits of two groups of devices, given twice; with --maximum, --epsilon.",
+    help="Without a release: ONES:DEVICES of a group's bits, once for each of two groups; with "
+    "--maximum, --epsilon.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def compare(**options: Any) -> None:
     """Test whether regions or RELEASES differ by more than their noise; costs no budget.
 
@@ -99,8 +119,8 @@ def compare(**options: Any) -> None:
     geodp compare --bits 4500:9000 --bits 4250:9000 --maximum 15000 --epsilon 1
 
     One release: every region against every other. Two releases: every region in the first against
-    itself in the second. Exact for single cells with Laplace noise, by normal errors elsewhere,
-    corrected for the number of tests.
+    itself in the second. Tests are exact for single cells with Laplace noise, use normal errors
+    otherwise, and are corrected for their number.
     """
     _require_fitting(click.get_current_context())
     if options["plan"]:

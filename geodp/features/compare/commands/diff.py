@@ -31,8 +31,10 @@ FIGURES = ("old", "new", "difference", "standard_error", "low", "high")
 @POLYGONS
 @POLYGON_NAME
 @AREA
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.option("--output", type=click.Path(path_type=Path), help="CSV file to write instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="CSV file to write instead of printing."
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file of --output.")
 def diff(**options: Any) -> None:
     """Estimate what changed from release OLD to NEW, with 95 % intervals; costs no budget.
@@ -42,10 +44,10 @@ def diff(**options: Any) -> None:
     geodp diff release-2025 release-2025-corrected --area 5339
     geodp diff release-2020 release-2025 --output changes.csv
 
-    Shows the cells that either release lists, on the screen only those that changed most; or the
-    regions of --area and --polygons.
-    Changes are new less old. Intervals are of each row by itself; geodp compare tests many rows
-    together.
+    Rows are the cells that either release lists, on the screen those that changed most; or the
+    regions of --area and --polygons. Changes are new minus old. Each interval holds for its own
+    row;
+    geodp compare tests many rows together.
     """
     has_regions = options["polygons"] is not None or bool(options["area"])
     if options["as_json"] and options["output"] is not None:

@@ -46,7 +46,7 @@ WIDTH = 160
     multiple=True,
     default=["pyramid,topdown,laplace"],
     show_default=True,
-    help="Methods, with settings, separated by commas, or all; repeatable. See: geodp methods.",
+    help="Methods with settings, separated by commas, or all; repeatable (see geodp methods).",
 )
 @option(
     "--trials",
@@ -70,7 +70,7 @@ WIDTH = 160
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Seed of the rectangles.",
+    help="Seed of the random rectangles.",
 )
 @POLYGONS
 @POLYGON_NAME
@@ -80,45 +80,48 @@ WIDTH = 160
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of parallel processes.",
+    help="Number of processes that release in parallel.",
 )
 @option(
     "--key-file",
     group="Privacy",
     type=click.Path(path_type=Path),
-    help="Stored key, which makes the evaluation reproducible.",
+    help="File of a stored noise key, which makes the result reproducible.",
 )
 @option(
     "--public-input",
     group="Input",
     everyday=True,
     is_flag=True,
-    help="You assert that the inputs are public.",
+    help="Assert that the inputs are public.",
 )
 @option(
     "--output",
     group="Output",
     everyday=True,
     type=click.Path(path_type=Path),
-    help="JSON file. It is confidential, so its permissions are 0600.",
+    help="JSON file to write; confidential, with permissions 0600.",
 )
 @option(
     "--plot",
     group="Output",
     everyday=True,
     type=click.Path(path_type=Path),
-    help="PNG, PDF or SVG: error by area.",
+    help="PNG, PDF or SVG file of error by area.",
 )
 @option("--overwrite", group="Output", everyday=True, is_flag=True, help="Replace these files.")
-@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
 def evaluate(**options: Any) -> None:
     """Measure the errors of methods on the counts in INPUTS, before anything is published.
 
-    \b geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
+    \b
+    geodp evaluate *.zip --grid jis:half --value LABEL --bounds 138 35 141.2 37.1333333333
         --epsilon 0.1 --methods topdown,laplace --trials 100
 
-    Give inputs and grid as for publish. The result is computed from the confidential counts
-    without protection: it is for the operator only, unless the inputs are public.
+    Inputs and grid are specified as for publish. The result is computed from the confidential
+    counts without protection: it is for the operator only, unless the inputs are public.
     """
     require_known(click.get_current_context())
     require_named(options)

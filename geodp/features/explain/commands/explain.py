@@ -25,28 +25,31 @@ CARD = "release.json"
 @click.option(
     "--differencing",
     is_flag=True,
-    help="Instead of a release: what seven questions about a made-up class reveal together.",
+    help="Instead of a release: explain what seven questions about a fictitious class reveal "
+    "together.",
 )
-@click.option("--epsilon", help="With --differencing: of all noisy answers.  [default: 1]")
+@click.option(
+    "--epsilon", help="With --differencing: epsilon of all noisy answers together.  [default: 1]"
+)
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
     default="en",
     show_default=True,
-    help="Of the sentences.",
+    help="Language of the explanation.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def explain(
     release: Path | None, differencing: bool, epsilon: str | None, language: str, as_json: bool
 ) -> None:
-    """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
+    """Explain in plain language what a RELEASE reveals about one person, from its card alone.
 
     \b
     geodp explain release
     geodp explain --differencing --epsilon 1
 
-    RELEASE may also be what geodp select has written, a card alone (release.json), or the JSON
-    file of geodp audit.
+    RELEASE may also be the output of geodp select, a card alone (release.json), or the JSON file of
+    geodp audit.
     """
     if (release is None) != differencing:
         raise UsageError(

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     type=click.Choice(["md", "html", "json", "registry"]),
     default="md",
     show_default=True,
-    help="For people, as text or as one page with maps; the card itself; or a record for the DP "
-    "Deployments Registry.",
+    help="Format of the report: for people as text or as one page with maps; the card itself; or "
+    "a record for the DP Deployments Registry.",
 )
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
-    help="Of the page (--format html). Default: en.",
+    help="Language of the page (--format html). Default: en.",
 )
 @click.option(
     "--about",
     type=click.Path(path_type=Path),
-    help="TOML with what only the office knows, for the registry's record, which a page then "
-    "shows, too: name, curator, curator_type, region, intended_use, "
-    "description, publication_date, authors, slug; sector if not Government.",
+    help="TOML file with facts that only the office knows, for the registry's record and the "
+    "page: name, curator, curator_type, region, intended_use, description, publication_date, "
+    "authors, slug; sector if not Government.",
 )
 @click.option(
     "--places",
@@ -54,12 +54,14 @@ if TYPE_CHECKING:
 @click.option(
     "--embed",
     is_flag=True,
-    help="A map of at most 100 kB for somebody else's page, without a script (--format html).",
+    help="Write a map of at most 100 kB without scripts, to embed in another page (--format html).",
 )
-@click.option("--output", type=click.Path(path_type=Path), help="File; default: standard output.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="File to write. Default: standard output."
+)
 @memory_option
 def report(release: Path, output: Path | None, memory: str | None, **options: Any) -> None:
-    """Explain a written RELEASE from its public card; as HTML from its whole public folder.
+    """Describe a RELEASE from its public card, or as HTML from its public folder.
 
     \b
     geodp report release --format html --output release.html

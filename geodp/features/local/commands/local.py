@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from geodp.features.local.plan import LocalPlan
     from geodp.grid.grid import Grid
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-_overwrite = click.option("--overwrite", is_flag=True, help="Replace what is there.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
+_overwrite = click.option("--overwrite", is_flag=True, help="Replace an existing file.")
 
 
 @click.group()
@@ -50,18 +50,32 @@ def local() -> None:
 
 @local.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
-@click.option("--devices", type=float, required=True, help="Reports that are expected; a guess.")
-@click.option("--epsilon", required=True, help="Of one report, read exactly: 1 or 1/2.")
-@click.option("--protocol", help="haar, counts, NAME:SETTING=VALUE.  [default: what suits]")
-@click.option("--depth", type=click.IntRange(1), help="Digits of a key.  [default: what suits]")
-@click.option("--unit", default="device", show_default=True, help="Whom it protects, in words.")
-@click.option("--period", default="day", show_default=True, help="Until a device's next report.")
-@click.option("--allow-weak", is_flag=True, help="Take an epsilon above 16.")
+@click.option("--devices", type=float, required=True, help="Expected number of reports.")
+@click.option(
+    "--epsilon", required=True, help="Privacy budget of one report, read exactly: 1 or 1/2."
+)
+@click.option(
+    "--protocol",
+    help="Protocol: haar, counts, NAME:SETTING=VALUE.  [default: chosen automatically]",
+)
+@click.option(
+    "--depth", type=click.IntRange(1), help="Digits of a key.  [default: chosen automatically]"
+)
+@click.option(
+    "--unit",
+    default="device",
+    show_default=True,
+    help="Unit of privacy: whom the guarantee protects, as a noun.",
+)
+@click.option(
+    "--period", default="day", show_default=True, help="Time until a device's next report."
+)
+@click.option("--allow-weak", is_flag=True, help="Accept an epsilon above 16.")
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for geodp local open.")
 @_overwrite
 @_json
 def plan(**options: Any) -> None:
-    """Say what devices will be asked and how accurate the release will be; no data is read."""
+    """Plan what devices report, and predict how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
     from geodp.features.local.plan import plan as make
 
@@ -76,17 +90,23 @@ def plan(**options: Any) -> None:
 
 
 @local.command(cls=StrictCommand, name="open")
-@click.option("--plan", "file", required=True, type=click.Path(path_type=Path), help="Its file.")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file, which is charged.")
-@click.option("--dataset", help="A data set of it that was entered with --model local.")
 @click.option(
-    "--output", required=True, type=click.Path(path_type=Path), help="New file of the round."
+    "--plan",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File of geodp local plan.",
+)
+@click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file to charge.")
+@click.option("--dataset", help="Data set of the ledger, added with --model local.")
+@click.option(
+    "--output", required=True, type=click.Path(path_type=Path), help="New file for the round."
 )
 @_json
 def open_(
     file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
 ) -> None:
-    """Charge the ledger and write the file that devices and servers go by."""
+    """Charge the ledger, and write the file of the round for devices and servers."""
     require_free(output, "--output", (".json",), overwrite=True)  # what is there is looked at below
     from geodp.features.local.opening import open_round
     from geodp.features.local.plan import read_local_plan
@@ -100,19 +120,21 @@ def open_(
     click.echo(
         f"{output}: round {found.digest[:16]}, {found.protocol.spec}, {found.event(0).spends}"
     )
-    click.echo(found.event(0).words)
+    click.echo(found.event(0).statement)
 
 
 @local.command(cls=StrictCommand)
 @click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
 @click.argument("cells", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="New file to write."
+)
 @_json
 def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
-    """Make the reports of devices, for tests and gateways: a line of CELLS has a device's code.
+    """Make the reports of devices, for tests and gateways; each line of CELLS is one device.
 
-    CELLS is a CSV file whose first column has codes of cells; it is confidential. A device makes
-    its own report with a few lines of any language.
+    CELLS is a confidential CSV file whose first column has codes of cells. A real device makes its
+    report itself, with a few lines of any language.
     """
     from geodp.features.local.collect import randomize as make
     from geodp.features.local.files.reports import require_new, write_reports
@@ -136,15 +158,17 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 @local.command(cls=StrictCommand)
 @click.argument("file", metavar="ROUND", type=click.Path(path_type=Path))
 @click.argument("reports", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="New file to write."
+)
 @_overwrite
 @_json
 def aggregate(
     file: Path, reports: tuple[Path, ...], output: Path, overwrite: bool, as_json: bool
 ) -> None:
-    """Add up files of reports (.parquet, .jsonl), and sums of others (.sums).
+    """Add up files of reports (.parquet, .jsonl) and files of sums (.sums).
 
-    The file of sums appears whole or not at all: a run that was killed is run again.
+    The file of sums appears complete or not at all: repeat a run that was killed.
     """
     require_free(output, "--output", (".sums",), overwrite=overwrite)
     from geodp.features.local.collect import aggregate as make
@@ -162,15 +186,21 @@ def aggregate(
 
 @local.command(cls=StrictCommand)
 @click.argument("sums", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder.")
-@click.option("--name", default="population", show_default=True, help="Of the count.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="New folder for the release.",
+)
+@click.option("--name", default="population", show_default=True, help="Name of the count.")
 @click.option("--spread", is_flag=True, help="Spread blocks evenly over the cells of the grid.")
 @_overwrite
 @_json
 def publish(
     sums: Path, output: Path, name: str, spread: bool, overwrite: bool, as_json: bool
 ) -> None:
-    """Publish the counts of a round; nothing is charged any more."""
+    """Publish the counts of a round; nothing more is charged."""
     from geodp.features.local.collect import Sums
     from geodp.features.local.collect import publish as make
 
@@ -181,7 +211,7 @@ def publish(
     if as_json:
         _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
         return
-    click.echo(f"Published in {output / 'public'}\n{release.event.words}")
+    click.echo(f"Published in {output / 'public'}\n{release.event.statement}")
     click.echo("No further charge: computed from local reports.")
 
 
@@ -192,29 +222,37 @@ COMMAND = local
 @click.option(
     "--menu",
     required=True,
-    help="TRUTH:SHARE of every label, commas between: the probability with which its devices tell "
+    help="TRUTH:SHARE of every label, separated by commas: the probability that its devices tell "
     "the truth, and their share of all devices. Read exactly; a third is 1/3.",
 )
-@click.option("--epsilons", is_flag=True, help="The menu is EPSILON:SHARE instead.")
-@click.option("--values", type=click.IntRange(2), default=2, show_default=True, help="How many.")
-@click.option("--allow-weak", is_flag=True, help="Take epsilons above 16 too.")
+@click.option("--epsilons", is_flag=True, help="Read the menu as EPSILON:SHARE instead.")
+@click.option(
+    "--values",
+    type=click.IntRange(2),
+    default=2,
+    show_default=True,
+    help="Number of values that a device can have.",
+)
+@click.option("--allow-weak", is_flag=True, help="Accept epsilons above 16.")
 @click.option(
     "--reports",
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Of a device that keeps its label: the epsilon of 1 to so many reports.",
+    help="Show the epsilon of 1 to this many reports of a device that keeps its label.",
 )
 @click.option(
     "--devices",
     type=click.IntRange(2, 10_000),
-    help="Simulate the errors of all estimators of a share with so many devices.",
+    help="Simulate the errors of all estimators of a share with this many devices.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG of all of this.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of all results."
+)
 @_overwrite
 @_json
 def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:
-    """Say what a menu of epsilons protects from which devices choose in secret.
+    """Describe the protection by a menu of epsilons from which devices choose in secret.
 
     \b
     geodp local blend --menu 0.8:0.5,0.6:0.5
@@ -222,9 +260,9 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
     geodp local blend --menu 1:0.2,0.5:0.8                    # some honest, the others at random
     geodp local blend --menu 2:1/3,1/2:2/3 --epsilons --values 10
 
-    Of every label: its local epsilon, which is the guarantee, and the indicator of Takagi et al.,
-    which is none. The mixture is what a collector learns who never knows the labels. A ledger is
-    charged the largest local epsilon.
+    Shows for every label its local epsilon, which is the guarantee, and the indicator of Takagi et
+    al., which is not one. The mixture is what a collector learns who never sees the labels. A
+    ledger is charged the largest local epsilon.
     """
     from geodp.features.local.blending import blend as make
 
@@ -358,4 +396,4 @@ def _show(found: LocalPlan) -> None:
     for row in [*said["blocks"], *said["areas"]]:
         what = row.get("level") or f"{area_text(row['cells'])} of these blocks"
         click.echo(f"  {what:<28} standard error {number_text(row['standard_error']):>12}")
-    click.echo(found.event.words)
+    click.echo(found.event.statement)

@@ -47,9 +47,9 @@ def _keep_inputs(
     "--area",
     group="Domain",
     everyday=True,
-    help="Public area: land:japan, a name (germany, 東京都), bounds, layout (as the file's layout "
-    "states it), all (the whole extent of the grid); of a raster's own cells public, with which "
-    "you vouch for their extent.",
+    help="Public area: land:japan, a name (germany, 東京都), bounds, layout (the area that the "
+    "file's layout states), all (the full extent of the grid); for a raster's own cells: "
+    "public, which asserts that their extent is public.",
 )
 @partial(grid_options, required=False)
 @request_options("epsilon", "contribution", "unit", "people")
@@ -58,25 +58,25 @@ def _keep_inputs(
     group="Output",
     everyday=True,
     type=click.Path(path_type=Path),
-    help="Folder of the release that the commands name.  [default: FILE-release]",
+    help="Folder of the release in the printed commands.  [default: FILE-release]",
 )
 @option(
     "--recipe",
     group="Output",
     everyday=True,
     type=click.Path(path_type=Path),
-    help="TOML file that is written, for publish --recipe.  [default: FILE-recipe.toml]",
+    help="TOML file to write, for publish --recipe.  [default: FILE-recipe.toml]",
 )
 @option(
     "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier recipe."
 )
 def new(**_options: Any) -> None:
-    """Ask for what INPUTS leave open, rehearse, and write a recipe and the commands to publish.
+    """Ask a few questions about INPUTS, rehearse, and write a recipe and the commands to publish.
 
     At most four questions: which file, which area, how often a person is counted, and which
-    epsilon, with the errors that it gives. What the form of a file says is not asked, and nothing
-    that is asked is taken from its rows. An option that is given answers its question; without a
-    terminal the others are printed.
+    epsilon, with the errors that it gives. What the file's format says is not asked, and no answer
+    is taken from its rows. An option answers its question in advance; without a terminal, open
+    questions are printed.
     """
     from geodp.features.new.interview import interview
 

@@ -46,14 +46,18 @@ DRAWN = (
 @click.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
 @request_options(*FIELDS)
-@click.option("--stop-at", help="Plan coarser cells: a published area, or cells on a side.")
-@click.option("--compare", multiple=True, help="Other methods, separated by commas; repeatable.")
+@click.option(
+    "--stop-at", help="Plan coarser cells: a published area, or a number of cells per side."
+)
+@click.option(
+    "--compare", multiple=True, help="Other methods to compare, separated by commas; repeatable."
+)
 @click.option(
     "--rectangle",
     nargs=4,
     type=float,
     multiple=True,
-    help="West south east north: the error of the sum over these cells; repeatable.",
+    help="West south east north: also show the error of the sum over these cells; repeatable.",
 )
 @POLYGONS
 @POLYGON_NAME
@@ -61,32 +65,33 @@ DRAWN = (
     "--smallest",
     nargs=2,
     type=float,
-    help="POPULATION PERCENT: find the smallest area with a 95 % margin of at most PERCENT of it.",
+    help="POPULATION PERCENT: show the smallest area whose 95 % margin is at most PERCENT % of "
+    "POPULATION.",
 )
 @click.option(
     "--weight",
     multiple=True,
-    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets to minimise the "
+    help="CELLS=WEIGHT or AREA=WEIGHT: choose the pyramid's levels and budgets for the smallest "
     "weighted sum of variances; repeatable.",
 )
 @click.option(
     "--target",
     multiple=True,
-    help="CELLS=MARGIN or AREA=MARGIN: choose them to meet these 95 % margins; repeatable.",
+    help="CELLS=MARGIN or AREA=MARGIN: choose them for these 95 % margins; repeatable.",
 )
 @click.option(
     "--dominate",
-    help="METHOD: choose them so that planned errors of aligned blocks exceed those of the method "
-    "at no size. Or a list of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,... "
-    "Other areas, and sizes missing from the list, may be worse.",
+    help="Choose them so that the planned errors of aligned blocks exceed those of a METHOD at no "
+    "size, or a list of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,... "
+    "Other areas, and sizes that are not in the list, may be worse.",
 )
 @click.option(
     "--for",
     "purpose",
     help="Choose them for families of regions, separated by commas: your own "
-    "(polygons:FILE.geojson), synthetic ones (municipalities, polygons, polygons:10km2, "
-    "polygons:64 for 64 cells, rectangles), cells, squares, areas, islands (losses of isolated "
-    "settlements); FAMILY=WEIGHT to weight them; and `relative` for relative errors.",
+    "(polygons:FILE.geojson), synthetic (municipalities, polygons, polygons:10km2, "
+    "polygons:64 with 64 cells, rectangles), cells, squares, areas, islands (the losses of "
+    "isolated settlements); FAMILY=WEIGHT if weights differ; and `relative`.",
 )
 @click.option(
     "--prior",
@@ -103,27 +108,30 @@ DRAWN = (
 @click.option(
     "--snapshots",
     type=click.IntRange(2),
-    help="Plan a series of this number of snapshots (geodp publish-series): the budget is that of "
-    "all snapshots, the errors are those of one.",
+    help="Plan a series of this many snapshots (geodp publish-series): the budget is for all of "
+    "them, the errors are for one.",
 )
 @click.option(
     "--person-in",
     type=click.Choice(("all", "one")),
-    help="With --snapshots: in how many of them a person may be.",
+    help="With --snapshots: in how many snapshots a person is.",
 )
-@click.option("--chain", default="", help="With these: use your own levels, such as 2-4-4-4-4.")
-@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG: error by area.")
+@click.option("--chain", default="", help="With these: your own levels, such as 2-4-4-4-4.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of error by area."
+)
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for publish --plan.")
 @click.option("--overwrite", is_flag=True, help="Replace these files.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def plan(**options: Any) -> None:
-    """Show how accurate a release will be, before any data is read.
+    """Predict how accurate a release will be, before any data is read.
 
-    \b geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
+    \b
+    geodp plan --grid jis:half --bounds 138 35 141.2 37.1333333333 --epsilon 0.1
         --people 45e6 --compare topdown,laplace --plot plan.png --output plan.toml
 
-    Nothing here depends on data. Give grid and budget as for publish, which reads the file of
-    --output with --plan.
+    Nothing here depends on data. Grid and budget are specified as for publish, which reads the file
+    of --output as its --plan.
     """
     # Contradictory options fail before libraries are imported and files are read.
     wish = _check_objective(click.get_current_context())

@@ -43,7 +43,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(MECHANISMS),
         default=MECHANISMS[0],
         show_default=True,
-        help="How candidates are drawn; the first is never worse.",
+        help="Mechanism that draws the candidates; the first is never worse.",
     ),
     output_folder,
     option(
@@ -60,7 +60,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="Complete an interrupted run of the same command from what it was charged for; "
         "nothing is read, drawn or charged.",
     ),
-    option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout."),
+    option(
+        "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+    ),
 )
 
 
@@ -71,7 +73,7 @@ def _reading(command: Command) -> Command:
 
 @click.group()
 def select() -> None:
-    """Choose places with differential privacy: their codes are released, and no counts.
+    """Select places with differential privacy: their codes are released, without counts.
 
     \b
     geodp select top FILE --grid jis:half ... --k 10 --epsilon 1 --contribution 1 --output out
@@ -81,15 +83,15 @@ def select() -> None:
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @_reading
-@option("--k", group="Privacy", type=int, required=True, help="How many cells or areas are named.")
+@option("--k", group="Privacy", type=int, required=True, help="Number of cells or areas to select.")
 @option(
     "--level",
     group="Domain",
-    help="Areas instead of cells: a published area such as jis:basic, cells on a side, or a level "
-    "of --regions.",
+    help="Select areas instead of cells: a published area such as jis:basic, a number of cells "
+    "per side, or a level of --regions.",
 )
 def top(**options: Any) -> None:
-    """Name the K cells or areas of INPUTS that hold the most people."""
+    """Select the K cells or areas of INPUTS with the most people."""
     from geodp.features.select.hot_spots import Top
 
     _run(options, Top(options["k"], options["level"]))
@@ -98,10 +100,13 @@ def top(**options: Any) -> None:
 @select.command(cls=ReadingCommand, no_args_is_help=True)
 @_reading
 @option(
-    "--next-epsilon", group="Privacy", required=True, help="Budget of the release that comes next."
+    "--next-epsilon",
+    group="Privacy",
+    required=True,
+    help="Budget of the release that follows at the selected level.",
 )
 def level(**options: Any) -> None:
-    """Name the level at which INPUTS are published with the smallest error."""
+    """Select the level at which publishing INPUTS has the smallest error."""
     from geodp.features.select.resolution import Level
     from geodp.privacy.budget import rational
 
@@ -114,11 +119,13 @@ def level(**options: Any) -> None:
     "--q",
     group="Privacy",
     required=True,
-    help="Part of all people, above 0 and below 1: 0.5 or 1/4.",
+    help="Share of all people, above 0 and below 1: 0.5 or 1/4.",
 )
-@option("--along", group="Domain", required=True, help="row, col, or the name of an attribute.")
+@option(
+    "--along", group="Domain", required=True, help="Axis: row, col, or the name of an attribute."
+)
 def quantile(**options: Any) -> None:
-    """Name the position along an axis before which a part of all people of INPUTS lies."""
+    """Select the position along an axis that a share of all people of INPUTS lies before."""
     from geodp.features.select.quantiles import Quantile
     from geodp.privacy.budget import rational
 
@@ -128,7 +135,7 @@ def quantile(**options: Any) -> None:
 @select.command("median-centre", cls=ReadingCommand, no_args_is_help=True)
 @_reading
 def median_centre(**options: Any) -> None:
-    """Name the cell where the medians of rows and columns of INPUTS meet."""
+    """Select the cell at the medians of the rows and columns of INPUTS."""
     from geodp.features.select.quantiles import MedianCentre
 
     _run(options, MedianCentre())

@@ -84,8 +84,8 @@ def part_inputs(
     group="Privacy",
     type=click.Choice(("all", "one")),
     required=True,
-    help="In how many snapshots one person may be: in all, which then share the budget, or in one. "
-    "You assert this.",
+    help="In how many snapshots one person may be, which you assert: in all, which then share the "
+    "budget, or in one.",
 )
 @option(
     "--noise",
@@ -93,7 +93,7 @@ def part_inputs(
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
-    help="best: Gaussian if a person is measured 30 times or more; it needs a --delta.",
+    help="best: Gaussian if a person is measured 30 times or more, which needs a --delta.",
 )
 @option(
     "--smooth",
@@ -101,15 +101,15 @@ def part_inputs(
     type=click.Choice(("best", "both", "forward", "none")),
     default="best",
     show_default=True,
-    help="Whether the snapshots before one (forward), or before and after it (both), predict it. "
-    "best: both, with the pyramid. It costs no budget: the measurements are the same.",
+    help="Whether a snapshot is also predicted from earlier ones, or from earlier and later ones; "
+    "best: both, with the pyramid. It costs nothing: the measurements are the same.",
 )
 @option(
     "--cycle",
     group="Output",
     type=click.IntRange(2),
     multiple=True,
-    help="Number of snapshots after which patterns repeat, such as 24 and 168 for hours; "
+    help="Number of snapshots after which a pattern repeats, such as 24 and 168 for hours; "
     "repeatable.",
 )
 @option(
@@ -117,7 +117,7 @@ def part_inputs(
     group="Privacy",
     default="pyramid",
     show_default=True,
-    help="Method, as NAME or NAME:SETTING=VALUE. See: geodp methods.",
+    help="Method, as NAME or NAME:SETTING=VALUE (see geodp methods).",
 )
 @request_options(without=NOT_OF_A_SERIES)
 @run_options
@@ -131,18 +131,23 @@ def part_inputs(
     help="Complete an interrupted run of the same command from the tables that were charged; "
     "nothing is read, drawn or charged.",
 )
-@option("--json", "as_json", group="Output", is_flag=True, help="One JSON document on stdout.")
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
 def publish_series(**options: Any) -> None:
-    """Release the snapshots of a series, given as TIME=FILE, under one budget.
+    """Release the snapshots of a series, each given as TIME=FILE, under one budget.
 
-    \b geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
+    \b
+    geodp publish-series 2024-01=january.csv 2024-02=february.csv ... --grid jis:basic
         --bounds 139 35 140 36 --value stays --epsilon 0.1 --delta 1e-10
         --person-in all --output out
 
-    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each of them
-    once; FILE may be a folder or a pattern. Use a series for times through which all persons pass,
-    and an attribute (--by) for labels of which a person has one. Writes OUTPUT/public, with a
-    folder for every snapshot, and OUTPUT/restricted. Nothing that depends on the data is printed.
+    Times are years, months, days or hours: 2024, 2024-05, 2024-05-31, 2024-05-31T23, each given
+    once; FILE may be a folder or a pattern. Use a series (geodp publish-series) for a
+    time that all persons pass through, and an attribute (--by) for a label that a person has
+    once. Writes
+    OUTPUT/public, with a folder for every snapshot, and OUTPUT/restricted. Nothing that depends on
+    the data is printed.
     """
     with pad_time(options["pad_time"]):
         with tell_steps(lines=not options["pad_time"]):
@@ -169,7 +174,7 @@ def _publish(options: dict[str, Any]) -> str:
     inferred = complete(context, options)
     require_known(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
-        raise UsageError("--unit describes whom the guarantee protects.", code="unit-in-words")
+        raise UsageError("--unit must name whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
     start = _start(options)
     if options["resume"]:

@@ -22,21 +22,21 @@ DASH = "\N{EN DASH}"
 @click.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option(
-    "--statistic", "names", multiple=True, help="Name of a statistic; repeatable. Default: all."
+    "--statistic", "names", multiple=True, help="Statistic to compute; repeatable. Default: all."
 )
 @click.option(
     "--prior",
     type=click.Path(path_type=Path),
-    help="Folder of a public release with cells of about this size, of another date or of another "
+    help="Folder of a public release with cells of about this size, of another date or another "
     "place. [default: a synthetic map of towns]",
 )
 @click.option(
     "--classes",
     default="1,20,100,500,2000",
     show_default=True,
-    help="Smallest counts of the size classes of cells, separated by commas.",
+    help="Smallest number of people in a cell of each size class, separated by commas.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def statistics(**options: Any) -> None:
     """Compute statistics of a RELEASE and estimate their biases; costs no budget.
 
@@ -44,10 +44,10 @@ def statistics(**options: Any) -> None:
     geodp statistics release-2025 --prior release-2020
     geodp statistics release-2025 --statistic inhabited --statistic cells:1-19
 
-    Computes inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells,
-    urban centres and clusters. Biases are estimated from the release and public maps alone, in
-    several ways; if these do not agree, a bias is not estimable. At larger budgets most biases are
-    known of a release with --measurements-complete-to cell.
+    Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
+    centres and clusters. Biases are estimated from the release and public maps alone, in several
+    ways; if these disagree, a bias is not estimable. At larger budgets, a release with
+    --measurements-complete-to cell is the most informative.
     """
     from geodp.features.statistics.api import estimate_statistics
     from geodp.io.verify.readback import read_release_table

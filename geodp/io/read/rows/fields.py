@@ -22,7 +22,7 @@ from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import WIDE, spell
-from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
+from geodp.table.counts import COUNT_FORM, MOST_PEOPLE, whole_counts
 
 COUNT_IS_SYMBOL = Rule(
     "count-is-mark",
@@ -183,7 +183,7 @@ def _as_counts(numbers: NDArray[Any]) -> NDArray[np.int64]:
     except CodeError as error:
         position, rule = error.position, error.rule
     # One rule covers negative, too large and fractional numbers; the remedy depends on which it is.
-    if rule == WHOLE:
+    if rule == COUNT_FORM:
         value = numbers[position]
         more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
         rule = Rule(more.code, f"{rule} {more}")
@@ -343,7 +343,7 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
             more = POINT
         elif re.fullmatch(r"[+]?([0-9]{19,}[.]?0*|[0-9.]+[eE][+]?[0-9]{2,})", text):
             more = LARGE
-        raise CodeError(position, f"{WHOLE} {more}", code=more.code)
+        raise CodeError(position, f"{COUNT_FORM} {more}", code=more.code)
     return np.asarray(values[code], np.int64)
 
 

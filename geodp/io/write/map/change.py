@@ -151,7 +151,7 @@ def compose_change(earlier: View, later: View, look: Look) -> Sheet:
         height=math.ceil(page.y + 24),
         paper=look.theme.paper,
         title=look.title or later.name,
-        description=later.table.event.words,
+        description=later.table.event.statement,
         software=software,
         items=(*page.items,),
     )

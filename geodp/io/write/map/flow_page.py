@@ -79,7 +79,7 @@ def compose_flows(view: View, look: Look, flows: Flows) -> Sheet:
         height=math.ceil(page.y + 24),
         paper=look.theme.paper,
         title=look.title or view.name,
-        description=view.table.event.words,
+        description=view.table.event.statement,
         software=software,
         items=(*page.items,),
     )

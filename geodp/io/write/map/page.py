@@ -106,7 +106,7 @@ def compose(view: View, look: Look) -> Sheet:
         height=math.ceil(page.y + 24),
         paper=look.theme.paper,
         title=look.title or view.name,
-        description=view.table.event.words,
+        description=view.table.event.statement,
         software=software,
         items=(*page.items,),
     )

@@ -59,7 +59,7 @@ def test_what_is_said_without_json(tmp_path):
     assert len(code) == 9
     assert false.startswith("Below 20 people false hot spots")
     assert str(tmp_path / "out" / "public") in where
-    assert promise.startswith("Whatever is chosen is at most exp(1/2) = 1.649 times")
+    assert "any choice by a factor of at most 1.649 (exp(1/2))" in promise
 
 
 def test_charged_replayed_and_refused_over_the_cap(tmp_path, ledger):

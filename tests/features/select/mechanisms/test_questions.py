@@ -155,13 +155,13 @@ def test_quantiles_of_large_counts_are_exact():
 
 def test_what_is_drawn_grows_with_the_occupied_cells_and_not_with_the_domain(monkeypatch):
     drawn = []
-    words = decay._words
+    words = decay._random_words
 
     def counted(key, stream, n, *law):
         drawn.append(n)
         return words(key, stream, n, *law)
 
-    monkeypatch.setattr(decay, "_words", counted)
+    monkeypatch.setattr(decay, "_random_words", counted)
     cost = []
     for m, size in ((1000, 1 << 18), (1000, 1 << 62), (2000, 1 << 62)):
         drawn.clear()
