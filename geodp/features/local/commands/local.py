@@ -1,4 +1,4 @@
-"""``geodp local``: mesh counts from devices, without anyone who holds the places."""
+"""``geodp local``: counts on a grid from devices, without a trusted collector."""
 
 from __future__ import annotations
 
@@ -50,35 +50,37 @@ def local() -> None:
 
 @local.command(cls=GridCommand, no_args_is_help=True)
 @grid_options
-@click.option("--devices", type=float, required=True, help="Reports that are expected; a guess.")
-@click.option("--epsilon", required=True, help="Of one report, read exactly: 1 or 1/2.")
-@click.option("--protocol", help="haar, counts, NAME:SETTING=VALUE.  [default: what suits]")
-@click.option("--depth", type=click.IntRange(1), help="Digits of a key.  [default: what suits]")
-@click.option("--unit", default="device", show_default=True, help="Whom it protects, in words.")
-@click.option("--period", default="day", show_default=True, help="Until a device's next report.")
-@click.option("--allow-weak", is_flag=True, help="Take an epsilon above 16.")
+@click.option("--devices", type=float, required=True, help="Expected number of reports; a guess.")
+@click.option("--epsilon", required=True, help="Epsilon of one report, read exactly: 1 or 1/2.")
+@click.option("--protocol", help="haar, counts, NAME:SETTING=VALUE.  [default: chosen for you]")
+@click.option("--depth", type=click.IntRange(1), help="Digits of a key.  [default: chosen for you]")
+@click.option("--unit", default="device", show_default=True, help="What the guarantee protects.")
+@click.option(
+    "--period", default="day", show_default=True, help="Time between reports of a device."
+)
+@click.option("--allow-weak", is_flag=True, help="Accept an epsilon above 16.")
 @click.option("--output", type=click.Path(path_type=Path), help="TOML file for geodp local open.")
 @_overwrite
 @_json
 def plan(**options: Any) -> None:
-    """Say what devices will be asked and how accurate the release will be; no data is read."""
+    """Plan what devices report and how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
     from geodp.features.local.plan import plan as make
 
     names = ("devices", "epsilon", "protocol", "depth", "unit", "period", "allow_weak")
-    found = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
+    local_plan = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
     if options["output"] is not None:
-        write_file(options["output"], found.toml().encode(), True, options["overwrite"])
+        write_file(options["output"], local_plan.toml().encode(), True, options["overwrite"])
     if options["as_json"]:
-        _print(found.to_dict())
+        _print(local_plan.to_dict())
     else:
-        _show(found)
+        _show(local_plan)
 
 
 @local.command(cls=StrictCommand, name="open")
-@click.option("--plan", "file", required=True, type=click.Path(path_type=Path), help="Its file.")
-@click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file, which is charged.")
-@click.option("--dataset", help="A data set of it that was entered with --model local.")
+@click.option("--plan", "file", required=True, type=click.Path(path_type=Path), help="Plan file.")
+@click.option("--ledger", type=click.Path(path_type=Path), help="Ledger file to charge.")
+@click.option("--dataset", help="Data set of the ledger, entered with --model local.")
 @click.option(
     "--output", required=True, type=click.Path(path_type=Path), help="New file of the round."
 )
@@ -86,21 +88,22 @@ def plan(**options: Any) -> None:
 def open_(
     file: Path, ledger: Path | None, dataset: str | None, output: Path, as_json: bool
 ) -> None:
-    """Charge the ledger and write the file that devices and servers go by."""
-    require_free(output, "--output", (".json",), overwrite=True)  # what is there is looked at below
+    """Charge the ledger and write the file that devices and servers use."""
+    # An existing file is examined below: it may be of an interrupted run, which is completed.
+    require_free(output, "--output", (".json",), overwrite=True)
     from geodp.features.local.opening import open_round
     from geodp.features.local.plan import read_local_plan
     from geodp.privacy.ledger import Ledger
 
-    kept = None if ledger is None else Ledger.open(ledger)
-    found = open_round(read_local_plan(file), ledger=kept, dataset=dataset, path=output)
+    open_ledger = None if ledger is None else Ledger.open(ledger)
+    opened = open_round(read_local_plan(file), ledger=open_ledger, dataset=dataset, path=output)
     if as_json:
-        _print({"output": str(output), "round": found.digest, "id": found.id})
+        _print({"output": str(output), "round": opened.digest, "id": opened.id})
         return
     click.echo(
-        f"{output}: round {found.digest[:16]}, {found.protocol.spec}, {found.event(0).spends}"
+        f"{output}: round {opened.digest[:16]}, {opened.protocol.spec}, {opened.event(0).spends}"
     )
-    click.echo(found.event(0).words)
+    click.echo(opened.event(0).words)
 
 
 @local.command(cls=StrictCommand)
@@ -109,26 +112,26 @@ def open_(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New file.")
 @_json
 def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
-    """Make the reports of devices, for tests and gateways: a line of CELLS has a device's code.
+    """Make the reports of devices, for tests and gateways; each line of CELLS is a device's code.
 
-    CELLS is a CSV file whose first column has codes of cells; it is confidential. A device makes
-    its own report with a few lines of any language.
+    CELLS is a CSV file with codes of cells in its first column; it is confidential. A real device
+    makes its own report with a few lines of code in any language.
     """
     from geodp.features.local.collect import randomize as make
     from geodp.features.local.files.reports import require_new, write_reports
     from geodp.features.local.round import read_round
 
     require_new(output)
-    found = read_round(file)
-    codes, lines = _read_codes(cells, found.grid)
+    opened = read_round(file)
+    codes, lines = _read_codes(cells, opened.grid)
     try:
-        reports = make(found, codes)
+        reports = make(opened, codes)
     except CodeError as error:
         row = lines[error.position]
         raise InputError(error.rule, file=cells.name, row=row) from None
-    write_reports(output, found.digest, reports)
+    write_reports(output, opened.digest, reports)
     if as_json:
-        _print({"output": str(output), "round": found.digest, "reports": reports.size})
+        _print({"output": str(output), "round": opened.digest, "reports": reports.size})
     else:
         click.echo(f"{output}: {reports.size:,} reports in random order")
 
@@ -142,44 +145,44 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
 def aggregate(
     file: Path, reports: tuple[Path, ...], output: Path, overwrite: bool, as_json: bool
 ) -> None:
-    """Add up files of reports (.parquet, .jsonl), and sums of others (.sums).
+    """Add up files of reports (.parquet, .jsonl) and of sums (.sums).
 
-    The file of sums appears whole or not at all: a run that was killed is run again.
+    The file of sums appears completely or not at all: run a killed command again.
     """
     require_free(output, "--output", (".sums",), overwrite=overwrite)
     from geodp.features.local.collect import aggregate as make
     from geodp.features.local.round import read_round
 
     with tell_steps():
-        found = make(read_round(file), reports)
-    found.write(output, overwrite=overwrite)
+        sums = make(read_round(file), reports)
+    sums.write(output, overwrite=overwrite)
     if as_json:
-        _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
+        _print({"output": str(output), "reports": sums.reports, "round": sums.round.digest})
     else:
-        files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
-        click.echo(f"{output}: {found.reports:,} reports of {files}")
+        files = "1 file" if len(sums.files) == 1 else f"{len(sums.files):,} files"
+        click.echo(f"{output}: {sums.reports:,} reports of {files}")
 
 
 @local.command(cls=StrictCommand)
 @click.argument("sums", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder.")
-@click.option("--name", default="population", show_default=True, help="Of the count.")
+@click.option("--name", default="population", show_default=True, help="Name of the count.")
 @click.option("--spread", is_flag=True, help="Spread blocks evenly over the cells of the grid.")
 @_overwrite
 @_json
 def publish(
     sums: Path, output: Path, name: str, spread: bool, overwrite: bool, as_json: bool
 ) -> None:
-    """Publish the counts of a round; nothing is charged any more."""
+    """Publish the counts of a round, at no further charge."""
     from geodp.features.local.collect import Sums
     from geodp.features.local.collect import publish as make
 
-    found = Sums.read(sums)
+    collected = Sums.read(sums)
     with tell_steps():
-        release = make(found.round, found, spread=spread)
+        release = make(collected.round, collected, spread=spread)
         written = release.write(output, name=name, overwrite=overwrite)
     if as_json:
-        _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
+        _print({"output": str(output), **written, "reports": collected.reports, "model": "local"})
         return
     click.echo(f"Published in {output / 'public'}\n{release.event.words}")
     click.echo("No further charge: computed from local reports.")
@@ -192,29 +195,29 @@ COMMAND = local
 @click.option(
     "--menu",
     required=True,
-    help="TRUTH:SHARE of every label, commas between: the probability with which its devices tell "
-    "the truth, and their share of all devices. Read exactly; a third is 1/3.",
+    help="TRUTH:SHARE of every label, separated by commas: the probability that its devices report "
+    "the truth, and their share of all devices. Read exactly; write a third as 1/3.",
 )
-@click.option("--epsilons", is_flag=True, help="The menu is EPSILON:SHARE instead.")
+@click.option("--epsilons", is_flag=True, help="Read the menu as EPSILON:SHARE.")
 @click.option("--values", type=click.IntRange(2), default=2, show_default=True, help="How many.")
-@click.option("--allow-weak", is_flag=True, help="Take epsilons above 16 too.")
+@click.option("--allow-weak", is_flag=True, help="Accept epsilons above 16.")
 @click.option(
     "--reports",
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Of a device that keeps its label: the epsilon of 1 to so many reports.",
+    help="Show the epsilon of 1 to this many reports of a device that keeps its label.",
 )
 @click.option(
     "--devices",
     type=click.IntRange(2, 10_000),
-    help="Simulate the errors of all estimators of a share with so many devices.",
+    help="Simulate the errors of all estimators of a share with this many devices.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG of all of this.")
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw it all to PNG, PDF or SVG.")
 @_overwrite
 @_json
 def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: Any) -> None:
-    """Say what a menu of epsilons protects from which devices choose in secret.
+    """Show what a menu of epsilons protects from which devices choose in secret.
 
     \b
     geodp local blend --menu 0.8:0.5,0.6:0.5
@@ -222,7 +225,7 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
     geodp local blend --menu 1:0.2,0.5:0.8                    # some honest, the others at random
     geodp local blend --menu 2:1/3,1/2:2/3 --epsilons --values 10
 
-    Of every label: its local epsilon, which is the guarantee, and the indicator of Takagi et al.,
+    For every label: its local epsilon, which is the guarantee, and the indicator of Takagi et al.,
     which is none. The mixture is what a collector learns who never knows the labels. A ledger is
     charged the largest local epsilon.
     """
@@ -236,26 +239,26 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
             "--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.", code="menu-form"
         )
     answers, shares = zip(*pairs, strict=True)
-    given = (answers, None) if epsilons else (None, answers)
-    found = make(shares, given[0], values, truths=given[1], allow_weak=allow_weak)
-    document = found.describe(options["reports"])
+    menu_options = (answers, None) if epsilons else (None, answers)
+    blended = make(shares, menu_options[0], values, truths=menu_options[1], allow_weak=allow_weak)
+    document = blended.describe(options["reports"])
     if options["devices"] is not None:
-        document["errors"] = _estimate_errors(found, options["devices"])
+        document["errors"] = _estimate_errors(blended, options["devices"])
     if options["plot"] is not None:
-        _draw_menu(found, options)
+        _draw_menu(blended, options)
     if options["as_json"]:
         _print(document)
         return
     _show_menu(document)
-    click.echo(found.words)
+    click.echo(blended.statement)
 
 
 MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
-"""Shares of devices with a value at which estimators are compared; those above mirror them."""
+"""Shares of devices with a value at which estimators are compared; larger ones mirror them."""
 
 
 def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
-    """Return the simulated root mean square errors of all estimators, a row for each share."""
+    """Simulate the root mean square errors of all estimators, a row for each share."""
     rows = []
     for share in MENU_SHARES:
         errors = menu.mean_square_errors(share, devices)
@@ -273,7 +276,7 @@ def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
 
 
 def _show_menu(document: dict[str, Any]) -> None:
-    """Print what a menu protects, in lines for people."""
+    """Print what a menu protects."""
     click.echo("   share    truth  local epsilon  indicator (no guarantee)")
     for row in document["labels"]:
         epsilon, indicator = (_number(row[name]) for name in ("ldp", "indicator"))
@@ -305,7 +308,7 @@ def _number(value: float | None) -> str:
 
 
 def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
-    """Return the first column of a CSV file and its lines; without its header, which it needs."""
+    """Read the first column of a CSV file and its line numbers, without the header."""
     import csv
 
     from geodp.grid.lattice import parse_codes
@@ -330,6 +333,7 @@ def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
             file=path.name,
             code="codes-missing",
         )
+    # Without a header the first device would be dropped silently.
     with suppress(InputError):
         parse_codes(grid.places[0], [rows[0][0]])
         raise UsageError(
@@ -344,18 +348,17 @@ def _print(document: dict[str, Any]) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=1))
 
 
-def _show(found: LocalPlan) -> None:
-    """Print what a plan says, in lines for people."""
-    said = found.to_dict()
-    names = " and ".join(dict.fromkeys(said["oracles"]))
-    levels = ", ".join(f"{one['children']} ({one['chance']})" for one in said["levels"])
-    click.echo(f"Protocol        {said['protocol']} by {names}")
+def _show(local_plan: LocalPlan) -> None:
+    """Print a plan."""
+    document = local_plan.to_dict()
+    names = " and ".join(dict.fromkeys(document["oracles"]))
+    levels = ", ".join(f"{one['children']} ({one['chance']})" for one in document["levels"])
+    click.echo(f"Protocol        {document['protocol']} by {names}")
     click.echo(f"Levels          children of a node, and chance to be asked: {levels}")
-    click.echo(
-        f"Release         {said['cells']:,} blocks of {said['fine_cells_of_a_cell']:,} cells"
-    )
-    click.echo(f"Report          {said['report_bytes']} bytes")
-    for row in [*said["blocks"], *said["areas"]]:
+    fine_cells = document["fine_cells_of_a_cell"]
+    click.echo(f"Release         {document['cells']:,} blocks of {fine_cells:,} cells")
+    click.echo(f"Report          {document['report_bytes']} bytes")
+    for row in [*document["blocks"], *document["areas"]]:
         what = row.get("level") or f"{area_text(row['cells'])} of these blocks"
         click.echo(f"  {what:<28} standard error {number_text(row['standard_error']):>12}")
-    click.echo(found.event.words)
+    click.echo(local_plan.event.words)
