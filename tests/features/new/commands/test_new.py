@@ -81,7 +81,7 @@ def test_somebody_answers_and_is_told_what_is_wrong(table, tmp_path, monkeypatch
     assert done.returncode == 0, done.stderr + done.stdout
     for told in (
         "no-file.csv",
-        "A quotation mark has no other that ends it.",
+        "A quotation mark is not closed.",
         "There is no public area of this name",
         "No layout states an area of this file; name one.",
         "Ask who made the file.",
