@@ -1,4 +1,4 @@
-"""Everything that can be measured on one table: geodp's methods, and other libraries.
+"""Peers that release one table: geodp's methods, and other libraries.
 
 A peer takes its input in the form that it would have at hand (a table, an array in index
 order, or a vector in key order), and making that form is not timed. A library that is not
@@ -29,30 +29,30 @@ Run = Callable[[int], Any]
 """One release; the number of the trial makes its noise where the peer can be seeded."""
 
 Vector = Callable[[Any], NDArray[np.float64]]
-"""A run's result as counts of all keys, in key order."""
+"""Converts a run's result to counts of all keys, in key order."""
 
 DELTA = 1e-9
 """Failure probability of the one peer that is not purely private."""
 
 BRANCHES = 16
-"""Children of a node of OpenDP's tree: the power of two next to the 20 that it recommends."""
+"""Children of a node of OpenDP's tree: the power of two closest to the 20 that it recommends."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Something that releases a table.
+    """A method or library that releases a table.
 
     Attributes
     ----------
     name : str
     package : str
-        Whose version matters.
+        Package whose version matters.
     guarantee : str
-        What a release promises.
+        Guarantee of a release.
     noise : str
         How noise is drawn: exact, secure in floating point, or plain floating point.
     prepare : callable
-        From a table and epsilon to a :data:`Run` and a :data:`Vector`.
+        Makes a :data:`Run` and a :data:`Vector` from a table and epsilon.
     """
 
     name: str
@@ -65,11 +65,11 @@ class Peer:
 PURE = "pure epsilon"
 EXACT = "exact integers"
 PLAIN = "plain floats, which leak"
-"""Mironov (2012): the low bits of floating-point noise tell what it was added to."""
+"""Mironov (2012): the low bits of floating-point noise reveal what it was added to."""
 
 
 def of_method(spec: str) -> Peer:
-    """Return a method of geodp."""
+    """Wrap a method of geodp as a peer."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         def run(trial: int) -> Release:
@@ -84,13 +84,13 @@ def of_method(spec: str) -> Peer:
 
 
 def accepted(specs: list[str], table: geodp.CountTable) -> tuple[list[str], dict[str, str]]:
-    """Methods that take a table's grid, and the sentences of those that refuse it."""
-    refused = {s: words for s in specs if (words := mechanism(s).unsupported(table.grid))}
+    """Split methods into those that support a table's grid, and the others with their reasons."""
+    refused = {s: reason for s in specs if (reason := mechanism(s).unsupported(table.grid))}
     return [spec for spec in specs if spec not in refused], refused
 
 
 def _dense(table: geodp.CountTable) -> Vector:
-    """From an array in index order to key order."""
+    """Convert an array in index order to key order."""
     grid = table.grid
     return lambda result: grid.domain.to_vector(np.asarray(result, np.float64).reshape(grid.shape))
 
@@ -183,15 +183,16 @@ def _opendp_tree(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vecto
 
 
 def _opendp_threshold(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
-    """Noise on occupied cells only, of which those above a threshold are shown."""
+    """Add noise to occupied cells only, and show those above a threshold."""
     dp, _ = _opendp()
     cell = dp.atom_domain(T="i64")
     space = dp.map_domain(cell, cell), dp.l01inf_distance(dp.absolute_distance(T="i64"))
     scale = float(1 / epsilon)
     threshold = math.ceil(1 + scale * math.log(1 / (2 * DELTA)) + 1)
     measure = dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
-    spent, delta = measure.map((1, 1, 1))
-    if spent > float(epsilon) * 1.0001 or delta > DELTA:
+    epsilon_used, delta = measure.map((1, 1, 1))
+    # The guarantee is checked, so that a new version cannot change what is compared.
+    if epsilon_used > float(epsilon) * 1.0001 or delta > DELTA:
         raise ValueError("the threshold does not keep the budget")
     counts = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
 
@@ -204,7 +205,7 @@ def _opendp_threshold(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, 
 
 
 def _diffprivlib(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
-    """Occupied cells with their counts as weights; one record a person would take far longer."""
+    """Use the counts of occupied cells as weights; one record a person would take far longer."""
     from diffprivlib.tools import histogramdd  # type: ignore[import-untyped]
 
     where = table.grid.decode(table.key).T.astype(np.float64) + 0.5
@@ -237,7 +238,7 @@ def _pydp(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
 def _paper(
     release: Callable[..., Any],
 ) -> Callable[[geodp.CountTable, Fraction], tuple[Run, Vector]]:
-    """Return a method of :mod:`bench.baselines.papers`, for maps of two axes."""
+    """Wrap a method of :mod:`bench.baselines.papers`, for maps of two axes."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         if len(table.grid.shape) != 2:
@@ -291,16 +292,16 @@ OTHERS = (
         )
     ),
 )
-"""Other libraries, what anyone would write in NumPy, and methods written from their papers."""
+"""Other libraries, the usual NumPy code, and methods written from their papers."""
 
 
 def by_name(name: str) -> Peer:
-    """Return a peer of another library, or a method of geodp."""
+    """Look up a peer of another library, or a method of geodp."""
     return {other.name: other for other in OTHERS}.get(name) or of_method(name)
 
 
 def version(package: str) -> str | None:
-    """Return a package's version, None if it is not installed."""
+    """Look up a package's version; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,6 +1,6 @@
 """Public statistics summed to small maps, or read row by row as tables in one dimension.
 
-A last one is made up: the worst that was found for the pyramid's default.
+The last one is synthetic: the worst case that is known for the pyramid's default.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from bench.inputs import named, public
 SIDE = 256
 PEOPLE = 1_000_000
 HALF, EACH = 32, 100
-"""Cells of a half of a lowest node, and people in each of every other half."""
+"""Cells of a half of a lowest node, and people in each cell of every other half."""
 
 Counts = NDArray[np.int64]
 
 
 def load(name: str, folder: Path | None) -> geodp.CountTable:
-    """Return one of ``TABLES`` or of :mod:`bench.inputs.public`, on a grid without places.
+    """Load one of ``TABLES`` or of :mod:`bench.inputs.public`, on a grid without places.
 
-    Raises UsageError with a sentence where the statistics are not there.
+    Raises UsageError with a sentence where the statistics are missing.
     """
     if name in TABLES:
         counts = TABLES[name](folder)
@@ -87,4 +87,4 @@ TABLES: dict[str, Callable[[Path | None], Counts]] = {
     "taxi-rows-14": _rows("taxi", 14),
     "halves": _halves,
 }
-"""Tables by name: origins of taxi trips, sums of maps, a made-up grid of streets; rows of maps."""
+"""Tables by name: origins of taxi trips, sums of maps, a synthetic street grid; rows of maps."""

@@ -51,11 +51,12 @@ MIN_DELTA = Fraction(1, 10**100)
 """Smallest delta, so that no floating-point number underflows."""
 
 _BITS = 256
-_DIGITS = 5  # significant digits of the result
+_DIGITS = 5
 _WORK = Context(prec=40)
 _LOG_TWO = _WORK.ln(Decimal(2))
 _LOG_TWO_PI = _WORK.ln(Decimal("6.28318530717958647692528676655900576839433879875021"))
-_SMALL = 256  # factorials below are exact
+# Below it factorials are exact, since Stirling's bounds are wide for small numbers.
+_SMALL = 256
 _ULP = 2.0**-53
 
 

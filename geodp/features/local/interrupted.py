@@ -196,7 +196,8 @@ def _complete(
     with suppress(GeodpError):
         existing = read_round(path)
     if existing is None or existing.id != note.round.id:
-        if note.round.id == requested.id:  # the note is this run's
+        # The note was written by this run, so nothing else would ever remove it.
+        if note.round.id == requested.id:
             _remove(place)
         raise UsageError(FILE_EXISTS.format(path))
     _remove(place)
