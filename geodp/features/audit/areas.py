@@ -69,6 +69,7 @@ def classes_and_areas(
     if not table.count.size:
         raise InputError("The table has no record.", code="table-without-records")
     index = grid.decode(table.key)
+    # Records of one cell share its areas whatever their attributes, so cells are numbered alone.
     cell, at = np.unique(index[:2], axis=1, return_inverse=True)
     above = (_regions if grid.areas.tables else _squares)(grid, cell, by_column.get(CELL))
     if place.system is None:
@@ -78,6 +79,7 @@ def classes_and_areas(
     cells: Level = (np.arange(len(codes)), codes, [Fraction()] * len(codes))
     trees = [Paths.of_levels([*above, cells])]
     for attribute in grid.attributes:
+        # Without a hierarchy an attribute has one node above all labels.
         flat = Taxonomy.of(dict.fromkeys(attribute.labels, ROOT))
         trees.append(
             Paths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
@@ -105,6 +107,7 @@ def _regions(
             code="areas-are-regions",
         )
     places = [regions.levels.index(str(name)) for name in wanted]
+    # Levels are stored from the coarsest on, so increasing positions are nested areas.
     if places != sorted({*places}):
         raise UsageError(
             "A hierarchy is a tree: name the coarsest areas first, each once.",

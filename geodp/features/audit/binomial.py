@@ -92,6 +92,7 @@ class SampleRatio:
 
     def divide(self, number: int) -> int:
         """Compute ``floor(number / g)``, by refining the bounds of g until both agree."""
+        # g is irrational, so the quotient is never an integer and the bounds agree in the end.
         while (quotient := (number << self._bits) // self._high) != (
             (number << self._bits) // self._low
         ):
@@ -150,6 +151,7 @@ def iterate_terms(
             above = (above[0] + equal[0] * p // q, above[1] + _up(equal[1] * p, q))
             equal = _times(equal, (people + 1) * (q - p), (people + 2 - threshold) * q)
             people += 1
+        # From threshold t to t + 1 with as many people, by the ratio of binomial probabilities.
         equal = _times(equal, (people - threshold + 1) * p, threshold * (q - p))
         above = (max(above[0] - equal[1], 0), above[1] - equal[0])
         threshold += 1
@@ -180,6 +182,7 @@ def delta_bounds(
             # Later certain terms have a higher threshold, hence a smaller delta.
             certain = rate**k
         else:
+            # Delta is the largest over all cells, so the largest bounds on either side bound it.
             lowest, highest = max(lowest, term.low), max(highest, term.high)
         if before != (certain, lowest):
             stop = min(stop, negative_log(max(certain, Fraction(lowest, 1 << bits))))
@@ -203,6 +206,7 @@ def thresholds_above(
         (delta.numerator << bits) // delta.denominator,
         min_certain(rate, delta),
     )
+    # Refused now, as the iteration would run that long before it ended.
     if certain_threshold > MAX_PEOPLE:
         raise UsageError(TOO_MANY_PEOPLE)
     for term in iterate_terms(rate, epsilon, bits, bound):

@@ -59,6 +59,7 @@ def charge_threshold(
         mechanism=threshold.mechanism,
         neighbours=ADD_REMOVE,
         contribution=1,
+        # Random, as there is no table here to take a digest of.
         fingerprint=secrets.token_hex(32),
         records=SecretSample(sample),
     )
@@ -92,6 +93,7 @@ def find_threshold_charge(
             f"There is nothing to resume: the ledger has no charge for the sample {sample}.",
             code="sample-not-charged",
         )
+    # A sample's name identifies the charge; another guarantee would be another table.
     if (charge.loss, charge.mechanism) != (threshold.loss, threshold.mechanism):
         raise UsageError(
             f"The ledger has another charge for the sample {sample}; repeat the command of the "

@@ -70,6 +70,7 @@ class Classes:
         InputError
             Missing values, values of several types, or no record.
         """
+        # A list of rows would be indexed by name later, with an error that nobody understands.
         if not isinstance(table, Columns):
             raise UsageError(
                 "Give records as a mapping of names to columns, or as a data frame.",
@@ -83,6 +84,7 @@ class Classes:
             )
         coded = {name: _encode(table[name], name) for name in names}
         rows = {codes.size for codes, _ in coded.values()}
+        # Weights are read exactly, as a fraction of a record would be a silent error.
         people = None if count is None else whole_counts(np.asarray(table[count]))
         if len(rows | ({people.size} if people is not None else set())) != 1:
             raise UsageError(
@@ -175,6 +177,7 @@ def _count_keys(
         number = np.zeros(keys.size, np.int64)
         np.add.at(number, position, people)
     elif size <= max(DENSE, 4 * key.size):
+        # Counting is faster than sorting while the counters fit memory.
         number = np.bincount(key, minlength=1)
         keys = np.arange(number.size)
     else:

@@ -141,6 +141,7 @@ def compare_release(
             f"The error of {method_.spec} depends on the data; choose another method.",
             code="error-depends-on-data",
         )
+    # People for whom the expected sample is at the threshold.
     base = math.ceil(threshold.k / threshold.rate)
     sizes = (_size_of(threshold, base * times, error) for times in SIZES)
     return ReleaseComparison(
@@ -160,5 +161,6 @@ def _chance_shown(threshold: Threshold, people: int) -> float:
     equal = Fraction(1)
     for count in range(threshold.k):
         below += equal
+        # Exact fractions, as these probabilities underflow for large cells.
         equal *= Fraction(people - count, count + 1) * odds
     return float(1 - below * (1 - threshold.rate) ** people)

@@ -99,8 +99,10 @@ def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Cur
     exact_rate, k = require_rate(rate), require_threshold(k)
     if epsilons is None:
         low = min_epsilon(exact_rate)
+        # Li's bound is larger, so where it reaches rate**k the exact delta has reached it, too.
         high = search_epsilon(k, exact_rate, max(exact_rate**k, MIN_DELTA), "li")
         steps = (low + (high - low) * Fraction(i, POINTS - 1) for i in range(POINTS))
+        # Rounded up to few digits, so that a printed epsilon is exactly the one of its delta.
         chosen = [Fraction(math.ceil(step * DIGITS), DIGITS) for step in steps]
     else:
         chosen = sorted({require_epsilon(exact_rate, epsilon) for epsilon in epsilons})

@@ -40,6 +40,7 @@ class Paths:
     @classmethod
     def of(cls, name: str, values: Sequence[Any], tree: Taxonomy) -> Self:
         """Build the nodes above the values of a column; InputError for one that is not a leaf."""
+        # Only nodes above occurring values are numbered, not those of a whole public hierarchy.
         number = {tree.root: 0}
         below: list[list[int]] = [[]]
         depth = [0]
@@ -60,6 +61,7 @@ class Paths:
                 path.append(number[node])
             paths.append(path)
         deepest = max(map(len, paths))
+        # Repeating the last node makes the paths a rectangular array.
         full = np.array([path + path[-1:] * (deepest - len(path)) for path in paths], np.int64)
         return cls([*number], [tree.loss(node) for node in number], below, depth, full)
 

@@ -97,6 +97,7 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
         )
     _require(n > 0, Rule("class-without-people", "A class must have at least one person."))
     _require(s <= n, Rule("more-drawn-than-there", "More people were drawn than there are."))
+    # Suppressed classes reveal no count, so they have no realised loss here.
     shown = np.flatnonzero(s >= require_k(k))
     if not shown.size:
         raise UsageError("No class has a count that is published.", code="no-count-published")

@@ -148,6 +148,7 @@ class _Descent:
     def run(self) -> Recoding:
         """Replace nodes by their children as long as all classes keep k records."""
         waiting = [self.step(column, 0) for column in range(len(self.trees))]
+        # Ties are broken by column and node, so that the result is reproducible.
         heapq.heapify(waiting)
         while waiting:
             _, column, node = heapq.heappop(waiting)
@@ -163,6 +164,7 @@ class _Descent:
         tree, records = self.trees[column], self.records[column]
         below = tree.below[node]
         after = sum((int(records[child]) * tree.loss[child] for child in below), Fraction())
+        # Negative, so the heap yields the largest decrease first.
         return after - int(records[node]) * tree.loss[node], column, node
 
     def split(self, column: int, node: int) -> bool:
@@ -170,6 +172,7 @@ class _Descent:
         tree, rows = self.trees[column], self.rows.pop((column, node))
         child = tree.path[self.classes.code[column, rows], tree.depth[node] + 1]
         key = child * self.groups + self.group[rows]
+        # Sorted by child and group, so that each new group is one run.
         order = np.argsort(key, kind="stable")
         rows, child, key = rows[order], child[order], key[order]
         first = _starts(key)

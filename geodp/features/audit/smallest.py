@@ -32,6 +32,7 @@ def smallest_k(rate: Budget, epsilon: Budget, delta: Budget, bound: Bound = "exa
     """
     exact_rate = require_rate(rate)
     exact_epsilon, exact_delta = require_epsilon(exact_rate, epsilon), require_delta(delta)
+    # Every threshold above the last one that exceeds delta keeps to it.
     return 1 + max(
         thresholds_above(exact_rate, exact_epsilon, exact_delta, require_bound(bound)), default=0
     )

@@ -97,6 +97,7 @@ class Taxonomy:
         pairs: dict[tuple[str, str], None] = {}
         top_nodes: dict[str, None] = {}
         for row in rows:
+            # A name that is repeated on several levels is one node.
             path = [*dict.fromkeys(map(str, row))]
             pairs |= dict.fromkeys(pairwise(path))
             top_nodes[path[-1]] = None

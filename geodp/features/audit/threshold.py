@@ -181,6 +181,7 @@ def sampled_threshold(
         interval = delta_bounds(k, exact_rate, exact_epsilon, bound)
         return Threshold(k, exact_rate, bound, (exact_epsilon, interval[1]), interval)
     exact_delta = require_delta(delta)
+    # rate**k is the probability that all k people are drawn, which no epsilon excuses.
     if exact_delta < (smallest := exact_rate**k):
         raise UsageError(
             f"With that threshold delta is at least {format_up(smallest)} = rate**{k}: the chance "
@@ -267,6 +268,7 @@ def require_bound(bound: str) -> Bound:
 
 def require_threshold(k: Any) -> int:
     """Check a threshold; UsageError for anything else, and for a recoding."""
+    # A recoding has a k as well, but its areas were chosen from the data.
     if isinstance(k, Recoding):
         raise UsageError(RECODED_FROM_DATA)
     if require_k(k) > MAX_PEOPLE:

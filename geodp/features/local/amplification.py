@@ -158,6 +158,7 @@ def amplify_by_shuffling(
         )
     if not MIN_DELTA <= target < 1:
         raise UsageError("delta must be at least 1e-100 and below 1.", code="delta-out-of-range")
+    # Fewer devices amplify less, so a cap on n only weakens the guarantee that is stated.
     amplified = _solve_epsilon(local, min(n, MAX_REPORTS), target)
     name = shuffler.strip()
     return Shuffled(amplified, target, local=PureDP(local), reports=n, shuffler=name)
@@ -199,6 +200,7 @@ class _Pair:
     def _weights(self, others: int) -> tuple[list[tuple[int, float]], float]:
         """Bound the probability of each group, with its smallest C, and of all C below."""
         odds = _down(1 / (Fraction(self.max_ratio) - 1))
+        # Centred on the most likely C, so that the products below start at 1 and can only shrink.
         mode = min(others, int((others + 1) * odds / (1 + odds)))
         spread = math.sqrt(others * odds) / (1 + odds)
         reach = int(8 * spread) + 64
@@ -208,11 +210,14 @@ class _Pair:
             falling = np.arange(mode, first, -1.0)
             above = np.cumprod(odds * ((others - rising) / (rising + 1)))
             under = np.cumprod(falling / (others - falling + 1) / odds)
+            # Only ratios to the mode are needed, as the sum normalises them: no factorial of n is
+            # computed.
             terms = np.concatenate([under[::-1], [1.0], above])
             before = _rest(terms[0], first / (others - first + 1) / odds) if first else 0.0
             after = _rest(terms[-1], odds * (others - last) / (last + 1)) if last < others else 0.0
             if max(before, after) <= self.delta * 2.0**-20:
                 break
+            # Rare: with few expected clones the tail is heavier than that of a normal law.
             reach *= 2
         # At most 8 roundings a factor, and terms.size in the sum, above and below the line.
         slack = 1 + 40 * terms.size * _ULP
@@ -227,6 +232,8 @@ class _Pair:
 
     def holds(self, epsilon: Fraction) -> bool:
         """Return whether an upper bound of the pair's delta at epsilon is at most the target."""
+        # Both bounds err to the side of a larger delta: exp(epsilon0) from above, exp(epsilon) from
+        # below.
         cut = _Cut.of(Fraction(self.max_ratio), Fraction(_down(_exponential(epsilon)[0])))
         delta = self.below
         for clones, chance in self.groups:
@@ -265,6 +272,7 @@ def _delta_of(clones: int, cut: _Cut) -> float:
 
     Here k is the first whole number above ``tau (C + 1)``.
     """
+    # In exact integers: a rounded k on the wrong side would change which tail is bounded.
     k = cut.tau.numerator * (clones + 1) // cut.tau.denominator + 1
     if k > clones + 1:
         return 0.0
@@ -286,10 +294,13 @@ def _binomial(n: int, k: int) -> float:
     """Bound ``P(Bin(n, 1/2) = k)`` from above, closely and above 0."""
     with localcontext(_WORK):
         (_, all_), (one, _), (other, _) = map(_log_factorial, (n, k, n - k))
+        # The upper bound of n! over lower bounds of the others is an upper bound of the
+        # coefficient.
         bound = (all_ - one - other - n * _LOG_TWO).exp()
     return max(float(bound) * (1 + 1e-12), 1e-300)
 
 
+# Every step of the bisection needs the same factorials again.
 @lru_cache(4096)
 def _log_factorial(n: int) -> tuple[Decimal, Decimal]:
     """Bound ``ln n!``; the remainder of Stirling's formula is in (1/(12n+1), 1/(12n)) (Robbins)."""

@@ -115,6 +115,8 @@ class Blend:
 
         Raises UsageError where a label always tells the truth, or never.
         """
+        # A label without local epsilon protects nothing by itself, so no finite loss may be
+        # charged.
         finite = [one for one in self.epsilons if one is not None]
         if len(finite) < len(self.epsilons):
             raise UsageError(
@@ -260,6 +262,7 @@ class Blend:
             which drops all other reports. The latter two are unbiased or nearly so, and may lie
             outside 0 to 1.
         """
+        # Silent broadcasting of a shorter list would give a wrong estimate.
         self._require_labels(named, n)
         gain, size = self.keep - self.lie, np.array(n, float)
         if estimator == "likelihood":
@@ -389,6 +392,7 @@ class Blend:
             high = low
         elif slope(high) >= 0:
             low = high
+        # The likelihood is concave, so its slope changes sign at most once.
         while high - low > 1e-14:
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) > 0 else (low, middle)
@@ -410,6 +414,7 @@ class Blend:
         the value in each group, which is multivariate hypergeometric.
         """
         gain = self.keep - self.lie
+        # Normalised so that the estimate is unbiased: the weighted gains add up to 1.
         weight = weight / (weight * gain).sum()
         each = share * self.keep * (1 - self.keep) + (1 - share) * self.lie * (1 - self.lie)
         within = (weight**2 * each / (n * self._weights)).sum()
@@ -520,6 +525,7 @@ def blend(
         keep = [rational(epsilon) for epsilon in menu]
         table = np.array([_response(epsilon, values) for epsilon in keep]).T
         amounts = [*keep]
+    # Labels that answer alike explain each other's answers, which would make the indicator 0.
     if len({*keep}) < len(keep):
         raise UsageError(
             "Two labels answer alike: merge them and add their shares. Split labels would make the "

@@ -51,6 +51,7 @@ def simulate_losses(fanout: int, spread: float, above: float) -> tuple[float, fl
     # A stage that no level uses, so that the parent's error is independent of the children's.
     parent_error = above * _normals(1, 1 << 7)[0]
     worst, occupied = (0.0, 0.0), 1
+    # Which number loses most depends on fan-out and spread, so powers of two are tried.
     while occupied < fanout:
         lost = -_split(fanout, spread, parent_error, occupied, 0)
         worst = max(worst, (float(lost.mean()), float(lost.std())))
@@ -68,6 +69,7 @@ def _split(
     total = NODE_PEOPLE + np.rint(error).astype(np.int64)
     # Stratified over the trials: every rounding threshold is used once.
     uniform = (np.arange(TRIALS) + 0.5) / TRIALS
+    # The released code itself is simulated, as the clamp has no closed form with several children.
     shares.share(z.reshape(-1), np.ones(z.size), members, total, uniform, 0.0, out)
     held = out.reshape(TRIALS, fanout)[:, :occupied].sum(axis=1)
     return np.asarray(held - NODE_PEOPLE, np.float64)

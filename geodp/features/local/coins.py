@@ -102,6 +102,7 @@ class Chance:
 def _table(chances: tuple[Chance, ...], units: int) -> NDArray[np.uint64]:
     """Tabulate the digits of some chances for a kernel: uint64[chances, units], read-only."""
     table = np.array([one.digits(units) for one in chances], np.uint64).reshape(-1, units)
+    # The cache hands the same array to every caller.
     table.flags.writeable = False
     return table
 
@@ -123,6 +124,7 @@ class Coins:
         if self._process != os.getpid():
             self._held, self._process = self._held[:0], os.getpid()
         if self._held.size < units:
+            # Fetched in larger pieces, since a system call for each coin would dominate the time.
             fresh = os.urandom(4 * max(units - self._held.size, MIN_UNITS))
             self._held = np.concatenate([self._held, np.frombuffer(fresh, "<u4")])
         return self._held
@@ -151,6 +153,7 @@ class Coins:
         wide = bound > 1 << UNIT
         limit = 1 << (2 * UNIT if wide else UNIT)
         while True:
+            # The lower unit first, as the round's file specifies for every device.
             drawn = self._unit() | (self._unit() << UNIT if wide else 0)
             if drawn < limit - limit % bound:
                 return drawn % bound
@@ -183,6 +186,7 @@ class Coins:
         """
         done, digits, limit = 0, 2, max(MAX_UNITS, units + 16)
         while done < count:
+            # Somewhat more than most reports take, so that repeated draws seldom need another call.
             wanted = min((count - done) * units + 16, limit)
             unit = self.ahead(wanted)
             reached, used = step(done, unit, _table(tuple(chances), digits))
@@ -193,9 +197,11 @@ class Coins:
                     raise UsageError(
                         "The fixed bits are used up; give more of them.", code="bits-used-up"
                     )
+                # More digits decide ties, and more units serve reports that repeat draws.
                 digits, units, limit = 2 * digits, 2 * units, 2 * limit
             done = reached
 
+    # A copy would hand out the same bits again, and equal coins reveal differences of values.
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Coins are neither pickled nor copied: their bits would be used twice.")
 

@@ -78,6 +78,7 @@ class Sums:
                 "Sums of different rounds do not add up; publish each by itself.",
                 code="sums-of-other-round",
             )
+        # Sorted, so that sums are equal however they were added.
         files = sorted([*self.files, *other.files])
         if len(set(files)) < len(files):
             raise UsageError(
@@ -166,6 +167,8 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     index = _index_of(round_, cells)
     outside = np.flatnonzero(~round_.grid.contains(index))
     if outside.size:
+        # Refused and not moved: a report from another cell would reveal that the device was
+        # outside.
         raise CodeError(int(outside[0]), OUTSIDE)
     coarse = round_.coarse
     key = coarse.grid.encode(coarse.index(index))
@@ -173,6 +176,7 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     # Fixed coins serve to compare devices with each other, which needs the order of the input.
     if coins is not None:
         return reports
+    # The order of the input may be that of time or place, which reports must not reveal.
     return reports[_shuffle(reports.size)]
 
 
@@ -286,6 +290,8 @@ class _Content:
     def watch(self, pieces: Iterable[ReportArray]) -> Iterator[ReportArray]:
         """Yield the same arrays, and add them to the fingerprint."""
         for piece in pieces:
+            # Hashes are added, which is independent of order and of how reports are split into
+            # files.
             word = np.zeros(piece.size, np.uint64)
             for name in piece.dtype.names or ():
                 hashing.fold(np.ascontiguousarray(piece[name], np.uint64), word)
@@ -334,12 +340,14 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     event = round_.event(sums.reports)
     grid, method = round_.coarse.grid, round_.protocol
     if sums.reports < MIN_REPORTS:
+        # Shown to the collector, who may wait for more reports; it is computed without any data.
         error = outline(grid, method, round_.event(MIN_REPORTS), None).standard_error()
         raise UsageError(
             f"A release needs at least {MIN_REPORTS:,} reports, and there are {sums.reports:,}: "
             f"even with {MIN_REPORTS:,} a cell has a standard error of {error:,.0f}; collect more.",
             code="reports-too-few",
         )
+    # From here on everything is post-processing of randomised reports, so no budget is charged.
     table = method.refine(grid, event, sums.state)
     if spread:
         method = replace(method, spread=True)

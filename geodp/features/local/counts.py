@@ -104,6 +104,7 @@ class Counts(Protocol):
             return steps_of(self.chain, self.name)
         if grid.areas.nested:
             return [step for _, step in grid.areas.steps]
+        # The remainder goes to the top, where few nodes make a short level cheap.
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)
         return [rest] * bool(rest) + [4] * (digits // 4)
 
@@ -122,6 +123,8 @@ class Counts(Protocol):
                     code="counts-oracle-unknown",
                 )
             chosen.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon)))
+            # Reports of all levels share one record, so each field must fit a plain unsigned
+            # number.
             kind = chosen[-1].report_type
             if any(kind[field].kind != "u" for field in kind.names or ()):
                 raise UsageError(
@@ -143,6 +146,7 @@ class Counts(Protocol):
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> ReportArray:
         """Randomise one report for every device."""
+        # The level is drawn before the place is looked at, which the guarantee rests on.
         level = np.empty(key.size, np.uint8)
         ends = np.cumsum(np.array(parse_weights(self.weights, len(oracles), self.name), np.uint64))
 
@@ -154,6 +158,7 @@ class Counts(Protocol):
         reports["level"] = level
         for i, oracle in enumerate(oracles):
             here = np.flatnonzero(level == i)
+            # A node's number on this level is the key divided by the number of keys below a node.
             stride = np.uint64(oracles[-1].cells // oracle.cells)
             answers = oracle.randomize(key[here] // stride, coins)
             for name in answers.dtype.names or ():
@@ -184,6 +189,8 @@ class Counts(Protocol):
         oracles = self.oracles(grid, event.epsilon)
         levels = list(self._measure(grid, event, oracles, state))
         if self.passes == 2:
+            # From the lowest level up: each level uses estimates that are already combined below
+            # it.
             for above, below in reversed(list(pairwise(levels))):
                 fanout = below.child.size // below.parents
                 z, variance = above.z, above.variance
@@ -196,6 +203,7 @@ class Counts(Protocol):
                     z,
                     variance,
                 )
+        # The number of reports is public, so the root needs no estimate.
         total = np.array([event.reports])
         for i, level in enumerate(levels):
             count = level.share(i, total)
@@ -214,6 +222,7 @@ class Counts(Protocol):
             child = np.repeat(prefix * np.uint64(fanout), fanout)
             child += np.tile(np.arange(fanout, dtype=np.uint64), prefix.size)
             can_hold = open_nodes(grid, child, oracles[-1].cells // oracles[i].cells)
+            # Dividing by the chance of the level makes the estimate unbiased for all devices.
             z = oracles[i].estimate(state.states[i], child) / float(chance)
             variance = np.where(can_hold, direct[i], 0.0)
             level = _Level(prefix.size, child, z, variance, direct[i], np.flatnonzero(can_hold))

@@ -127,6 +127,7 @@ class Halves(Oracle):
         self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
     ) -> FloatArray:
         """Estimate left minus right halves of nodes of a level: float64[n]."""
+        # Undoes the flips of the bit and the chance of the level.
         scale = correction(self.epsilon) * sum(self.parts) / self.parts[level]
         return sum_at(state, level, prefix, threads).astype(np.float64) * scale
 
@@ -216,6 +217,7 @@ class Haar(Protocol):
 
     def detail_variances(self, grid: Grid, event: LocalReports) -> list[float]:
         """Compute the variance of the difference of a node's halves, level by level."""
+        # Each report of the level has variance c^2, and a share w of all reports is on it.
         c, (_, chance) = correction(event.epsilon), self.levels(grid)
         return [event.reports * c * c / float(w) for w in chance]
 
@@ -259,6 +261,7 @@ def descend(
         uniform = draw_uniforms(level, prefix)
         shares.share(z, can_hold, members, total, uniform, 0.0, count)
         visited += prefix.size
+        # Nodes without reports are not split further, which bounds the work by the reports.
         prefix, total = child[count > 0], count[count > 0]
     return prefix, total, visited
 
@@ -272,6 +275,7 @@ def sum_at(state: State, level: int, prefix: NDArray[np.uint64], threads: int = 
     row, total = rows_of(state, level)
     reports = int(np.abs(total).sum())
     words = -(-reports // 64)
+    # The cheaper way: i 2^i additions, or one word operation for each node and 64 reports.
     if level <= TRANSFORM_BITS and level << level <= 2 * prefix.size * words:
         sums = np.zeros(1 << level, np.int64)
         sums[row] = total
@@ -298,6 +302,7 @@ def rows_of(state: State, level: int) -> tuple[NDArray[np.uint64], IntArray]:
         total = state.total[first : 2 * first]
         row = np.flatnonzero(total)
         return row.astype(np.uint64), total[row]
+    # Keys are sorted, and those of a level are a run from 2**level on.
     ends = np.array([first, 2 * first], np.uint64)
     run = slice(*np.searchsorted(state.key, ends).tolist())
     return state.key[run] - np.uint64(first), state.total[run]

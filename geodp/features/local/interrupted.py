@@ -66,6 +66,7 @@ def reserve_name(
     OutputError
         The file system refused.
     """
+    # Hidden next to the file, where every other run that opens a round there looks for it.
     place = hide(path, "opening")
     if not place.exists():
         remove_drafts(place)
@@ -134,6 +135,7 @@ def _remove(place: Path) -> None:
 def _write_note(place: Path, note: Note) -> None:
     """Write the note, unless there is one: of a running or an interrupted run."""
     plain = {"schema": SCHEMA, "ledger": note.ledger, "round": note.round.to_json()}
+    # An existing note belongs to another run: it is kept, and read by the caller.
     with suppress(UsageError), write_whole(place, "", public=False) as file:
         file.write(json.dumps(plain).encode())
 
@@ -154,6 +156,7 @@ def _read_note(place: Path) -> Note:
 
 def _may_be_charged(note: Note, ledger: Ledger | None, ledger_path: str | None) -> bool:
     """Return whether this ledger has, or another may have, a charge for a note's round."""
+    # Without a ledger nothing was charged, and nothing can be lost.
     if note.ledger is None:
         return False
     if ledger is not None:

@@ -103,6 +103,7 @@ def _charge(round_: Round, ledger: Ledger | None, dataset: str | None) -> Round:
             f"{event.unit}; budgets of different units do not add up.",
             code="unit-differs-from-ledger",
         )
+    # The charge covers every report of the round: the ledger's data set is those who may report.
     charge: Charge = ledger.charge_round(
         dataset,
         event.loss,
@@ -130,6 +131,7 @@ def _write(requested: Round, ledger: Ledger | None, dataset: str | None, path: P
                 charged = _charge(opened, ledger, dataset)
                 file.seek(0)
                 file.write(_text(charged))
+                # The charge is shorter than the space that was reserved for it.
                 file.truncate()
     except OutputError as error:
         if charged is None or charged.budget is None:

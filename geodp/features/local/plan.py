@@ -92,6 +92,7 @@ class LocalPlan:
             depth=self.depth,
             protocol=self.protocol,
             epsilon=self.epsilon,
+            # A plan has no id: it is drawn when the round is opened.
             id="0" * 64,
             unit=self.unit,
             period=self.period,
@@ -260,6 +261,7 @@ def plan(
         except UsageError as error:
             refused = Rule(error.code, str(error))
             continue
+        # A finer depth is accepted only while its blocks still rise above the noise.
         if best is not None and candidate_plan.errors[-1].standard_error > limit:
             break
         best = candidate_plan
@@ -302,6 +304,7 @@ def _suitable_protocol(grid: Grid, depth: int) -> Protocol:
         steps = [depth - FINE_BITS, FINE_BITS]
     if len(steps) == 1:
         return find_protocol(f"counts:chain={steps[0]}")
+    # Two thirds of the devices for the finest level, the rest in equal parts for the others.
     weights = [*[1] * (len(steps) - 1), 2 * (len(steps) - 1)]
     return find_protocol(f"counts:chain={_join(steps)},weights={_join(weights)}")
 
@@ -347,6 +350,7 @@ def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
     try:
         fields = tomllib.loads(file.read_text(encoding="utf-8"))
         domain = read_plain(StatedDomain, parse_json(fields.pop("domain").encode()), "domain")
+        # A newer format may have fields that change the meaning of the others.
         if fields.pop("format", None) != FORMAT:
             raise wrong
         kinds = {"devices": Integral, "depth": Integral, "allow_weak": bool}

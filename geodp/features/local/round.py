@@ -220,6 +220,7 @@ class Round:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the file's content, which every file of reports records: hexadecimal."""
+        # Sorted keys and ASCII make the bytes, and so the digest, independent of the writer.
         text = json.dumps(write_plain(self.info), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -253,6 +254,8 @@ class Round:
                 info.dataset,
                 info.budget,
             )
+            # Everything that follows from the settings is computed again, so that a file cannot
+            # claim chances that its protocol does not have.
             agrees = replace(round_.info, software=info.software) == info
         except (VerificationError, UsageError, ArithmeticError) as error:
             raise InputError(

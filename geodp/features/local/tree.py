@@ -135,6 +135,7 @@ class Protocol(Method[LocalReports]):
 
     def list_postprocessing(self) -> tuple[str, ...]:
         """List the steps of post-processing, a sentence each."""
+        # The last sentence describes blocks that were not spread, and is replaced.
         return (*self.postprocessing[:-1], SPREAD) if self.spread else self.postprocessing
 
     def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance | None:
@@ -214,6 +215,7 @@ def restore_state(oracles: tuple[Oracle, ...], arrays: Mapping[str, NDArray[Any]
     """Restore a state from its arrays; UsageError where these are not those of the oracles."""
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in oracles]
     for name, array in arrays.items():
+        # Arrays are named by the number of their oracle, as in TreeState.arrays.
         number, _, field = name.partition(".")
         if not number.isdecimal() or int(number) >= len(parts):
             raise UsageError(
@@ -257,6 +259,7 @@ def is_weak(epsilon: Fraction) -> bool:
 
 def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
     """Return which nodes, of ``stride`` keys each, overlap the domain and can be occupied."""
+    # A domain that fills its keys has no node outside, and needs no search.
     if grid.size == 1 << grid.bits:
         return np.ones(child.size, np.bool_)
     return np.asarray(overlaps(grid, child, stride), np.bool_)
@@ -264,5 +267,6 @@ def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np
 
 def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> FloatArray:
     """Draw the public random numbers of nodes, in [0, 1), by which shares are rounded."""
+    # A function of the node alone, so that everyone who repeats the estimate rounds alike.
     word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
     return np.asarray((word >> np.uint64(11)).astype(np.float64) / 2.0**53)

@@ -185,6 +185,7 @@ def read_call(
     context = _parse(outer, arguments)
     area = context.params["area"]
     if area is not None:
+        # The area is expanded to options of publish, which come first so that explicit ones win.
         context = _parse(outer, (*area_options(area), *arguments))
     inputs = [fetched.get(str(path), path) for path in context.params["inputs"]]
     if any(isinstance(path, str) for path in inputs):
@@ -208,6 +209,7 @@ def read_call(
         raise UsageError(NOT_OF_LAYOUT)
     if area == ENTIRE and call.layout_area:
         raise UsageError(AREA_OF_LAYOUT_KEPT)
+    # The grid can only be built once its columns and its area are known.
     if not (call.file_prompts or call.needs_area):
         # An unknown name is refused now, and not after all questions are answered.
         _ = call.grid
@@ -221,6 +223,7 @@ def _parse(outer: click.Context, arguments: tuple[str, ...]) -> click.Context:
 
 def _choose_names(options: dict[str, Any], names: tuple[str, ...]) -> None:
     """Name the recipe and the folder of the release after the inputs, unless they are named."""
+    # Several inputs have no common name, so the default names are plain.
     stem = Path(names[0]).name.partition(".")[0] if len(names) == 1 else ""
     prefix = f"{stem}-" if stem and "*" not in stem else ""
     if options["recipe"] is None:
@@ -228,4 +231,5 @@ def _choose_names(options: dict[str, Any], names: tuple[str, ...]) -> None:
     if options["output"] is None:
         options["output"] = Path(f"{prefix}release")
     require_free(options["recipe"], "--recipe", (".toml",), overwrite=options["overwrite"])
+    # Checked before the first question: an occupied folder would waste all answers.
     require_unpublished(options["output"])

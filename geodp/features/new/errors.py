@@ -52,6 +52,7 @@ def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
         table.add_row(*row)
     click.echo(f"\n{translate(TITLE)}")
     console = Console(highlight=False)
+    # A narrow terminal would fold the columns of numbers.
     console.width = max(console.width, 100)
     console.print(table)
     return first

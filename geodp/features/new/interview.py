@@ -25,6 +25,7 @@ def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[
     ``fetched``: files of URLs among the inputs, by these.
     """
     call: Call | None = read_call(context, arguments, fetched)
+    # A refused rehearsal returns a call with more options, which may open questions again.
     while call is not None:
         while questions := list_questions(call):
             if not _is_terminal():
@@ -134,6 +135,7 @@ def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
         draft = Path(folder) / "recipe.toml"
         draft.write_text(text, encoding="utf-8")
         try:
+            # The command that the operator will run, so that nothing can be refused only then.
             _run_check([*call.inputs, "--recipe", str(draft), *terms])
         except (GeodpError, click.ClickException) as error:
             return _prompt_for_options(call, error, fetched)
@@ -165,6 +167,7 @@ def _prompt_for_options(
                 return read_call(context, (*split_arguments(answer), *call.arguments), fetched)
             except (GeodpError, click.ClickException) as next_error:
                 click.echo(_describe_error(next_error))
+    # The answers so far are not lost: they are printed as a command.
     again = " ".join(["geodp new", *map(quote, call.arguments)])
     click.echo(translate_message(f"No recipe is written. The same call, to change: {again}"))
     raise error

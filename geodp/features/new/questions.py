@@ -99,6 +99,7 @@ def split_arguments(answer: str) -> list[str]:
     """Split an answer into arguments, as a shell does; on Windows a backslash is part of a path."""
     lexer = shlex.shlex(answer, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
+    # On Windows a backslash separates folders and must not escape.
     lexer.escape = "" if os.name == "nt" else lexer.escape
     try:
         return list(lexer)
@@ -165,6 +166,7 @@ def _area_question(call: Call) -> Question:
     rows: list[tuple[str, str]] = []
     default = None
     if options := call.layout_area:
+        # A default is allowed here, as the layout answers for the area and not the operator.
         default = OF_LAYOUT
         rows.append((OF_LAYOUT, f"as the layout states it: {' '.join(options)}"))
     if any("--domain-is-public" in prompt for prompt in call.prompts):

@@ -38,6 +38,7 @@ def write_lines(call: Call, commands: Sequence[str]) -> str:
     metadata = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
     for name, example in OPEN.items():
         line = f"{name} = {json.dumps(metadata[name] or example, ensure_ascii=False)}"
+        # Whether the table's publisher publishes the release, too, must be declared.
         is_final = metadata[name] and name != "publisher"
         lines.append(line if is_final else f"# {line}")
     return "\n".join(lines) + "\n"

@@ -68,6 +68,7 @@ def _answer_section(page: Writer, card: SelectionCard) -> Section:
     ]
     if card.false_hot_spots is not None:
         sentences.append(page.say("selection_empty", below=card.false_hot_spots.count))
+    # A page lists some of up to 65,536 answers; the card has all.
     shown = card.chosen[:SHOWN]
     sentences.append(
         page.say("selection_all" if len(shown) == question.chosen else "selection_some")

@@ -69,6 +69,7 @@ def stage_selection(
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "public").mkdir()
         make_restricted(folder, path, again=resume)
+        # A card of full length is written now, so that a full disk shows before the charge.
         if preview is not None:
             _write_card(preview, folder / "public")
         yield StagedSelection(folder, Path(path))

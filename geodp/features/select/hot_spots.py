@@ -73,6 +73,7 @@ class Top(Question):
     def candidates(self, grid: Grid) -> int:
         """Count the cells of the domain, or the areas that hold one."""
         size = find_places(grid, self.level).size
+        # bool is a subclass of int: k=True must not name one cell.
         is_integer = isinstance(self.k, int) and not isinstance(self.k, bool)
         if not is_integer or not 1 <= self.k <= min(size, MAX_CHOSEN):
             raise UsageError(
@@ -96,6 +97,7 @@ class Top(Question):
     def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the last candidates by number."""
         places = find_places(grid, self.level)
+        # Large numbers have long codes, so the card that is tried is not shorter than the real one.
         return places.describe(places.size - 1 - np.arange(self.k, dtype=np.int64))
 
     def false_below(self, grid: Grid, rate: Fraction) -> float | None:

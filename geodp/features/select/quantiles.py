@@ -77,6 +77,7 @@ class Quantile(Question):
             raise UsageError(
                 f"axis must be one of: {', '.join(grid.axis_names)}.", code="axis-unknown"
             )
+        # Areal units have numbers, but no position along which people could lie before or after.
         if self.axis in grid.maps.axes:
             grid.names.require_map(
                 Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")

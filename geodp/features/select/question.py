@@ -118,6 +118,7 @@ class Places(ABC):
         """
 
 
+# One selection asks for the same places in each of its steps.
 @lru_cache(maxsize=4)
 def find_places(grid: Grid, level: str | None) -> Places:
     """Build the cells of a grid, or the areas of one of its levels, as candidates.
@@ -154,6 +155,7 @@ class CellPlaces(Places):
         if self._coarsening is not None:
             coarse = self.grid.encode(self._coarsening.index(table.grid.decode(key)))
             key, count = coalesce(coarse, count)
+        # Numbers count cells of the domain only: cells outside a mask are no candidates.
         rank = self.grid.domain.ranks_of_keys(key)
         order = np.argsort(rank)
         return Counted(rank[order], count[order], self.size)
@@ -196,6 +198,7 @@ class RegionPlaces(Places):
         self._prefixes = grid.maps.prefixes
         self._regions = len(hierarchy.codes[self._number])
         self.size = self._regions ** len(self._prefixes)
+        # Numbers of candidates are drawn as uniform integers below this limit.
         if self.size > LIMIT:
             raise UsageError(
                 f"A selection supports at most 2**62 pairs; there are {self.size:,}.",

@@ -67,10 +67,12 @@ class Level(Question):
     def measure(self, table: CountTable, event: Selection) -> list[Fraction]:
         """Compute the utility of every level."""
         moves = 2 if event.neighbours == REPLACE else 1
+        # Noise scale of the following release: a person who moves changes two cells.
         scale = event.contribution * moves / self.next_epsilon
         utilities = []
         for level in list_levels(table.grid):
             blocks, node, cells = find_places(table.grid, level).split(table)
+            # split_error needs the cells of a block next to each other.
             order = np.argsort(node, kind="stable")
             error = split_error(table.count[order], node[order], cells)
             utilities.append(-(error + blocks * scale))

@@ -132,6 +132,7 @@ class Selected:
         settings = {
             name: str(value)
             for name, value in self.question.settings
+            # Settings that the card has no field for are part of the question's sentence.
             if name in known_fields and value is not None
         }
         fields = {
@@ -229,6 +230,7 @@ class PreparedSelection:
                 records=request.records,
             )
         finally:
+            # The key is erased even where the draw or the charge fails.
             derived_key.forget()
         return replace(selected, charge=charge)
 
@@ -273,7 +275,9 @@ def prepare(
             code="table-expected",
         )
     selector, terms = find_selector(mechanism), request.terms
+    # Refuses a question that does not suit the grid before anything is measured.
     question.candidates(table.grid)
+    # Built before measuring, so that the terms are checked without reading counts.
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
         terms.bound(bound_contribution(table, terms.contribution)),

@@ -55,6 +55,7 @@ def _check_guarantee(folder: Path, card: SelectionCard) -> str:
         rate == Fraction(guarantee.rate),
         Rule("selection-rate-differs", "The rate is not that of budget, rounds and sensitivity."),
     )
+    # The flag must agree with the sentences, which is what most readers see.
     private = card.private is ("NOT PRIVATE" not in guarantee.in_words + guarantee.noise_key)
     require(
         private, Rule("selection-contradicts-itself", "The card contradicts itself on privacy.")
@@ -75,6 +76,7 @@ def _check_answers(folder: Path, card: SelectionCard) -> str:
         len(chosen) == question.chosen <= question.candidates,
         Rule("selection-answers-differ", "There are more or fewer answers."),
     )
+    # The order of columns in an answer is of no meaning.
     distinct = {tuple(sorted(answer.items())) for answer in chosen}
     require(len(distinct) == len(chosen), Rule("selection-answer-twice", "An answer is repeated."))
     summary = f"{len(chosen)} of {question.candidates:,} candidates, each once"
@@ -192,6 +194,7 @@ def verify_selection(folder: Path) -> list[Check]:
         card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    # read_card chooses the class by the schema, and this check runs for selections only.
     assert isinstance(card, SelectionCard)
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
     return [first, *ask_all(CHECKS, folder, card)]

@@ -138,6 +138,7 @@ def audit(**options: Any) -> None:
         document["instead"] = compare_release(guarantee, grid, options["method"]).to_dict()
     if options["table"] is not None:
         document["confidential"] = {"notice": NOTICE, **_audit_table(options)}
+    # The figure is written before the charge: it needs no ledger, and may fail.
     if options["plot"] is not None:
         _draw(options)
     with _report_charge_on_failure(guarantee, options), _open_output(options) as output:
@@ -150,6 +151,7 @@ def audit(**options: Any) -> None:
             document["charge"] = _charge(guarantee, options)
         if output is not None:
             output.write(_encode(document))
+            # The charge is shorter than the space that was reserved for it.
             output.truncate()
     text = json.dumps(document, ensure_ascii=False, indent=1)
     click.echo(text if options["as_json"] else _format_document(document))
@@ -324,6 +326,7 @@ def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
         except CodeError as error:
             rule = f"Record {error.position + 1}, without the header: {error.rule}"
             raise InputError(rule, file=str(options["table"]), code=error.code) from None
+        # JSON has no infinity.
         value = diagnostic.value if diagnostic.value < float("inf") else None
         return {"realized": value, "record": diagnostic.where + 1, "infinite": diagnostic.infinite}
     count = [] if options["count"] is None else [options["count"]]

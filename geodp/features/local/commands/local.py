@@ -65,6 +65,7 @@ def local() -> None:
 def plan(**options: Any) -> None:
     """Plan what devices report and how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
+    # Heavy modules are imported in the commands, so that --help starts quickly.
     from geodp.features.local.plan import plan as make
 
     names = ("devices", "epsilon", "protocol", "depth", "unit", "period", "allow_weak")
@@ -233,6 +234,7 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
 
     require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
     require_drawn(options["plot"])
+    # Numbers stay texts here: shares such as 1/3 are read exactly later.
     pairs = [one.split(":") for one in menu.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise UsageError(
@@ -270,6 +272,7 @@ def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
 def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
     from geodp.features.local.figure import plot_menu
 
+    # A figure of one report would show a single point, so it takes six.
     reports = options["reports"] if options["reports"] > 1 else 6
     draw = partial(plot_menu, menu, devices=options["devices"] or 100, reports=reports)
     write_picture(options["plot"], draw, True, options["overwrite"])

@@ -58,6 +58,7 @@ def write_reports(path: Path, digest: str, reports: ReportArray) -> None:
             schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_header(digest))})
             columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]
             rows = pa.table(columns, schema)
+            # Row groups bound the memory that a reader needs.
             pq.write_table(rows, file, compression="zstd", row_group_size=CHUNK)
         else:
             file.writelines(_lines(digest, reports))
@@ -162,6 +163,7 @@ def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repo
     header = (file.schema_arrow.metadata or {}).get(b"geodp", b"null")
     _require_head(parse_json(header), digest, path)
     columns = [(one.name, one.type) for one in file.schema_arrow]
+    # Types are compared too: a wider one would pass values that no device can send.
     _require_fields(columns == [(one.name, one.type) for one in _columns(kind)], path)
     read = 0
     for batch in file.iter_batches(CHUNK):
@@ -199,6 +201,7 @@ def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Report
         rows, read, last = list[tuple[int, ...]](), 0, None
         while line := file.readline(MAX_LINE):
             try:
+                # More lines would mean joined files, of which only the first header was checked.
                 if last is not None:
                     raise ValueError("there is more after the line that ends the file")
                 plain = _parse_line(line)

@@ -44,6 +44,7 @@ def write_sums(
     OutputError
         It cannot be written.
     """
+    # Little-endian on every machine, so that equal sums are equal files.
     pieces = [np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in arrays.values()]
     listed = [[name, a.dtype.name, a.size] for name, a in arrays.items()]
     header = {"schema": SCHEMA, **metadata, "arrays": listed}
@@ -96,6 +97,7 @@ def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         recorded = header.pop("sha256")
         digest = hashlib.sha256(_encode_header(header))
         digest.update(body)
+        # The digest covers header and arrays, so that any change or cut is detected.
         is_complete = at == len(body) and digest.hexdigest() == recorded
     except OSError as error:
         raise InputError(

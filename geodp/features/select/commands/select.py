@@ -166,6 +166,7 @@ def _resume(
             card = SelectionCard.from_json(pending.card)
         except VerificationError:
             raise unreadable(staged.folder) from None
+        # The card on disk is from before the charge, which only the ledger records.
         charge = find_charge(ledger, pending.dataset, pending.fingerprint)
         card = card.with_budget(StatedCharge.of(charge))
         return card, staged.write(card, dict(pending.run))
@@ -180,6 +181,7 @@ def _choose(
     from geodp.io.folder.staging import require_free, require_uninterrupted
 
     output, overwrite = options["output"], options["overwrite"]
+    # Not required by Click, as --resume takes no budget.
     if options["epsilon"] is None:
         raise UsageError(
             "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
@@ -203,6 +205,7 @@ def _choose(
     def pack(drawn: Selected) -> Packed:
         return drawn.card().to_json(), {}
 
+    # Staged before the charge, so that a full disk or a bad path costs no budget.
     with stage_selection(preview, output, overwrite=overwrite) as place:
         with keep_charged(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()

@@ -146,9 +146,11 @@ class Selector(ABC):
             raise UsageError(
                 "key must be a NoiseKey; NoiseKey(bytes) makes one for tests.", code="key-expected"
             )
+        # The law is declared per unit of utility, whatever the denominators of a call are.
         rate = candidates.rate * candidates.unit
         draws = Draws.of(self.declare(rate, Stream.SELECT))
         fresh = NoiseKey.generate() if key is None else key
+        # The restricted key refuses every draw that was not declared.
         restricted = fresh.restrict(draws)
         try:
             return self.draw(candidates, restricted, Stream.SELECT)
@@ -175,6 +177,7 @@ class Selector(ABC):
                 code="utilities-too-many",
             )
         candidates = _candidates(utilities, epsilon, sensitivity, monotone)
+        # Beyond this exponent a probability is 0 in floating point, and exp would only warn.
         far = [min(float(candidates.rate * int(d)), 1e3) for d in candidates.deficit]
         return tuple(self.weigh(np.exp(-np.array(far))).tolist())
 
@@ -196,6 +199,7 @@ def _candidates(
 
 def _array(deficits: list[int]) -> NDArray[Any]:
     """Convert whole numbers to int64, or to objects where one is longer."""
+    # Larger deficits stay Python's whole numbers, which are exact at any size.
     if max(deficits) < 1 << 62:
         return np.array(deficits, np.int64)
     array = np.empty(len(deficits), object)

@@ -51,6 +51,7 @@ class Exponential(Selector):
         weights = dict(sorted(weights.items()))
         chosen = _draw_group(candidates.decay, weights, key, stream)
         tied = np.flatnonzero(candidates.deficit == chosen)
+        # Candidates of one deficit are equally likely, listed or not.
         number = draw_one_below(weights[chosen], key, stream + 1)
         if number < tied.size:
             return int(tied[number])
@@ -77,12 +78,14 @@ def _draw_group(decay: Decay, weights: dict[int, int], key: NoiseKey, stream: in
         place = _find(uniform, digits, low, high)
         if place is not None:
             return list(weights)[place]
+        # The bounds leave the position open: more digits of the same number decide it.
         uniform, digits = (uniform << 64) | next(more), digits + 64
 
 
 def _find(uniform: int, digits: int, low: list[int], high: list[int]) -> int | None:
     """Find the first sum above a part of the last one; None where bounds leave it undecided."""
     for place, (lower, upper) in enumerate(zip(low, high, strict=True)):
+        # U is below 1, so the last sum is always above its part.
         if place == len(low) - 1 or (uniform + 1) * high[-1] <= lower << digits:
             return place
         if uniform * low[-1] < upper << digits:

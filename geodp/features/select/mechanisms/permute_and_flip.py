@@ -51,6 +51,7 @@ class PermuteAndFlip(Selector):
             before = decay.count_before(candidates.beyond, candidates.others, key, stream + 1)
             if _comes_first(before, candidates.others, accepting.size, key, stream + 2):
                 return n + draw_one_below(candidates.others, key, stream + 3)
+        # The best candidate has deficit 0 and always accepts, so the list is never empty.
         return int(accepting[draw_one_below(accepting.size, key, stream + 3)])
 
     def declare(self, rate: Fraction, stream: int) -> tuple[Draw, ...]:
@@ -85,6 +86,7 @@ def _comes_first(before: int, others: int, accepting: int, key: NoiseKey, stream
     Listed candidate i, counted from 1, has ``others + i`` places in the order of those before it,
     of which ``before + 1`` come before the unlisted one.
     """
+    # No unlisted candidate accepts.
     if before >= others:
         return False
     places = np.uint64(others) + np.arange(1, accepting + 1, dtype=np.uint64)

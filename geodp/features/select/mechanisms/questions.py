@@ -53,6 +53,7 @@ def draw_top(
     key : NoiseKey
     """
     rank, count, chosen = counted.rank, counted.count, list[int]()
+    # Chosen candidates stay out of all later rounds, also those without a count.
     taken = counted.rank[:0]
     for draw_number in range(k):
         best = int(count.max(initial=0))
@@ -96,6 +97,7 @@ def split_error(
     first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
     total = np.add.reduceat(count, first)
     length = np.diff(np.append(first, count.size))
+    # For whole counts, c > T / n is the same as c > floor(T / n).
     above = count > np.repeat(total // cells, length)
     surplus = np.add.reduceat(np.where(above, count, 0), first)
     number = np.add.reduceat(above.astype(np.int64), first)
