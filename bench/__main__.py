@@ -79,6 +79,7 @@ def main() -> None:
     figures = {"benchmark": name, "machine": machine(), **result}
     for path in [file] * bool(file) + ([module.SAVED] if update else []):
         path.write_text(dump_figures(figures), encoding="utf-8")
+    # The document is filled from the saved file, so that both show the same figures.
     if update:
         module.fill_document()
 

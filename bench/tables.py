@@ -44,6 +44,7 @@ def text(value: Any) -> str:
         return f"{value:,.0f}"
     if value == 0:
         return "0"
+    # Rounded first: 9.996 must be shown as 10.0 and not as 10.00.
     value = float(f"{value:.3g}")
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
@@ -63,6 +64,7 @@ def fill(path: Path, marks: tuple[str, str], text: str) -> None:
     """Replace the text between two markers of a document."""
     start, end = marks
     document = path.read_text(encoding="utf-8")
+    # A function as replacement, so that backslashes of the text are taken literally.
     filled = re.sub(f"{start}.*?{end}", lambda _: f"{start}\n{text}\n{end}", document, flags=re.S)
     path.write_text(filled, encoding="utf-8")
 

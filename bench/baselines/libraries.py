@@ -73,6 +73,7 @@ def of_method(spec: str) -> Peer:
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         def run(trial: int) -> Release:
+            # A key for each trial: errors can be reproduced, and trials are independent.
             secret = hashlib.sha256(f"bench {spec} {trial}".encode()).digest()
             key = geodp.NoiseKey(secret)
             return publish(table, method=spec, epsilon=epsilon, key=key, contribution=1)
@@ -122,6 +123,7 @@ def _numpy_topdown(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
         for below in reversed(levels[:-1]):
             node, count = node[count > 0], count[count > 0]
             detail = below[2 * node] - below[2 * node + 1] + draw.laplace(0, scale, node.size)
+            # As in the paper: neither half may fall below 0.
             detail = np.clip(detail, -count, count)
             count = np.stack([count + detail, count - detail], axis=1).reshape(-1) / 2
             node = np.stack([2 * node, 2 * node + 1], axis=1).reshape(-1)
@@ -188,6 +190,7 @@ def _opendp_threshold(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, 
     cell = dp.atom_domain(T="i64")
     space = dp.map_domain(cell, cell), dp.l01inf_distance(dp.absolute_distance(T="i64"))
     scale = float(1 / epsilon)
+    # The noisy count of a single person exceeds it with a probability of at most delta.
     threshold = math.ceil(1 + scale * math.log(1 / (2 * DELTA)) + 1)
     measure = dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
     epsilon_used, delta = measure.map((1, 1, 1))
@@ -213,6 +216,7 @@ def _diffprivlib(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vecto
 
     def run(trial: int) -> Any:
         with warnings.catch_warnings():
+            # Its warnings would be repeated in every trial.
             warnings.simplefilter("ignore")
             return histogramdd(
                 where,

@@ -42,6 +42,7 @@ def _summed(name: str) -> Callable[[Path | None], Counts]:
     def make(folder: Path | None) -> Counts:
         table = public.load(name, folder)
         row, col = table.grid.decode(table.key)[:2]
+        # Rounded up, so that the entire map fits.
         block = -(-max(table.grid.shape[:2]) // SIDE)
         counts = np.zeros((SIDE, SIDE), np.int64)
         np.add.at(counts, (row // block, col // block), table.count)

@@ -68,6 +68,7 @@ def clusters(size: int) -> NDArray[np.int64]:
     for (row, col), n, w in zip(centre, people, width, strict=True):
         index = (np.array([row, col]) + draw.normal(0, w, (min(n, 200_000), 2))).astype(np.int64)
         index = index[((index >= 0) & (index < size)).all(axis=1)]
+        # Large towns are drawn with fewer points of several people, which bounds the time.
         np.add.at(counts, (index[:, 0], index[:, 1]), max(1, n // 200_000))
     return counts
 
@@ -122,6 +123,7 @@ SHAPES = ("cities", "streets", "hotspots")
 def sample(name: str, size: int, people: int) -> geodp.CountTable:
     """Draw exactly ``people`` independently from a shape, with a fixed seed."""
     density = shape(name, size)
+    # Another seed for each scale, so that scales are independent samples.
     counts = np.random.default_rng(SEED + people).multinomial(people, density.reshape(-1))
     return _table(counts.reshape(size, size))
 

@@ -200,6 +200,7 @@ def _brazil(folder: Path) -> geodp.CountTable:
     """Read cells such as 5KME2855N10430: kilometres east and north of an origin of IBGE."""
     with (folder / "ibge-5km" / "gridbr_5KM.csv").open(encoding="utf-8") as lines:
         rows = [(row["id"], float(row["POP"])) for row in csv.DictReader(lines)]
+    # Codes end in kilometres from the origin; cells are 5 km wide.
     east, north = np.array([code[4:].split("N") for code, _ in rows], np.int64).T // 5
     index = np.array([north - north.min(), east - east.min()])
     grid = geodp.Grid.regular(tuple((index.max(axis=1) + 1).tolist()))

@@ -44,6 +44,7 @@ def place_villages(table: CountTable, random: np.random.Generator) -> tuple[Any,
     far &= inside(table.grid)
     sites: list[NDArray[np.int64]] = []
     for at in random.permutation(np.argwhere(far)):
+        # Settlements are kept apart as well, so that each is alone in its surroundings.
         if all(np.abs(at - other).max() > 2 * CLEARANCE for other in sites):
             sites.append(at)
             people[tuple(at)] = int(np.exp(random.uniform(*np.log(PEOPLE))))
@@ -104,6 +105,7 @@ def draw(
         for at in villages.T
     ]
     regions |= _areas(table, ("municipalities", "polygons", "rectangles"), number, random)
+    # Polygons are drawn around places by people, so edges are given as a table of their own.
     edge = CountTable.from_dense((inhabited & ~full).astype(np.int64), grid)
     beyond = CountTable.from_dense((near_others & inside(grid)).astype(np.int64), grid)
     for name, places in (("polygons at edges", edge), ("polygons in the empty", beyond)):

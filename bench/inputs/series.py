@@ -20,6 +20,7 @@ def load_months(folder: Path) -> tuple[list[str], list[geodp.CountTable]]:
     if not (folder / FILE).exists():
         raise UsageError(f"There is no {FILE} below {folder} (--data).")
     grid = geodp.Grid.mesh("jis:basic", bounds=WINDOW)
+    # One pass over the file reads all months, which are then told apart by their labels.
     both = grid.with_attribute("year", list(YEARS)).with_attribute("month", list(MONTHS))
     read = geodp.read_table(
         folder / FILE,

@@ -31,6 +31,7 @@ def clustered(bits: int, occupied: int) -> geodp.CountTable:
     while cells.size < occupied:
         missing, drawn = occupied - cells.size, [cells]
         while missing > 0:
+            # Some points repeat a cell, so more are drawn than are missing.
             where = places.near(min(BATCH, 2 * missing + 1000))
             key = grid.encode((where * np.array(grid.shape)[:, None]).astype(np.int64))
             drawn.append(_distinct(key))

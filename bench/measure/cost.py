@@ -118,6 +118,7 @@ def _child() -> None:
     # Imports, and compiled code from the cache.
     peer.prepare(small, epsilon)[0](0)
     run, _ = peer.prepare(table, epsilon)
+    # Memory of the interpreter and the input is not the peer's.
     before = forget_peak()
     start = time.perf_counter()
     result = run(0)
@@ -142,6 +143,7 @@ def peak() -> int:
         return _resident("VmHWM")
     import resource
 
+    # macOS reports bytes where Linux reports KiB.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

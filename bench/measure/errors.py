@@ -30,6 +30,7 @@ def by_area(error: NDArray[np.float64]) -> NDArray[np.float64]:
 def mean_and_error(trials: Sequence[NDArray[np.float64]]) -> tuple[list[float], list[float]]:
     """Compute means over trials and their standard errors, which are 0 for a single trial."""
     values = np.array(trials)
+    # One trial has no spread; 0 keeps the table's form.
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return values.mean(axis=0).tolist(), (spread / np.sqrt(len(values))).tolist()
 

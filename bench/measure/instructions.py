@@ -54,6 +54,7 @@ def measure(sizes: Sizes) -> Rows:
 
 def _counted(cache: str) -> dict[str, int]:
     """Count the instructions of processes that refine by each method, and by none."""
+    # Only instructions are counted: simulating caches would take much longer.
     quiet = ["--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     done = _run(["valgrind", "--tool=cachegrind", *quiet], cache)
     references = dict(re.findall(r"==(\d+)== I\s+refs:\s+([\d,]+)", done.stderr))

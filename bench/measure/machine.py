@@ -35,6 +35,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": llvm.get_host_cpu_name(),
         "processors": os.cpu_count(),
+        # A busy machine makes times incomparable, so its load is part of the result.
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "flags": sorted(name for name in features if features[name]),
     }

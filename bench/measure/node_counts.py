@@ -80,6 +80,7 @@ def ancestors(key: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     [1, 2, 2, 3]
     """
     meet = key[1:] ^ key[:-1]
+    # Binary lengths by frexp, which is exact for 32 bits but not for 64.
     low, high = np.frexp(meet & np.uint64(2**32 - 1))[1], np.frexp(meet >> np.uint64(32))[1]
     length = np.where(high > 0, high + 32, low)
     apart = np.cumsum(np.bincount(length, minlength=bits + 1)[::-1])

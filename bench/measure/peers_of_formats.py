@@ -66,6 +66,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
             write, few = _raster(source)
         else:
             write, few = _rows(peer, phase, source)
+        # A small file first, so that imports and start-up are not timed.
         few(Path(folder, "first"))
         start = time.process_time()
         write(Path(folder, "second"))

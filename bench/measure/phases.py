@@ -53,6 +53,7 @@ def spawn(arguments: list[str]) -> dict[str, Any]:
     # The same geodp as here.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     null = os.open(os.devnull, os.O_WRONLY)
+    # Not subprocess: wait4 gives the usage of this one child.
     process = os.posix_spawn(
         sys.executable,
         [sys.executable, *arguments],
@@ -89,6 +90,7 @@ def publish(arguments: list[str], output: Path, scratch: Path) -> dict[str, Any]
     if "problem" in done:
         return done
     phases: dict[str, float] = json.loads(times_file.read_text(encoding="utf-8"))
+    # The end of the interpreter cannot clock itself: it is the difference.
     phases[END] = done["cpu_seconds"] - sum(phases.values())
     return {**done, "phases": phases}
 
@@ -116,6 +118,7 @@ class Clock(logging.Handler):
         phase = STEPS.get(record.getMessage())
         if phase is not None:
             self.enter(phase)
+        # Formats are imported by then, and not yet used.
         if phase == MECHANISM and not self._watches:
             self._watches = True
             self._watch()

@@ -97,6 +97,7 @@ def warm(methods: Sequence[str] = METHODS) -> None:
     """Compile everything, or load compiled code."""
     for table in (synthetic.clustered(14, 2000), synthetic.isolated(26, 100, 1_000_000)):
         for method in methods:
+            # Serial and parallel runs may use different compiled functions.
             for threads in (1, 2):
                 Refinement(method, table).run(threads)
 
@@ -155,6 +156,7 @@ def answer(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     if task["limit"]:
         import resource
 
+        # The limit is set in the child, so that the parent can still report what failed.
         resource.setrlimit(resource.RLIMIT_DATA, (task["limit"], task["limit"]))
     print(json.dumps(work(task)))
 

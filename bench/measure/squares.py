@@ -29,6 +29,7 @@ def hold_squares(release: geodp.Release, truth: NDArray[np.int64]) -> NDArray[np
     float64[2, sides]
         By place, 0 to 1.
     """
+    # The same squares for every release, so that methods are compared on equal terms.
     draw, occupied = np.random.default_rng(1), np.argwhere(truth > 0)
     held = np.zeros((len(PLACES), len(SIDES)))
     for s, side in enumerate(SIDES):

@@ -70,6 +70,7 @@ def unpack(commit: str, folder: Path) -> Path:
     if done.returncode:
         raise UsageError(f"git knows no such commit here: {commit}.")
     with tarfile.open(packed) as files:
+        # The filter refuses paths outside the folder.
         files.extractall(folder, filter="data")
     return folder
 

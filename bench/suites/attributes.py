@@ -63,6 +63,7 @@ def measure(
     source, rows = public.load("kanto-parts", data), []
     for epsilon in epsilons or [Fraction(1, 10)]:
         for spec in METHODS:
+            # Biases of sums need many releases; they are measured in the first row only.
             count = sums if not rows else trials
             rows.append({"epsilon": str(epsilon), **_row(source, spec, epsilon, count)})
     return {
@@ -131,6 +132,7 @@ def _ratio(source: geodp.CountTable, rounds: int) -> float:
             _release(counts, spec, epsilon, trial)
             seconds.append(time.process_time() - start)
         ratios.append(seconds[1] / seconds[0])
+    # The first round compiles.
     return float(np.median(ratios[1:]))
 
 

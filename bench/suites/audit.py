@@ -81,6 +81,7 @@ def cost_of(call: Callable[[], Any]) -> float:
 def plain(rate: str, epsilon: str, delta: str) -> bool:
     """Check that the smallest k is right: all sums of fractions, for it and the one before."""
     b, limit = Fraction(rate), Fraction(delta)
+    # A rounded exponential suffices here: thresholds differ by far more.
     growth = Fraction(Decimal(epsilon).exp())
     g = float(1 - (1 - b) / growth)
     decline = g * math.log(g / b) - float(epsilon) * (1 - g)

@@ -148,8 +148,9 @@ def plan_of(bits: int, pattern: str, *, line: bool = False) -> Candidate:
     if bits <= (FEW_OF_LINE if line else FEW_BITS):
         candidates = [chain for chain in chains(bits) if max(chain) <= WIDEST]
     else:
+        # Halves of lowest nodes lose more by the clamp than the closed form says.
         limits[bits - candidates[0][-1] + 1] *= OF_HALVES
-    tried = [least_product(chain, squares, weights, limits=limits) for chain in candidates]
+    tried = [least_product(chain, squares, weights, most=limits) for chain in candidates]
     best_shares = min(tried, key=lambda shares: shares.value)
     min_part = min(MIN_PARTS, PARTS // (2 * len(best_shares.parts)))
     return Candidate.of(best_shares.steps, [max(part, min_part) for part in best_shares.parts])
@@ -170,6 +171,7 @@ def measure(
         for epsilon in epsilons or ["0.1", "1"]:
             rows += _rows(name, source, epsilon, trials)
     for row in rows:
+        # Each map is judged by the pattern that maps of other places choose.
         row["by_others"] = best(rows, row["data"]) == row["pattern"]
     chosen = best(rows)
 
@@ -201,6 +203,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         mae = np.array([ratio.mae for ratio in ratios])
         logs = [np.log(mae[a:b]).mean() for a, b in pairwise(ends)]
         small, all_ = auto_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
+        # A pattern that breaks the bound on blocks is penalised, but not excluded.
         over = max(0.0, float(np.log(small / SMALL)), float(np.log(all_ / LARGE)))
         errors = {o.objective.name: float(np.exp(v)) for o, v in zip(families, logs, strict=True)}
         polygons = {r.name: r.mae for r in ratios if r.name.startswith("polygons")}

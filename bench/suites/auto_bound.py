@@ -85,6 +85,7 @@ def _errors(table: geodp.CountTable, spec: str, epsilon: str, trials: int) -> Fl
     """Sum absolute and squared errors: float64[releases, 2, bits + 1]."""
     method = mechanism(spec)
     event = method.event(table.grid, Terms.of(epsilon=epsilon, contribution=1))
+    # Both methods are measured with the same keys.
     keys = map(public_key, range(FRESH, FRESH + trials))
     return np.array([sums_of_errors(table, method.release(table, event, key)) for key in keys])
 
@@ -104,6 +105,7 @@ def sums_of_errors(table: geodp.CountTable, released: ReleasedTable) -> Floats:
     for size in range(table.grid.bits + 1):
         if size:
             key = key >> np.uint64(1)
+        # Keys are sorted, so blocks of each size are runs of equal prefixes.
         first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
         error = np.add.reduceat(error, first) if first.size else error
         key = key[first]

@@ -98,6 +98,7 @@ def covered(
     key = grid.encode(np.indices(grid.shape).reshape(2, -1))
     held = np.zeros((2, len(KINDS)))
     for trial in range(trials):
+        # Public keys: the figures can be reproduced, and the tables are public.
         noise = geodp.NoiseKey(trial.to_bytes(32, "little"))
         release = geodp.publish(source, method=method, epsilon=epsilon, contribution=1, key=noise)
         errors = release.errors()

@@ -116,6 +116,7 @@ def clock(source: geodp.CountTable, nations: int) -> dict[str, Any]:
     assert joint is not None
     map_only = geodp.CountTable.from_keys(joint.map, joint.split(source.key)[0], source.count)
     seconds, released = [0.0, 0.0], source.key
+    # The first run compiles.
     for trial in range(2):
         for i, (counts, spec) in enumerate(((map_only, "pyramid"), (source, "parts"))):
             start = time.process_time()

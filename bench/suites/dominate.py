@@ -98,6 +98,7 @@ def _row(
     """Plan, and measure on the true map."""
     grid, proxy = source.grid, Proxy(source, "the true map")
     found = dominate(grid, method, prior=prior_table, releases=often[0], epsilon=epsilon)
+    # Regions are drawn on the true map, which no planner has seen.
     simulation = PlanSimulation(proxy, draw_families(FAMILIES, grid, proxy))
     counts = [group.count(grid) for one in simulation.families for group in one.groups]
     other = geodp.plan(grid, method, epsilon=epsilon)

@@ -143,6 +143,7 @@ def compare(
     slopes = []
     for trial in range(trials):
         key = secret_of(f"{epsilon} {trial}")
+        # The same key: both releases have the same noisy counts, and only the prior differs.
         plain = method.release(now, event, key).to_vector() - truth
         informed = method.release_informed(now, event, key, prior)[0].to_vector() - truth
         for trials_of, difference in zip(errors, (plain, informed), strict=True):
@@ -263,6 +264,7 @@ def towns(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
         tables = public.load(before, folder), public.load(now, folder)
         truth = tables[1].to_vector()
         town = truth.reshape(-1, TOWN).sum(axis=1) >= LARGE
+        # One town in twenty, so that the rest of the prior stays right.
         draw = np.random.default_rng(1).random(town.size) < 1 / 20
         in_towns = np.repeat(town & draw, TOWN)
         for kind in ("new", "razed"):

@@ -105,10 +105,12 @@ def cover(
         return geodp.publish(source, method=terms[0], epsilon=terms[1], contribution=1, key=key)
 
     errors = np.array([runs.sums(release(i + 1).table) - truth for i in range(trials)])
+    # Width of the central 95 % of the errors, with which widths of intervals are compared.
     needed = np.ptp(np.quantile(errors, (0.025, 0.975), axis=0), axis=0)
     single = np.array([region.cells == 1 for region in all_regions])
     rows_of: dict[str, list[Floats]] = {}
     for number in range(releases):
+        # Apart from the releases that tell the error.
         released = release(10**6 + number)
         closed = released.estimate_all(all_regions)
         both = [_ends(closed), _ends(released.estimate_all(all_regions, method=SIMULATION))]

@@ -88,6 +88,7 @@ def losses(source: geodp.CountTable, name: str, epsilon: str, trials: int) -> li
     """Measure what settlements lose on a map's land: by the default, the setting and a plan."""
     land = cut_to_land(source.grid, LANDS[name])
     towns = _keep_inside(source, land)
+    # A public guess, as an operator would give it, and not the exact total.
     people = float(f"{source.count.sum():.1e}")
     plan = serve(land, "islands=1", people=people, epsilon=epsilon)
     maps = [settle_alone(towns, FEW, np.random.default_rng(seed)) for seed in SEEDS]

@@ -94,6 +94,7 @@ def show(result: dict[str, Any]) -> str:
 def refinement(scale: float, scratch: Path | None) -> Rows:
     """Run both methods on every table, with a limit so that they fail and not the machine."""
     rows = []
+    # Below the machine's memory, so that the process fails before the system swaps.
     limit = int(0.92 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for bits, full_size in CASES:
         occupied = int(full_size * scale)

@@ -203,6 +203,7 @@ def compare_oracle(
     if version(package) is None:
         return None
     value = values(n, cells)
+    # Compiles, or loads compiled code.
     job(ours, value[:1000], cells, epsilon)
     fastest, results = cost.best({"ours": lambda: job(ours, value, cells, epsilon)}, rounds, 60)
     other = run(value[: min(timed, n)], cells, epsilon)
@@ -284,6 +285,7 @@ def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
         return oracle.aggregate(oracle.randomize(value[:size]))
 
     calls = {str(size): lambda size=size: run(size) for size in sizes}
+    # A first round warms up.
     cost.best(calls, 1, 60)
     fastest, _ = cost.best(calls, rounds, 60)
     seconds = [fastest[str(size)] for size in sizes]

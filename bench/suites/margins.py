@@ -57,6 +57,7 @@ def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
         by_threshold = {"": METHODS} | {p: [one.format(p) for one in DROPPING] for p in DROPPED}
         for threshold, methods in by_threshold.items():
             runs = [(method, budget) for method in methods for budget in BUDGETS]
+            # topdown needs a binary order.
             if not source.grid.order.is_binary:
                 runs = [run for run in runs if run[0] != "topdown"]
             tallies.setdefault(threshold, {})[name] = [tally(source, *run, trials) for run in runs]

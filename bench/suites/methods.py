@@ -109,6 +109,7 @@ def _measured(
     seconds = cost.alternate(runs, rounds, patience)
     rows = []
     for spec in supported:
+        # Slow methods get fewer trials, rather than delaying the others.
         enough = max(1, min(trials, int(patience / max(seconds[spec]["median"], 1e-9))))
         rows.append(
             {

@@ -74,6 +74,7 @@ def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
     """List the floating-point peers: draws per call, and the call."""
     n = GROUPS * WORDS
     generator = np.random.default_rng(1)
+    # Buffers are reused, as an optimised implementation would do.
     uniform, magnitude = np.empty(n), np.empty(n)
 
     def inverse() -> None:

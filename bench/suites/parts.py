@@ -119,6 +119,7 @@ def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
         np.add.at(around, parent, held)
         share = (around / around.sum(axis=1, keepdims=True))[parent]
         people = held.sum(axis=1, keepdims=True)
+        # Compared with the binomial law that intervals assume for parts of a place.
         mean, square = people * share * (1 - share), (held - people * share) ** 2
         row: dict[str, Any] = {"cells of an area": cells}
         for n in EXPECTED:

@@ -82,6 +82,7 @@ def measure(
     source = load(data, size)
     specs, refused = libraries.accepted(methods or list(geodp.METHODS), source)
     missing = [{"peer": f"geodp {spec}", "reason": reason} for spec, reason in refused.items()]
+    # topdown is always measured: it is the reference of all ratios.
     peers = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
     peers += [other for other in libraries.OTHERS if only is None or other.name in only]
     memory: dict[str, dict[str, Any]] = {}

@@ -182,6 +182,7 @@ def fastest(call: Callable[[], dict[str, Any]], limits: tuple[int, float]) -> di
     rounds, patience = limits
     best, total = call(), 0.0
     for _ in range(rounds - 1):
+        # A failing command would fail again.
         if "problem" in best:
             break
         total += best["cpu_seconds"]
@@ -196,6 +197,7 @@ def sizes_of(output: Path) -> dict[str, int]:
     import pyarrow.parquet as pq
 
     public, run = output / "public", output / "restricted" / "run.json"
+    # The command failed, and its problem is in the row.
     if not run.exists():
         return {}
     return {

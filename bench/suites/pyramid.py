@@ -134,6 +134,7 @@ def _ratios(rows: Rows) -> Rows:
     """Build a line for each table and budget; in brackets where zeros would be closer."""
     lines = []
     for row in rows:
+        # Larger blocks are few, so their measured ratios are left to closed forms.
         few = [i for i, cells in enumerate(row["areas"]) if cells <= LARGEST_MEASURED]
         largest = max(few, key=lambda i: row["ratio"][i])
         above = row["closed_ratio"][len(few) :]

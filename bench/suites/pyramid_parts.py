@@ -122,6 +122,7 @@ def _ratios(folder: Path | None, names: Sequence[str], trials: int) -> Iterator[
 
 def _inside(grid: geodp.Grid, spec: str, epsilon: str) -> Floats:
     """Compute closed-form errors by area, away from edges: all ancestors have all children."""
+    # A domain without edges has the errors of inner blocks.
     full = geodp.Grid.regular((1 << grid.bits,))
     method = mechanism(spec)
     scale = method.sensitivity(grid) / method.sensitivity(full)
@@ -289,6 +290,7 @@ def random_plan(draw: np.random.Generator, bits: int) -> str:
     while sum(steps) < bits:
         steps.append(int(draw.integers(1, min(6, bits - sum(steps)) + 1)))
     levels = len(steps) + 1
+    # Every level has its minimum first; the rest is divided at random.
     free = 10_000 - round(MIN_SHARE * 10_000) * levels
     parts = round(MIN_SHARE * 10_000) + draw.multinomial(free, draw.dirichlet(np.ones(levels)))
     chain, shares = ("-".join(map(str, part)) for part in (steps, parts.tolist()))

@@ -65,6 +65,7 @@ def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
                     answers.add(answer)
                     if number:
                         seconds_of[peer].append(seconds)
+                # Times of different answers cannot be compared.
                 if len(answers) > 1:
                     raise UsageError(f"The counts of {name} are not the same.")
             path.unlink()
@@ -217,5 +218,6 @@ def _polars(name: str, path: str) -> tuple[int, int]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "geodp":
+        # A user's installation has only what geodp requires, so other packages are hidden.
         sys.modules |= dict.fromkeys(EXTRAS)  # type: ignore[arg-type]
     print(*_child(*sys.argv[1:]))

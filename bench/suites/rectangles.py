@@ -135,10 +135,12 @@ def flag_best(rows: list[dict[str, Any]]) -> None:
     from scipy.stats import ttest_ind
 
     best = min(rows, key=lambda row: row["error"])
+    # Bonferroni's correction for the comparisons with the best method.
     level = SIGNIFICANCE / max(1, len(rows) - 1)
     for row in rows:
         row["best"] = row is best
         few = min(row["trials"], best["trials"]) < 2
+        # Equal samples have no variance, for which the test is undefined.
         same = row is best or row["errors"] == best["errors"]
         row["competitive"] = same or (
             not few

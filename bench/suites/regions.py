@@ -100,6 +100,7 @@ def _errors(
     inside = grid.domain.to_vector(np.ones(grid.shape, np.bool_))
     errors, start = [], time.perf_counter()
     while len(errors) < trials and (not errors or time.perf_counter() - start < patience):
+        # Cells outside the domain are no answer of any method.
         error = np.where(inside, to_vector(run(len(errors))) - people, 0.0)
         difference = MapDifference(grid, None, people, error)
         means = {

@@ -113,6 +113,7 @@ def _geodp(
             else:
                 index = [at.tolist() for at in place.parse([code])]
             answers.setdefault(name, []).append(counts.get(int(source.grid.encode(index)[0]), 0))
+        # Only the last answer is compared; earlier rounds are for time.
         answers[name] = answers[name][-k:]
 
     return run
@@ -127,6 +128,7 @@ def _opendp(
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
     scale = float(k / epsilon)
     draw = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
+    # The guarantee is checked, so that equal budgets are compared.
     if not draw.map(1) <= float(epsilon) * (1 + 1e-9):
         raise UsageError("OpenDP's scale does not keep epsilon.")
     counts = source.to_vector().tolist()

@@ -74,6 +74,7 @@ def measure(
                 )  # fmt: skip
                 errors.append(error_of(series, tables))
             mean, spread = mean_and_error(errors)
+            # The first accounting is the reference of all gains.
             pure = pure or mean
             gain = [a / b for a, b in zip(pure, mean, strict=True)]
             rows.append({"method": method, "accounting": name, "mae": mean[::2], "se": spread[::2],

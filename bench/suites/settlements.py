@@ -84,6 +84,7 @@ def measure(methods: list[str], epsilon: list[Fraction], trials: int, maps: int)
         for (method, amount, domain), maps_ in sums_of.items()
         for row in lost(maps_)
     ]
+    # Rows of other versions are kept, so that the document can show the change.
     now = {(row["method"], row["version"]) for row in rows}
     saved = json.loads(SAVED.read_text(encoding="utf-8"))["rows"] if SAVED.is_file() else []
     before = [

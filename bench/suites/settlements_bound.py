@@ -113,6 +113,7 @@ def name_place(
     here = seen[cells[0], cells[1]]
     support = (np.abs(here) - np.abs(here - people)).sum(axis=1) / scales[0]
     support += (np.abs(above) - np.abs(above - parts)).sum(axis=1) / scales[1]
+    # Subtracting the maximum keeps the exponentials from overflowing.
     chance = np.exp(support - support.max())
     chance = (chance / chance.sum()).reshape(positions)
     # A cell is around all candidates that begin within a box before it.

@@ -87,6 +87,7 @@ class Case:
         random = np.random.default_rng(SEED)
         tried = draw_plans(self.grid, random)
         specs = [next(tried) for _ in range(plans)]
+        # A cheap first pass selects the plans that are worth many releases.
         first = sorted(specs, key=lambda spec: self.value(spec, 0, TRIED)[0])
         return min(first[:AGAIN], key=lambda spec: self.value(spec, TRIED, REMEASURED)[0])
 
@@ -96,6 +97,7 @@ class Case:
             name: self.value(spec, FRESH, REMEASURED) for name, spec in self._fitting(best).items()
         }
         _, default = self.value("pyramid", FRESH, REMEASURED)
+        # Pyramids of other maps show what a shared choice by signal could reach.
         others = [(v, spec) for (v, spec) in here.values() if spec is not here[self.name][1]]
         elsewhere = min(others, key=lambda pair: pair[0])[1]["mean"] if others else None
         return {

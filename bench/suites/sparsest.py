@@ -156,6 +156,7 @@ def _measure_map(
     rows = []
     for kind in TARGETS:
         best = min(tried, key=lambda pyramid: pyramid[kind])
+        # The best of many tried pyramids looks better than it is on the releases that chose it.
         remeasured = errors(best["spec"], FRESH, trials)
         rows.append(
             {
@@ -223,6 +224,7 @@ def min_error(source: geodp.CountTable, epsilon: str) -> float:
     the median of the counts given a noisy one: by Bayes' rule no other number has a smaller error.
     """
     count, often = np.unique(source.count, return_counts=True)
+    # Empty cells are candidates for the median as well.
     count, often = np.append(0, count), np.append(source.grid.size - source.count.size, often)
     decay = np.exp(-float(rational(epsilon)))
     reach = int(np.ceil(40 / float(rational(epsilon))))

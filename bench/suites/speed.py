@@ -63,6 +63,7 @@ def measure(
         # Figures of small and of large tables must not be mixed.
         saved = {}
     sizes = QUICK if quick else FULL
+    # Compiling must not count as time of the first part.
     refinement.warm()
     measured = {part: PARTS[part](sizes) for part in chosen}
     result: dict[str, Any] = {

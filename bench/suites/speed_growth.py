@@ -37,6 +37,7 @@ def measure(sizes: Sizes) -> Rows:
     rows = []
     for bits in sizes.bits:
         for occupied in sizes.occupied:
+            # In denser maps clustered draws would repeat nearly all cells, and take very long.
             if 4 * occupied <= 1 << bits:
                 rows += _rows("n", bits, occupied, Fraction(1), [(1, 0)], sizes)
     for epsilon in EPSILONS:
@@ -206,6 +207,7 @@ def _work(axes: Any, rows: Rows, column: str, label: str) -> None:
         mine = [row for row in rows if row["method"] == method]
         x, y = (np.array([row[name] for row in mine], float) for name in (column, "seconds"))
         axes.plot(x, y, "os"[number], color=COLOURS[number], markersize=4.2)
+        # A line on logarithms is a power law.
         power, level = np.polyfit(np.log(x), np.log(y), 1)
         ends = np.array([x.min(), x.max()])
         axes.plot(ends, np.exp(level) * ends**power, color=COLOURS[number], linewidth=1)

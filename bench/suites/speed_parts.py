@@ -184,6 +184,7 @@ def floor(rounds: int) -> tuple[float, float]:
     for call in calls.values():
         call()
     fastest, _ = cost.best(calls, 20 * rounds, 10)
+    # The empty call costs as much per call, and is subtracted.
     block = (fastest["block"] - fastest["nothing"]) / address.size
     return block * 1e9, fastest["draw"] / word.size * 1e9
 
@@ -222,6 +223,7 @@ def baselines(sizes: Sizes) -> Rows:
             **{"bits": table.grid.bits, "occupied": int(table.key.size)},
         }
         if baseline is not None:
+            # Baseline and methods alternate, so that load on the machine affects both.
             calls = {"baseline": baseline} | {m: Refinement(m, table).run for m in METHODS}
             fastest, _ = cost.best(calls, sizes.rounds, sizes.patience)
             row["seconds"] = fastest["baseline"]

@@ -174,6 +174,7 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
     for cells in (1, 64):
         draw = np.random.default_rng(SEED).integers(grid.size // cells, size=REGIONS)
         first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
+        # Keys of an aligned square are consecutive in Morton order.
         keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
         inside = [k[grid.contains_keys(k)] for k in keys]
         groups.append(CellSets.of(f"{REGIONS} aligned squares of {cells} cells", inside))

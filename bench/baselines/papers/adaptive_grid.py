@@ -54,6 +54,7 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
     """
     blocks = count_blocks(float(counts.sum()), epsilon)
     below = np.zeros((counts.shape[0] + 1, counts.shape[1] + 1))
+    # Prefix sums make the count of any block four look-ups.
     below[1:, 1:] = counts.cumsum(axis=0).cumsum(axis=1)
     rows, cols = (divide(0, size, blocks) for size in counts.shape)
     coarse = sums_between(below, rows, cols)
@@ -64,6 +65,7 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
         down, across = divide(rows[i], rows[i + 1], parts), divide(cols[j], cols[j + 1], parts)
         fine = sums_between(below, down, across)
         fine += random.laplace(0, 1 / ((1 - SHARE) * epsilon), fine.shape)
+        # Section IV-B: inference between the two levels, as the authors do.
         fine = make_consistent(float(coarse[i, j]), fine)
         high, wide = np.diff(down), np.diff(across)
         each = fine / np.multiply.outer(high, wide)

@@ -59,6 +59,7 @@ def loss(mixed: Real, gram: Real) -> tuple[float, Real]:
         ``W' W`` of the workload.
     """
     sums = 1 + mixed.sum(axis=0)
+    # Woodbury's identity: the small matrix has one row for each mixed row.
     small = np.linalg.inv(np.eye(mixed.shape[0]) + mixed @ mixed.T)
     # Woodbury's.
     inverse = np.eye(mixed.shape[1]) - mixed.T @ small @ mixed
@@ -87,6 +88,7 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
     """
     down, across = (choose(n) for n in counts.shape)
     noisy = down @ counts @ across.T
+    # Columns of both strategies sum to 1, so the L1 sensitivity of their product is 1.
     noisy += random.laplace(0, 1 / epsilon, noisy.shape)
     return np.asarray(invert(counts.shape[0]) @ noisy @ invert(counts.shape[1]).T, np.float64)
 

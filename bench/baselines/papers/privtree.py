@@ -65,6 +65,7 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
     wide = np.zeros((side, side))
     wide[:rows, :cols] = counts
     inside = np.zeros((side, side))
+    # The map is padded to a square; only cells inside share a leaf's count.
     inside[:rows, :cols] = 1
     scale, released = scale_of(epsilon * TREE), np.zeros((side, side))
     row = col = np.zeros(1, np.int64)
