@@ -117,7 +117,7 @@ def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
     added = source.to_dense() - towns.to_dense()
     assert villages.shape[1] == (added > 0).sum() > 3
     assert ((added[tuple(villages)] >= 500) & (added[tuple(villages)] <= 3_000)).all()
-    around = regions.windows(np.pad(source.to_dense() > 0, regions.CLEARANCE), regions.ALONE)
+    around = regions.windows(np.pad(source.to_dense() > 0, regions.CLEARANCE), regions.CLEARANCE)
     assert (around.sum(axis=(2, 3))[tuple(villages)] == 1).all()
     found = regions.draw(source, villages, 6, random)
     people = source.to_dense()
