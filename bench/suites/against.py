@@ -82,8 +82,8 @@ def alternate(trees: dict[str, Path], task: dict[str, Any], rounds: int) -> dict
         for name, tree in trees.items():
             results[name].append(run(tree, task))
     return {
-        name: min(rounds_, key=lambda result: result["seconds"])
-        for name, rounds_ in results.items()
+        name: min(attempts, key=lambda result: result["seconds"])
+        for name, attempts in results.items()
     }
 
 

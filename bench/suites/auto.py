@@ -262,10 +262,10 @@ def show(result: dict[str, Any]) -> str:
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the measured table: for every map `R`, and the choice of other maps."""
-    lines_ = []
+    table_lines = []
     for row in result["rows"]:
         if row["pattern"] == "R" or row["by_others"]:
-            lines_.append(
+            table_lines.append(
                 {
                     "map": row["data"],
                     "epsilon": row["epsilon"],
@@ -274,21 +274,21 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                     **{name: f"{ratio:.2f}" for name, ratio in row["families"].items()},
                 }
             )
-    return lines_
+    return table_lines
 
 
 def means(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Compute geometric means over the maps, of plans that other maps choose, and the worst map."""
-    lines_ = []
+    table_lines = []
     for epsilon in sorted({row["epsilon"] for row in result["rows"]}):
         rows = [r for r in result["rows"] if r["by_others"] and r["epsilon"] == epsilon]
         names = dict.fromkeys(rows[0]["families"], "families")
         names |= {name: "polygons" for row in rows for name in row["polygons"]}
         for name, part in sorted(names.items()):
             ratios = {row["data"]: row[part][name] for row in rows if name in row[part]}
-            worst = max(ratios, key=lambda name_: ratios[name_])
+            worst = max(ratios, key=lambda map_name: ratios[map_name])
             target = TARGETS.get(name) if epsilon == "0.1" else None
-            lines_.append(
+            table_lines.append(
                 {
                     "epsilon": epsilon,
                     "regions": name,
@@ -297,7 +297,7 @@ def means(result: dict[str, Any]) -> list[dict[str, Any]]:
                     "worst map": f"{ratios[worst]:.2f}, {worst}",
                 }
             )
-    return lines_
+    return table_lines
 
 
 def bound(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -115,7 +115,7 @@ def sums_of_errors(table: geodp.CountTable, released: ReleasedTable) -> Floats:
 
 def lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Build the rows of the document's table."""
-    rows_ = []
+    table_rows = []
     for row in rows:
         mae = [f"{r:.2f}" for r in row["mae"]]
         shown = [
@@ -123,7 +123,7 @@ def lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             for ratio, e in zip(mae, row["error"], strict=True)
         ]
         small, every = (worst(row, sizes) for sizes in (FIRST_LARGE, None))
-        rows_.append(
+        table_rows.append(
             {
                 "table": row["data"],
                 "n": f"2^{row['bits']}",
@@ -133,7 +133,7 @@ def lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
                 "of all": f"{every[0]:.2f} ± {every[1]:.2f}, 2^{every[2]}",
             }
         )
-    return rows_
+    return table_rows
 
 
 def worst(row: dict[str, Any], sizes: int | None = None) -> tuple[float, float, int]:

@@ -94,18 +94,18 @@ def marks(part: str) -> tuple[str, str]:
 
 def lines(part: str, rows: Rows) -> Rows:
     """Build the lines of a part's table."""
-    lines_ = []
+    table_lines = []
     for row in rows:
         line: dict[str, Any] = {"": row["title"], "epsilon": row["epsilon"]}
         if part == "towns":
             line |= {"towns": f"{row['number']} {row['towns']}"}
             line |= {"error without": f"{row['mae'][0]:.1f}", "with": f"{row['mae'][1]:.1f}"}
-            lines_.append(line)
+            table_lines.append(line)
             continue
         if part == "coverage":
             line["squares"] = row["place"]
             sides = zip(SIDES, row["held"], strict=True)
-            lines_.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
+            table_lines.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
             continue
         for name in ("prior", "setting"):
             if name in row:
@@ -115,8 +115,8 @@ def lines(part: str, rows: Rows) -> Rows:
         if part == "pairs":
             line["kept, below 200"] = f"{row['kept'][0]:.2f}"
             line["above"] = f"{row['kept'][1]:.2f}"
-        lines_.append(line)
-    return lines_
+        table_lines.append(line)
+    return table_lines
 
 
 def compare(

@@ -152,15 +152,15 @@ FEW = 30
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's table: kinds of regions, by method and budget."""
     rows = [row for row in result["rows"] if row["intervals"]]
-    lines_ = []
+    table_lines = []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         line: dict[str, Any] = {"regions": kind}
         for method, epsilon in dict.fromkeys((row["method"], row["epsilon"]) for row in rows):
             same = {"method": method, "epsilon": epsilon, "kind": kind}
             matching = [row for row in rows if same.items() <= row.items()]
             line[f"{method}, {epsilon}"] = _cell(matching) if matching else "-"
-        lines_.append(line)
-    return lines_
+        table_lines.append(line)
+    return table_lines
 
 
 def _cell(rows: list[dict[str, Any]]) -> str:

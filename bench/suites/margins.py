@@ -64,7 +64,9 @@ def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
     rows, tables, smaller = [], {}, list[Margins]()
     for threshold, by_map in tallies.items():
         rows += [{"least": threshold, **row} for row in _held_by_others(by_map)]
-        margins_of = largest([one.margins() for some_ in by_map.values() for one in some_])
+        margins_of = largest(
+            [one.margins() for map_tallies in by_map.values() for one in map_tallies]
+        )
         # A larger threshold needs margins at least as large.
         smaller += [margins_of] if threshold else []
         tables[threshold] = written(largest(smaller) if threshold else margins_of)
@@ -125,14 +127,14 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's table: margins by share, and children of a node."""
     margins = read_margins("\n".join(result["table"]))
     headings = ["none", *(f"to {100 * share:.0f} %" for share in SHARES[1:-1]), "more, not all"]
-    groups = [f"up to {largest_}" for largest_ in CHILDREN] + ["more"]
-    lines_ = []
+    groups = [f"up to {upper}" for upper in CHILDREN] + ["more"]
+    table_lines = []
     for name, down, up in zip(groups, margins.down, margins.up, strict=True):
         line = {"children of a node": name}
         for heading, below, above in zip(headings, down, up, strict=True):
             line[heading] = f"-{below:.2f} / +{above:.2f}" if np.isfinite(above) else "-"
-        lines_.append(line)
-    return lines_
+        table_lines.append(line)
+    return table_lines
 
 
 def show(result: dict[str, Any]) -> str:

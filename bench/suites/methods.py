@@ -140,11 +140,11 @@ def _errors(spec: str, source: geodp.CountTable, epsilon: Fraction, trials: int)
         public=True,
     ).to_dict()
     (figures,) = evaluation["methods"].values()
-    names_ = ("visited", "negative", "nonzero", "mae", "mae_se", "rmse", "bias")
+    shown_columns = ("visited", "negative", "nonzero", "mae", "mae_se", "rmse", "bias")
     return {
         "trials": trials,
         "areas": evaluation["areas"],
-        **{name: figures[name] for name in names_},
+        **{name: figures[name] for name in shown_columns},
     }
 
 

@@ -50,13 +50,13 @@ def measure(releases: int = 3, blocks: int = BLOCKS, jobs: int = JOBS) -> dict[s
     rows = []
     for epsilon in EPSILONS:
         for way, grid in ways.items():
-            table_ = CountTable.from_index(grid, index, count)
+            counts_table = CountTable.from_index(grid, index, count)
             errors: dict[str, list[list[float]]] = {level: [] for level in units}
             for number in range(releases):
                 key = NoiseKey(number.to_bytes(32, "big"))
-                options_: dict[str, Any] = {} if way == "units" else {"method": way}
+                extra: dict[str, Any] = {} if way == "units" else {"method": way}
                 release = geodp.publish(
-                    table_, epsilon=epsilon, contribution=1, key=key, **options_
+                    counts_table, epsilon=epsilon, contribution=1, key=key, **extra
                 )
                 released_index = grid.decode(release.table.key)
                 for level, label in units.items():

@@ -86,22 +86,22 @@ def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[st
 
 def list_regions(source: geodp.CountTable) -> list[tuple[Region, int]]:
     """List inhabited rectangles of one sex, of one age, or of both, with their people."""
-    random, grid, regions_ = np.random.default_rng(SEED), source.grid, []
+    random, grid, drawn = np.random.default_rng(SEED), source.grid, []
     (sex, sexes), (age, ages) = ((axis.name, axis.labels) for axis in grid.attributes)
     sets = [
         {sex: sexes[0]},
         {age: ages[-1]},
         *({sex: sexes[1], age: age_label} for age_label in ages[:3]),
     ]
-    while len(regions_) < REGIONS * len(sets):
+    while len(drawn) < REGIONS * len(sets):
         sides = random.choice(SIDES, 2)
         corner = [random.integers(n - side) for n, side in zip(grid.shape, sides, strict=False)]
         index = np.indices(sides).reshape(2, -1) + np.array(corner)[:, None]
         regions = [Region.of_map(grid, *index, labels) for labels in sets]
         people = [int(source.count[np.isin(source.key, region.key)].sum()) for region in regions]
         if any(people):
-            regions_ += zip(regions, people, strict=True)
-    return regions_
+            drawn += zip(regions, people, strict=True)
+    return drawn
 
 
 def differences(source: geodp.CountTable) -> list[dict[str, Any]]:

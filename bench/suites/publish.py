@@ -263,10 +263,10 @@ def marks(part: str) -> tuple[str, str]:
 def sections(result: dict[str, Any]) -> dict[str, str]:
     """Format the document's parts, by name."""
     machine, settings = result["machine"], result["settings"]
-    versions_ = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    peer_versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     caption = (
         f"{machine['processors']} processors ({machine['processor']}), load {machine['load']} when "
-        f"all was done; Python {machine['python']}, {versions_}. Least of up to "
+        f"all was done; Python {machine['python']}, {peer_versions}. Least of up to "
         f"{settings['rounds']} rounds."
     )
     if machine["load"] and machine["load"] > machine["processors"] / 2:

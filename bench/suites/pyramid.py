@@ -241,11 +241,11 @@ def _dominance(rows: Rows) -> Rows:
         line["planned at 2^0, 2^2, 2^4 ..."] = _row(planned) if planned else "-"
         line["Kanto, MAE at 2^0 ... 2^12"] = _row(measured[:7]) if measured else "-"
         for measure in ("mae", "rmse"):
-            ratios_ = row.get(measure)
-            largest = max(range(7), key=lambda i: ratios_[i]) if ratios_ else 0
+            row_ratios = row.get(measure)
+            largest = max(range(7), key=lambda i: row_ratios[i]) if row_ratios else 0
             line[f"Kanto, largest {measure.upper()}"] = (
-                f"{ratios_[largest]:.2f} ± {row[f'{measure}_se'][largest]:.2f}, 2^{2 * largest}"
-                if ratios_
+                f"{row_ratios[largest]:.2f} ± {row[f'{measure}_se'][largest]:.2f}, 2^{2 * largest}"
+                if row_ratios
                 else "-"
             )
         line["pyramid"] = f"`{row['spec']}`" if planned else f"not planned: {row['refused']}"

@@ -145,15 +145,16 @@ def sizes(folder: Path | None, trials: int) -> Rows:
     truth = table.to_vector()
     mae: dict[str, Floats] = {}
     for spec in (PYRAMID, PAPER):
-        errors_ = []
+        trial_errors = []
         for trial in range(trials):
             key = geodp.NoiseKey(hashlib.sha256(f"bench sizes {spec} {trial}".encode()).digest())
             released = geodp.publish(table, method=spec, epsilon=EPSILON, key=key, contribution=1)
-            errors_.append(accuracy.by_area(released.table.to_vector() - truth))
-        mae[spec] = np.array(errors_)
-    mean = {spec: errors_.mean(axis=0) for spec, errors_ in mae.items()}
+            trial_errors.append(accuracy.by_area(released.table.to_vector() - truth))
+        mae[spec] = np.array(trial_errors)
+    mean = {spec: trial_errors.mean(axis=0) for spec, trial_errors in mae.items()}
     parts = [
-        errors_.std(axis=0, ddof=1) / trials**0.5 / mean[spec] for spec, errors_ in mae.items()
+        trial_errors.std(axis=0, ddof=1) / trials**0.5 / mean[spec]
+        for spec, trial_errors in mae.items()
     ]
     ratio = mean[PYRAMID] / mean[PAPER]
     closed = _every_size(table.grid, PYRAMID) / _every_size(table.grid, PAPER)
@@ -161,7 +162,7 @@ def sizes(folder: Path | None, trials: int) -> Rows:
         {
             "area": 1 << i,
             "trials": trials,
-            "mae": {spec: float(errors_[i]) for spec, errors_ in mean.items()},
+            "mae": {spec: float(trial_errors[i]) for spec, trial_errors in mean.items()},
             "ratio": float(ratio[i]),
             "ratio_se": float((ratio * np.hypot(*parts))[i]),
             "closed_ratio": float(closed[i]),

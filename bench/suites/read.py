@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
     """Measure a row for each input; UsageError where answers differ."""
     installed = [engine for engine in ENGINES if importlib.util.find_spec(engine) is not None]
-    rows_ = []
+    table_rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in (START, *INPUTS):
             path = _write(name, 1 if name == START else rows, Path(folder))
@@ -69,12 +69,14 @@ def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
                 if len(answers) > 1:
                     raise UsageError(f"The counts of {name} are not the same.")
             path.unlink()
-            rows_.append(_row(name, {peer: statistics.median(s) for peer, s in seconds_of.items()}))
+            table_rows.append(
+                _row(name, {peer: statistics.median(s) for peer, s in seconds_of.items()})
+            )
     versions = {
         engine: getattr(importlib.import_module(engine), "__version__", "") for engine in installed
     }
     settings = {"rows": rows, "rounds": rounds, "threads": threads, "grid": GRID}
-    return {"settings": settings, "versions": versions, "rows": rows_}
+    return {"settings": settings, "versions": versions, "rows": table_rows}
 
 
 def show(result: dict[str, Any]) -> str:

@@ -51,8 +51,8 @@ def measure(
     }
     answers: dict[str, list[int]] = {}
     runs = {}
-    for domain, source_ in tables.items():
-        runs[f"geodp, {domain}"] = _geodp(source_, k, epsilon, answers, f"geodp, {domain}")
+    for domain, counts_table in tables.items():
+        runs[f"geodp, {domain}"] = _geodp(counts_table, k, epsilon, answers, f"geodp, {domain}")
     if libraries.version("opendp") is not None and tables["map"].grid.size <= MAX_DENSE:
         runs["OpenDP make_noisy_top_k, map"] = _opendp(tables["map"], k, epsilon, answers)
     seconds = cost.alternate(runs, rounds, patience)

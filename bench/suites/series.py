@@ -88,7 +88,7 @@ def cover(series: list[geodp.Release], tables: list[geodp.CountTable]) -> Iterat
     """Yield the coverage of intervals of squares, by where these are."""
     sampled = [*zip(series, tables, strict=True)][::EVERY]
     held = np.mean(
-        [hold_squares(release_, truth.to_dense()) for release_, truth in sampled], axis=0
+        [hold_squares(snapshot, truth.to_dense()) for snapshot, truth in sampled], axis=0
     )
     for place, row in zip(PLACES, held.tolist(), strict=True):
         yield {"place": place, "held": row}
@@ -107,9 +107,9 @@ ACCOUNTS: dict[str, tuple[Noise, Mode]] = {
 def error_of(series: list[geodp.Release], tables: list[geodp.CountTable]) -> NDArray[np.float64]:
     """Compute the mean absolute error of blocks of 1, 2, 4 ... cells, over all snapshots."""
     errors = []
-    for release_, truth in zip(series, tables, strict=True):
+    for snapshot, truth in zip(series, tables, strict=True):
         released = np.zeros(1 << truth.grid.bits)
-        released[release_.table.key] = release_.table.count
+        released[snapshot.table.key] = snapshot.table.count
         errors.append(by_area(released - truth.to_vector()))
     mean: NDArray[np.float64] = np.mean(errors, axis=0)
     return mean
@@ -130,12 +130,12 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
             | {f"{n} x {n}": f"{share:.1%}" for n, share in zip(SIDES, row["held"], strict=True)}
             for row in result["coverage"]
         ]
-    lines_ = []
+    table_lines = []
     for row in result["rows"]:
         values = {f"2^{2 * i}": value for i, value in enumerate(row[part])}
         line = {"method": row["method"], "of": row["accounting"], **values}
-        lines_.append(line | ({"least": row["least"]} if part == "gain" else {}))
-    return lines_
+        table_lines.append(line | ({"least": row["least"]} if part == "gain" else {}))
+    return table_lines
 
 
 PARTS = ("mae", "gain", "coverage")

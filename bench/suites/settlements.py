@@ -81,8 +81,8 @@ def measure(methods: list[str], epsilon: list[Fraction], trials: int, maps: int)
     rows = [
         {"method": method, "version": mechanism(method).version}
         | {"epsilon": str(amount), "domain": domain, **row}
-        for (method, amount, domain), maps_ in sums_of.items()
-        for row in lost(maps_)
+        for (method, amount, domain), map_sums in sums_of.items()
+        for row in lost(map_sums)
     ]
     # Rows of other versions are kept, so that the document can show the change.
     now = {(row["method"], row["version"]) for row in rows}
@@ -162,8 +162,8 @@ def find_sums(
     place = np.array(np.nonzero(label))
     which = label[tuple(place)]
     boxes = []
-    for label_ in range(1, number + 1):
-        cells = place[:, which == label_]
+    for settlement in range(1, number + 1):
+        cells = place[:, which == settlement]
         ends = zip(cells.min(axis=1) - AROUND, cells.max(axis=1) + AROUND + 1, strict=True)
         boxes.append(tuple(slice(max(low, 0), high) for low, high in ends))
     sums = np.zeros((3, number))

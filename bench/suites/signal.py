@@ -114,10 +114,10 @@ class Case:
     def value(self, spec: str, first: int, often: int) -> tuple[float, dict[str, float]]:
         """Compute the value to minimise, and ratios by family with their mean."""
         ratios = ErrorRatio.all_of(self._run(spec, first, often), self.paper)
-        ratios_ = by_family(self.families, np.array([ratio.mae for ratio in ratios]))
-        mean = float(np.exp(np.mean(np.log([*ratios_.values()]))))
+        by_kind = by_family(self.families, np.array([ratio.mae for ratio in ratios]))
+        mean = float(np.exp(np.mean(np.log([*by_kind.values()]))))
         over = self.over(spec, np.array([ratio.largest for ratio in ratios]))
-        return np.log(mean) + 3 * max(0.0, over), ratios_ | {"mean": mean}
+        return np.log(mean) + 3 * max(0.0, over), by_kind | {"mean": mean}
 
     def over(self, spec: str, largest: Floats) -> float:
         """Compute by how much the bound on blocks is exceeded; many blocks are measured."""
@@ -146,14 +146,14 @@ def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
     deep, cumulative = [0, *accumulate(steps)], np.cumsum([float(weight) for weight in weights])
     cumulative /= cumulative[-1]
     while True:
-        steps_ = list(steps)
+        levels = list(steps)
         if random.random() > 0.4:
-            steps_ = [min(int(random.integers(2, 8)), grid.bits)]
-            while (rest := grid.bits - sum(steps_)) > 0:
-                steps_.insert(0, min(int(random.integers(2, 6)), rest))
-        share = np.diff(np.interp([0, *accumulate(steps_)], deep, cumulative), prepend=0.0)
+            levels = [min(int(random.integers(2, 8)), grid.bits)]
+            while (rest := grid.bits - sum(levels)) > 0:
+                levels.insert(0, min(int(random.integers(2, 6)), rest))
+        share = np.diff(np.interp([0, *accumulate(levels)], deep, cumulative), prepend=0.0)
         spread = random.normal(0, random.choice([0.2, 0.5]), share.size)
-        plan = Candidate.of(steps_, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
+        plan = Candidate.of(levels, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
         if closed(grid, plan.spec) <= 0:
             yield plan.spec
 
@@ -182,14 +182,14 @@ def _bits(spec: str) -> int:
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's table."""
-    lines_ = []
+    table_lines = []
     for row in result["rows"]:
         default, best, elsewhere = row["default"], row["best"], row["elsewhere"]
         kinds = {
             kind: f"{default[kind]:.3f} / {best[kind]:.3f}"
             for kind in ("mean", "cells", "municipalities")
         }
-        lines_.append(
+        table_lines.append(
             {
                 "map": row["map"],
                 "n": row["n"],
@@ -200,7 +200,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                 "best": f"`{row['pyramid']}`",
             }
         )
-    return lines_
+    return table_lines
 
 
 def show(result: dict[str, Any]) -> str:

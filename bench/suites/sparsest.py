@@ -112,7 +112,7 @@ def compare(
         method = mechanism(spec)
         return simulation.run(method, method.event(grid, terms), range(FRESH, FRESH + often))
 
-    paper, rows_ = run(PAPER, 8 * trials), []
+    paper, table_rows = run(PAPER, 8 * trials), []
     for spec in specs:
         ratios = ErrorRatio.all_of(run(spec, 3 * trials), paper)
         mean = by_family(families, np.array([ratio.mae for ratio in ratios]))
@@ -124,8 +124,8 @@ def compare(
             "largest": max(reliable[-blocks:][:FIRST_LARGE]),
             "of all": max(reliable[-blocks:]),
         }
-        rows_.append({kind: mean[kind] for kind in [*TARGETS, "rectangles"]} | largest)
-    return rows_
+        table_rows.append({kind: mean[kind] for kind in [*TARGETS, "rectangles"]} | largest)
+    return table_rows
 
 
 def _saved(remeasured: set[str]) -> tuple[list[dict[str, Any]], ...]:
@@ -238,11 +238,11 @@ def min_error(source: geodp.CountTable, epsilon: str) -> float:
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's table."""
-    lines_ = []
+    table_lines = []
     for row in result["rows"]:
         others = ", ".join(f"{name} {ratio:.2f}" for name, ratio in row["its others"].items())
         lowest = row["cells, at best"]
-        lines_.append(
+        table_lines.append(
             {
                 "map": row["map"],
                 "regions": row["regions"],
@@ -255,7 +255,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                 "cells, at best": "" if lowest is None else f"{lowest:.2f}",
             }
         )
-    return lines_
+    return table_lines
 
 
 def plan_lines(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -129,8 +129,8 @@ def show(result: dict[str, Any]) -> str:
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables, its plot and its first lines with the saved figures."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part, text_ in sections(result).items():
-        fill(DOCUMENT, marks(part), text_)
+    for part, content in sections(result).items():
+        fill(DOCUMENT, marks(part), content)
     fill(DOCUMENT, marks("summary"), summary(result))
     if result["growth"]:
         speed_growth.draw(result["growth"], PLOT)
@@ -155,11 +155,11 @@ def sections(result: dict[str, Any]) -> dict[str, str]:
 
 def describe_machine(result: dict[str, Any]) -> str:
     """Describe where, and how, the figures were measured."""
-    machine_, settings = result["machine"], result["settings"]
+    environment, settings = result["machine"], result["settings"]
     sentences = [
-        f"{machine_['processors']} processors ({machine_['processor']}; the kernels ran with "
-        f"{settings['registers']}), load {machine_['load']} when all was done; "
-        f"Python {machine_['python']}, Numba {machine_['numba']}; "
+        f"{environment['processors']} processors ({environment['processor']}; the kernels ran with "
+        f"{settings['registers']}), load {environment['load']} when all was done; "
+        f"Python {environment['python']}, Numba {environment['numba']}; "
         f"np.sort is {settings['np_sort']}. Least of up to {settings['rounds']} rounds."
     ]
     if settings["quick"]:
@@ -171,7 +171,7 @@ def summary(result: dict[str, Any]) -> str:
     """Format the document's first lines: the yardsticks of both methods."""
     if not all(result[part] for part in PARTS):
         return "Not measured."
-    row_ = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)
+    example = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)
     rows = [
         {
             "": f"`{row['method']}`",
@@ -185,10 +185,10 @@ def summary(result: dict[str, Any]) -> str:
         for row in yardsticks(result)
     ]
     caption = (
-        f"A map of 2^{row_['bits']} cells, {row_['occupied']:,} of them occupied by "
-        f"{row_['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and how "
-        "much of that its noise alone takes, here and on all tables below; instructions of a node "
-        "and bytes of memory an output cell; and how many times longer others take, each on a "
+        f"A map of 2^{example['bits']} cells, {example['occupied']:,} of them occupied by "
+        f"{example['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and "
+        "how much of that its noise alone takes, here and on all tables below; instructions of a "
+        "node and bytes of memory an output cell; and how many times longer others take, each on a "
         "table of its own."
     )
     source = f"{describe_machine(result)} Measure again: `python -m bench speed --update`."

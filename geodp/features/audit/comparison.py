@@ -130,27 +130,28 @@ def compare_release(
     >>> round(compare_release(threshold, Grid.regular((512, 512)), "laplace").error, 3)
     1.379
     """
-    method_ = mechanism(method)
-    if refusal := method_.unsupported(grid):
+    resolved = mechanism(method)
+    if refusal := resolved.unsupported(grid):
         raise UsageError(refusal)
-    event = method_.event(grid, Terms(PureDP(threshold.pair[0]), contribution=1))
-    errors = method_.block_errors(grid, event)
+    event = resolved.event(grid, Terms(PureDP(threshold.pair[0]), contribution=1))
+    errors = resolved.block_errors(grid, event)
     error = errors[-1].standard_error if errors else None
     if error is None:
         raise UsageError(
-            f"The error of {method_.spec} depends on the data; choose another method.",
+            f"The error of {resolved.spec} depends on the data; choose another method.",
             code="error-depends-on-data",
         )
     # People for whom the expected sample is at the threshold.
     base = math.ceil(threshold.k / threshold.rate)
     sizes = (_size_of(threshold, base * times, error) for times in SIZES)
     return ReleaseComparison(
-        threshold, event.mechanism, grid.size, error, method_.nonnegative, tuple(sizes)
+        threshold, event.mechanism, grid.size, error, resolved.nonnegative, tuple(sizes)
     )
 
 
 def _size_of(threshold: Threshold, people: int, error: float) -> Size:
     rate = float(threshold.rate)
+    # Standard error of a binomial count divided by its rate.
     sampled = math.sqrt(people * (1 - rate) / rate)
     return Size(people, _chance_shown(threshold, people), sampled, error)
 

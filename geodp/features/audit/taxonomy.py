@@ -102,6 +102,7 @@ class Taxonomy:
             pairs |= dict.fromkeys(pairwise(path))
             top_nodes[path[-1]] = None
         if len(top_nodes) > 1 or not pairs:
+            # A hierarchy needs one root, which tables of areas often leave out.
             pairs |= dict.fromkeys((top, ROOT) for top in top_nodes if top != ROOT)
         return cls.of([*pairs])
 

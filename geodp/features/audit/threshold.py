@@ -90,6 +90,7 @@ class Threshold:
     def loss(self) -> ApproximateDP:
         """The loss that a ledger is charged: delta is rounded up to 12 digits."""
         epsilon, delta = self.pair
+        # Short enough for a ledger's text, and never below the proven delta.
         up = Context(prec=12, rounding=ROUND_CEILING)
         return ApproximateDP(
             epsilon, Fraction(up.divide(Decimal(delta.numerator), Decimal(delta.denominator)))
@@ -286,6 +287,7 @@ def _require_model(
             "on who else is, so that records are not kept independently. Draw each with the rate.",
             code="sample-of-fixed-size",
         )
+    # Dividing by the rate is public scaling; any other weight was computed from records.
     if weight is not None and rational(weight, "weight") * rate != 1:
         raise UsageError(
             "Weights other than 1 / rate are outside the model: they tell more of a record than "

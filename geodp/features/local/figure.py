@@ -114,6 +114,7 @@ def _draw_reports(axes: Any, menu: Blend, reports: int) -> None:
         "weakest label, known": (max(menu.ldp) * times).tolist(),
     }
     for row, (name, values) in enumerate(rows.items()):
+        # Infinite epsilons have no line; the text names them.
         if all(map(math.isfinite, values)):
             style = {"color": COLOURS[row], "linestyle": DASHES[row], "linewidth": 1.5}
             axes.plot(times, values, label=name, **style)

@@ -68,6 +68,7 @@ class SelectionGuarantee:
     rate: Exact
     key_origin: Literal["entropy", "file", "fixed"]
     noise_key: str
+    # Absent in cards of versions that did not list assumptions.
     assumptions: tuple[Assumption, ...] | None = None
 
     @property

@@ -75,6 +75,7 @@ class Top(Question):
         size = find_places(grid, self.level).size
         # bool is a subclass of int: k=True must not name one cell.
         is_integer = isinstance(self.k, int) and not isinstance(self.k, bool)
+        # A round for each candidate: the budget is divided among them.
         if not is_integer or not 1 <= self.k <= min(size, MAX_CHOSEN):
             raise UsageError(
                 f"k must be a whole number from 1 to {min(size, MAX_CHOSEN):,}: there are {size:,} "

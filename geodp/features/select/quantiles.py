@@ -55,6 +55,7 @@ class Quantile(Question):
 
         See :func:`geodp.features.select.mechanisms.questions.quantile_candidates`.
         """
+        # One more person adds q to the target, and 0 or 1 to what lies before the position.
         return Change(max(self.q, 1 - self.q), Fraction(1), monotone=False)
 
     @property
@@ -107,6 +108,7 @@ class Quantile(Question):
         elif self.axis in grid.maps.axes and grid.places[axis // 2].crs is not None:
             at = np.array([position], np.int64)
             west, south, east, north = grid.places[axis // 2].edges_at(at, at)
+            # Odd axes are columns, along which coordinates run from west to east.
             low, high = (west, east) if axis % 2 else (south, north)
             answer |= {"from": float(low[0]), "to": float(high[0])}
         return answer

@@ -46,6 +46,7 @@ def hash_value(
     a: np.uint64, b: np.uint64, c: np.uint64, value: np.uint64, bound: np.uint64
 ) -> np.uint64:
     """Hash a value to a number below a bound of at most ``2**32``."""
+    # Multiply-shift needs halves of 32 bits for pairwise independence in 64-bit words.
     mixed = a * (value & _HALF) + b * (value >> np.uint64(32)) + c
     return ((mixed >> np.uint64(32)) * bound) >> np.uint64(32)
 

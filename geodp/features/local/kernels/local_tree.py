@@ -114,6 +114,7 @@ def place_rows(
     place, sign : uint64[n], int64[n], written
     """
     for i in range(level.size):
+        # The position of the first bad report is returned, so that an error can name it.
         if level[i] >= bits or row[i] >> np.uint64(level[i]) or bit[i] > 1:
             return i
         place[i] = (np.uint64(1) << np.uint64(level[i])) | row[i]
@@ -166,6 +167,7 @@ def look_up(
     out[:] = reports
     for first in range(0, columns, BATCH):
         width, before = min(BATCH, columns - first), np.uint64(0)
+        # The running parity starts with the signs, and each bit of the node flips its plane.
         odd[:width] = planes[bits, first : first + width]
         for i in range(prefix.size):
             other = before ^ prefix[i]

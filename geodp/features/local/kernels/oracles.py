@@ -59,6 +59,7 @@ def below(unit: WordArray, at: int, bound: np.uint64) -> tuple[np.uint64, int]:
     step = 2 if wide else 1
     # A power of two divides the numbers evenly, so that no draw has to be repeated.
     fits = bound & (bound - one) == zero
+    # The largest number whose run of `bound` numbers is complete.
     last = top if fits else top - (top % bound + one) % bound
     while at + step <= unit.size:
         drawn = np.uint64(unit[at])

@@ -22,6 +22,7 @@ def inverses(inverse: Values) -> None:
     inverse[1] = 1
     for n in range(2, inverse.size):
         i = np.uint64(n)
+        # From q = (q // i) i + q mod i, modulo q.
         inverse[n] = (q - (q // i)) * inverse[q % i] % q
 
 
@@ -35,6 +36,7 @@ def _digits_of(point: np.uint64, q: np.uint64, vector: Values) -> int:
         vector[place] = (point - one) % q
         point = (point - one) // q
         place -= 1
+    # The number has no digit for the leading 1, which every point has.
     vector[place] = one
     return place
 
@@ -99,6 +101,7 @@ def respond(
             place = j if j < lead else j + 1
             vector[place] = rest[j]
             product += rest[j] * digits[place] % q
+        # The multiple of q keeps the difference above 0 in unsigned arithmetic.
         vector[lead] = (np.uint64(lie) + q * np.uint64(digits.size) - product) % q
         point[i] = _number_of(vector, q, inverse)
         used = at
@@ -137,6 +140,7 @@ def count_orthogonal(
                 product = np.uint64(0)
                 for j in range(t):
                     product += digits[j] * reported[i, j]
+                # One reduction at the end: products of 16-bit digits cannot overflow the sum.
                 if product % q == np.uint64(0):
                     matches[v] += count[start + i]
 

@@ -74,6 +74,7 @@ class Oracle(ABC):
     allow_weak: bool = False
 
     def __post_init__(self) -> None:
+        # Normalised although frozen, so that equal settings make equal oracles and identities.
         epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(
@@ -168,6 +169,7 @@ class Oracle(ABC):
         UsageError
             A value outside the domain: refused and not clipped, as clipping would reveal it.
         """
+        # Values are checked first, so that no coin is used for a refused call.
         return self.draw(self.check_values(values), Coins() if coins is None else coins)
 
     def aggregate(self, reports: NDArray[Any]) -> State:
@@ -223,6 +225,7 @@ class Oracle(ABC):
         array = np.asarray(values)
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
             raise UsageError("Give values as a list of whole numbers.", code="values-not-whole")
+        # Neither clipped nor dropped: both would reveal that the device is outside.
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < self.cells:
             raise UsageError(
                 f"A value is outside of the domain, which is 0 to {self.cells - 1}; it is refused, "
@@ -240,6 +243,7 @@ def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:
             f"epsilon of a report must lie between 0.000001 and {MAX_EPSILON}.",
             code="report-epsilon-range",
         )
+    # Weak protection is an explicit choice, and the round's file records it.
     if epsilon > WEAK_EPSILON and not allow_weak:
         raise UsageError(
             f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a smaller "
@@ -251,6 +255,7 @@ def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:
 
 def require_integer(value: object, name: str, minimum: int, maximum: int, owner: str) -> int:
     """Read a whole number of a setting; UsageError outside of its range."""
+    # bool is a subclass of int.
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise UsageError(f"{name} must be a whole number.", code="setting-not-whole")
     if not minimum <= value <= maximum:
@@ -271,6 +276,7 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
     """
     if not fits.all():
         raise CodeError(
+            # Only the position: the value may be a device's answer.
             int(fits.argmin()),
             f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another "
             "round or damaged, and nothing was added up.",
@@ -280,6 +286,7 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
 
 def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:
     """Return a field of all reports as uint64[n]."""
+    # Kernels are compiled for one type, and fields of structured arrays are not contiguous.
     return np.ascontiguousarray(reports[name], np.uint64)
 
 

@@ -48,6 +48,7 @@ class Grr(Oracle):
     @property
     def report_type(self) -> np.dtype[Any]:
         """The value, in the narrowest type that holds the domain."""
+        # Every device must know the width in advance, so it depends on the domain alone.
         return np.dtype([("value", "<u4" if self.cells <= 1 << 32 else "<u8")])
 
     @property
@@ -68,6 +69,7 @@ class Grr(Oracle):
                 first, unit, digit, value, self.cells, reported
             ),
             value.size,
+            # Units of most reports: one for the coin, and one or two for another value.
             2 if self.cells <= 1 << 32 else 3,
             self.flip_chances,
         )

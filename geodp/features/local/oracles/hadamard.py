@@ -75,6 +75,7 @@ class Hadamard(Oracle):
         coins.fill(
             lambda first, unit, digit: oracles.project(first, unit, digit, value, rows, row, bit),
             value.size,
+            # Units of most reports: one or two for the row, and one for the coin.
             2 if rows <= 1 << 32 else 3,
             self.flip_chances,
         )
@@ -111,6 +112,8 @@ class Hadamard(Oracle):
 
     def variance(self, n: float, count: float = 0) -> float:
         """Compute ``n ((e + 1) / (e - 1))**2``, less 1 for each device with the value."""
+        # A report has mean 1 for its device's value, and so a variance of c**2 - 1; for any other
+        # value its mean is 0 and its variance c**2.
         return n * correction(self.epsilon) ** 2 - count
 
 

@@ -70,6 +70,7 @@ def report_bits(
             "Give values as a list of whole numbers; use a smaller unit for fractions.",
             code="values-need-smaller-unit",
         )
+    # Compared before the conversion to unsigned, in which a negative number would be huge.
     outside = (array < 0) | (array > largest)
     if outside.any():
         raise CodeError(

@@ -48,11 +48,13 @@ class Olh(Oracle):
         "value, and its hash goes through randomised response",
     )
     scheme: ClassVar[str] = "multiply-shift of words by SplitMix64"
+    # Each value is compared with each report, which takes too long for large domains.
     max_listed: ClassVar[int] = SMALL_DOMAIN
 
     @property
     def hashes(self) -> int:
         """The number of values of a hash."""
+        # The variance is smallest near e + 1 hashes; the hash must fit its field.
         return min(round(math.exp(self.epsilon)) + 1, 1 << hashing.HASH_BITS)
 
     @property
@@ -91,6 +93,7 @@ class Olh(Oracle):
         short = seed >> np.uint64(hashing.SEED_BITS) == 0
         require_fitting(short, self, "seed", f"of {hashing.SEED_BITS} bits")
         require_fitting(reported < self.hashes, self, "hash", "below the number of hashes")
+        # Seed and hash in one word, so that equal reports can be counted by sorting.
         word = seed << np.uint64(hashing.HASH_BITS) | reported
         return State.of_keys(self, word.size, word, np.ones(word.size, np.int64))
 

@@ -79,6 +79,7 @@ class Pgr(Oracle):
         if prime not in _primes():
             raise UsageError("prime of pgr must be a prime number.", code="pgr-prime")
         object.__setattr__(self, "prime", prime)
+        # Points are numbered like cells, and their number is bounded like that of cells.
         if self.points > MAX_CELLS:
             raise UsageError(
                 f"pgr takes at most {MAX_CELLS:,} points, and this domain needs more; choose "
@@ -200,6 +201,7 @@ def _chances_of(q: int, t: int, epsilon: float) -> tuple[float, float]:
 @lru_cache(maxsize=1)
 def _primes() -> frozenset[int]:
     """List the primes below ``MAX_PRIME``."""
+    # The sieve of Eratosthenes, once for a process.
     is_prime = np.ones(MAX_PRIME, bool)
     is_prime[:2] = False
     for n in range(2, math.isqrt(MAX_PRIME) + 1):
@@ -213,11 +215,13 @@ def _choose_prime(cells: int, epsilon: float) -> int:
     near = min(math.exp(epsilon) + 1, MAX_PRIME)
     candidates = []
     for q in _primes():
+        # The variance is smallest near e + 1; larger primes only add points.
         if q <= 2 * near:
             t = _dimension(q, cells)
             points = _points(q, t)
             variance = indicator_variance(*_chances_of(q, t, epsilon), 1, 0)
             candidates.append((q * t * points > MAX_WORK, variance, points, q))
+    # Tuples sort by slowness first, so that a quick prime is chosen whenever there is one.
     slow, smallest, *_ = min(candidates)
     near_best = [
         candidate
@@ -247,6 +251,7 @@ def _transform(counts: NDArray[np.int64], q: int, t: int) -> NDArray[np.int64]:
     scale = np.zeros_like(point)
     projective.index_vectors(q, _inverses(q), point, scale)
     totals = np.concatenate([np.zeros(1, np.int64), counts])
+    # Before the first step no digits are summed, so there are no points of last digits.
     held = np.empty((totals.size, 0, q), np.int64)
     for k in range(t):
         left = _points(q, t - k - 1) + 1

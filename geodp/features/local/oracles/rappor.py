@@ -90,6 +90,7 @@ class Rappor(Oracle):
 
     def __post_init__(self) -> None:
         self._check_filter()
+        # Either the chances follow from epsilon or epsilon from the chances: both could contradict.
         if [one is None for one in (self.f, self.p, self.q)] != [bool(self.epsilon)] * 3:
             raise UsageError(
                 "Give rappor either epsilon, or f, p and q.", code="rappor-epsilon-or-bits"
@@ -227,6 +228,7 @@ class Rappor(Oracle):
     def report(self, permanent: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
         """Report each of the permanent bits that :meth:`remember` drew."""
         source = Coins() if coins is None else coins
+        # The cohort is part of the permanent stage, and stays the same in every report.
         reports, bits = permanent.copy(), np.empty_like(permanent["bits"])
         true = np.ascontiguousarray(permanent["bits"])
         source.fill(
@@ -272,6 +274,7 @@ class Rappor(Oracle):
         wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
         support = np.empty(wanted.size, np.int64)
         hashing.sum_columns(wanted, np.array(self.shape, np.uint64), state.dense(), support)
+        # All bits of a value are summed, so they count as that many reports each.
         held = unbias(support, self.hashes * state.reports, p, q) / self.hashes
         return part_from_others(held, state.reports, self.hashes / self.bits)
 
@@ -314,6 +317,7 @@ def _choose_chances(
 
     ``q* = 1 / (1 + exp(-epsilon / 2h))`` and ``f = 2 / (1 + exp(epsilon / h))``.
     """
+    # Far more digits than a step has, so that bounds of exp hardly ever move a step.
     bits = 4 * STEP_BITS + 256
     one, step = 1 << bits, 1 << STEP_BITS
     lasting = exp_interval(epsilon / hashes, bits)[1]

@@ -73,6 +73,7 @@ class Sketch(Oracle):
         ):
             number = require_integer(getattr(self, name), name, lowest, highest, self.name)
             object.__setattr__(self, name, number)
+        # The server stores all sums, which must fit its memory.
         if self.k * self.m > MAX_SUMS:
             raise UsageError(
                 f"A sketch has at most {MAX_SUMS:,} sums; choose a smaller k or m.",
@@ -103,6 +104,7 @@ class Sketch(Oracle):
                 f"{self.name} takes texts only with cells=2**62; set cells to that.",
                 code="texts-need-all-cells",
             )
+        # 62 bits, so that numbers of texts stay below the largest domain.
         digests = (hashlib.sha256(text.encode()).digest()[:8] for text in texts)
         return np.array([int.from_bytes(value, "big") >> 2 for value in digests], np.uint64)
 
@@ -121,6 +123,7 @@ class Sketch(Oracle):
         wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
         support = np.empty(wanted.size, np.int64)
         hashing.sum_columns(wanted, np.array(self.shape, np.uint64), self.columns(state), support)
+        # Every column holds an even share of the other values, as hashes are uniform.
         return part_from_others(self.undo(support, state.reports), state.reports, 1 / self.m)
 
     @abstractmethod
@@ -214,6 +217,7 @@ class Hcms(Sketch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Hadamard matrices of this form exist for powers of two only.
         if self.m & (self.m - 1):
             raise UsageError("m of hcms must be a power of two.", code="hcms-power-of-two")
 
@@ -258,6 +262,7 @@ class Hcms(Sketch):
     def columns(self, state: State) -> NDArray[np.int64]:
         """Transform each row by the Hadamard matrix."""
         total = state.dense()
+        # Each row is transformed by itself: its bits are of one Hadamard matrix.
         for start in range(0, total.size, self.m):
             oracles.transform(total[start : start + self.m])
         return total

@@ -108,6 +108,7 @@ class State:
         if identity != oracle.identity:
             raise of_another()
         listed = oracle.sums > DENSE
+        # A file is not trusted: everything that later code relies on is checked.
         fits = (
             key.dtype == np.uint64
             and total.dtype == np.int64
@@ -159,6 +160,7 @@ class State:
             and np.array_equal(self.total, other.total)
         )
 
+    # Arrays are compared by content, so a state must not be a key of a dict.
     __hash__ = None  # type: ignore[assignment]
 
     def dense(self) -> NDArray[np.int64]:
@@ -175,6 +177,7 @@ class State:
             return self.total[key]
         if not self.key.size:
             return np.zeros(key.size, np.int64)
+        # A key above the last one would be out of bounds; it is compared and gives 0.
         place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
         return np.where(self.key[place] == key, self.total[place], 0)
 

@@ -82,6 +82,7 @@ class Unary(Oracle):
 
     @property
     def _chances(self) -> tuple[float, float]:
+        # A 1 stays unless it is flipped, and a 0 becomes 1 when it is.
         zero, one = self.flip_chances
         return 1 - float(one), float(zero)
 
@@ -105,6 +106,7 @@ class Sue(Unary):
     @property
     def flip_chances(self) -> tuple[Chance, Chance]:
         """The chances of flipping a 0 and a 1, which are equal."""
+        # Two values differ in two bits, each of which gets half of epsilon.
         chance = Chance(1, 1, self.epsilon / 2)
         return chance, chance
 
@@ -128,6 +130,7 @@ class Oue(Unary):
     @property
     def flip_chances(self) -> tuple[Chance, Chance]:
         """The chances of flipping a 0 and a 1."""
+        # Most bits are 0: flipping these rarely is worth flipping the single 1 half of the time.
         return Chance(1, 1, self.epsilon), Chance(1, 1)
 
 
