@@ -118,6 +118,7 @@ def _numpy_topdown(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
         levels = [vector]
         while levels[-1].size > 1:
             levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
+        # From the root down, with only the nodes that still hold a count.
         node = np.zeros(1, np.int64)
         count = np.maximum(levels[-1] + draw.laplace(0, scale), 0)
         for below in reversed(levels[:-1]):
@@ -161,6 +162,7 @@ def _pywt_privelet(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
 def _opendp() -> Any:
     import opendp.prelude as dp
 
+    # OpenDP requires consent to mechanisms that are not vetted.
     dp.enable_features("contrib")
     return dp, (dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"))
 
@@ -212,6 +214,7 @@ def _diffprivlib(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vecto
     from diffprivlib.tools import histogramdd  # type: ignore[import-untyped]
 
     where = table.grid.decode(table.key).T.astype(np.float64) + 0.5
+    # Public bounds: without them the library would read the data for them, and warn.
     sides = [(0, side) for side in table.grid.shape]
 
     def run(trial: int) -> Any:

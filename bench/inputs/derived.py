@@ -31,6 +31,7 @@ def load(name: str, folder: Path | None) -> geodp.CountTable:
         counts = TABLES[name](folder)
         return geodp.CountTable.from_dense(counts, geodp.Grid.regular(counts.shape))
     table = public.load(name, folder)
+    # Grids of several maps keep their own order of keys.
     if len(table.grid.shape) > 2 or len(table.grid.places) > 1:
         return table
     return geodp.CountTable.from_keys(geodp.Grid.regular(table.grid.shape), table.key, table.count)

@@ -36,6 +36,7 @@ DATA = {
 @lru_cache(maxsize=4)
 def load(name: str, size: int) -> geodp.CountTable:
     """Load a data set with axes of ``size`` cells; raises UsageError where it is missing."""
+    # Sums to smaller maps need sides that divide each other.
     if size < 2 or size & (size - 1):
         raise UsageError("A size is a power of two of at least 2.")
     if name == "clusters":
@@ -59,6 +60,7 @@ def clusters(size: int) -> NDArray[np.int64]:
     About a third of the cells of a large map is occupied, as on a census grid.
     """
     draw = np.random.default_rng(SEED)
+    # At least four, so that small maps have empty land as well.
     towns = max(4, size * size // 400)
     people = (60 * size * size / towns * (draw.pareto(1.3, towns) + 0.2)).astype(np.int64)
     people = np.minimum(people, 200 * size * size // 8)

@@ -41,6 +41,7 @@ class Source:
 
 def load(name: str, folder: Path | None) -> geodp.CountTable:
     """Load one of ``SOURCES``; raises UsageError with a sentence where it is missing."""
+    # The data are no part of the project.
     if folder is None:
         raise UsageError(
             "This benchmark reads public statistics that are no part of the project: "
@@ -122,6 +123,7 @@ def _germany(folder: Path) -> geodp.CountTable:
     )
 
 
+# Tiles of 512 x 512 cells, numbered from the origin of the European grid.
 def _europe(tile: str) -> Callable[[Path], geodp.CountTable]:
     def read(folder: Path) -> geodp.CountTable:
         _, tx, ty = map(int, tile.split("/"))
@@ -226,6 +228,7 @@ def _trips(folder: Path) -> geodp.CountTable:
     at, end = at[inside], destination[:, inside].astype(np.int64)
     inhabited = people[end[0], end[1]] > 0
     at, end = at[inhabited], end[:, inhabited]
+    # Two thirds workdays and one third other days, in the order of the draws.
     day = np.arange(at.size) % 3 // 2
     grid = geodp.Grid.regular((512, 512)).pairs().with_attribute("day", ["workday", "other"])
     index = np.stack([row[at], col[at], *end, day])

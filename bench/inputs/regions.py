@@ -131,6 +131,7 @@ def _areas(
 ) -> dict[str, list[Region]]:
     """Draw regions of families of the planner, around places drawn by their people."""
     grid, proxy, regions = places.grid, Proxy(places, "the places"), {}
+    # Families of the planner, so that measured regions are those that plans are made for.
     for family in draw_families(Objectives(tuple(map(Objective, families))), grid, proxy):
         for group in family.groups:
             if isinstance(group, Boxes):

@@ -34,6 +34,7 @@ def alternate(
     warm: dict[str, float] = {}
     for number in range(-1, rounds):
         for name, run in runs.items():
+            # The warm-up counts as patience, so that a very slow peer runs only once.
             if number >= 0 and warm[name] + sum(took[name]) > patience:
                 continue
             start = time.perf_counter()
@@ -99,6 +100,7 @@ def alone(peer: str, data: str, size: int, epsilon: Fraction, patience: float) -
     except subprocess.TimeoutExpired:
         return {"problem": f"takes more than {patience + 60:.0f} s"}
     if done.returncode:
+        # The last line of a traceback is the error.
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return {"problem": last[:200]}
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

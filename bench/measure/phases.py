@@ -52,6 +52,7 @@ def spawn(arguments: list[str]) -> dict[str, Any]:
     read, write = os.pipe()
     # The same geodp as here.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # Output goes nowhere, as writing to a terminal would be timed.
     null = os.open(os.devnull, os.O_WRONLY)
     # Not subprocess: wait4 gives the usage of this one child.
     process = os.posix_spawn(

@@ -55,6 +55,7 @@ def measure(commit: str, quick: bool = False, rounds: int = 4) -> dict[str, Any]
             for method in METHODS:
                 for threads in (1, 2):
                     task = {"folder": folder, "bits": bits, "method": method, "threads": threads}
+                    # Rounds alternate, so that load on the machine affects both trees.
                     fastest = alternate(trees, task, rounds)
                     size = {"table": kind, "occupied": occupied, "ratio": _ratio(fastest)}
                     rows.append({**task, **size, **fastest, "folder": None})

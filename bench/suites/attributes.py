@@ -85,6 +85,7 @@ def _row(source: geodp.CountTable, spec: str, epsilon: Fraction, trials: int) ->
         all_people.append([np.abs(_blocks(difference.sum(axis=1), n)).mean() for n in SIZES])
         parts.append([np.abs(_blocks(difference, n)).mean() for n in SIZES])
         sums.append(difference.sum(axis=0))
+    # Sums of many releases show a bias that single cells hide in their noise.
     mean = np.mean(sums, axis=0)
     error = np.std(sums, axis=0, ddof=1) / np.sqrt(trials) if trials > 1 else np.inf
     return {

@@ -85,6 +85,7 @@ def plain(rate: str, epsilon: str, delta: str) -> bool:
     growth = Fraction(Decimal(epsilon).exp())
     g = float(1 - (1 - b) / growth)
     decline = g * math.log(g / b) - float(epsilon) * (1 - g)
+    # Beyond this size of cell Chernoff's bound is below the delta.
     last = math.ceil(-math.log(limit) / decline) + 1
     k = smallest_k(rate, epsilon, delta)
     return [_delta(k - less, b, growth, g, last) <= limit for less in (0, 1)] == [True, False]

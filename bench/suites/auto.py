@@ -201,6 +201,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         ratios = ErrorRatio.all_of(run(spec, trials), theirs)
         ends = [0, *accumulate(len(family.groups) for family in families)]
         mae = np.array([ratio.mae for ratio in ratios])
+        # Geometric means, as ratios of different maps must count alike.
         logs = [np.log(mae[a:b]).mean() for a, b in pairwise(ends)]
         small, all_ = auto_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
         # A pattern that breaks the bound on blocks is penalised, but not excluded.

@@ -106,6 +106,7 @@ def covered(
         assert errors.intervals is not None
         low, high = (end.reshape(grid.shape) for end in errors.intervals.of(key))
         released = release.table.to_dense()
+        # The plain margin of error, as a reader would use it without the file's intervals.
         margin = Z * release.card().expected_error.blocks[0].largest
         inside = (low <= dense) & (dense <= high), np.abs(released - dense) <= margin
         held += [np.bincount(kind[each], minlength=len(KINDS)) for each in inside]

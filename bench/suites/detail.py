@@ -63,6 +63,7 @@ def refine(source: geodp.CountTable, nations: int) -> geodp.CountTable:
     assert joint is not None
     shares = np.zeros((len(BANDS), sum(BANDS)))
     for age, (stop, n) in enumerate(zip(np.cumsum(BANDS), BANDS, strict=True)):
+        # Ages within a band are equally likely, as nothing finer is published.
         shares[age, stop - n : stop] = 1 / n
     weights = 0.5 ** np.arange(1, nations + 1)
     names = [str(n) for n in range(sum(BANDS))]
@@ -73,6 +74,7 @@ def refine(source: geodp.CountTable, nations: int) -> geodp.CountTable:
     assert fine_joint is not None
     cell, part = joint.split(source.key)
     keys, counts = [], []
+    # In parts, as people by age and nation would not fit memory at once.
     for run in np.array_split(np.arange(cell.size), max(cell.size * nations >> 18, 1)):
         people = rng.multinomial(source.count[run], shares[part[run] % len(BANDS)])
         split = rng.multinomial(people, weights / weights.sum())

@@ -67,6 +67,7 @@ def measure(
         for method in methods or METHODS:
             try:
                 row = _row(source, prior_table, method, epsilon, (releases, trials))
+            # Methods that refuse a map are listed with their reason.
             except UsageError as error:
                 refused[f"{method} on {name}"] = str(error)
                 continue

@@ -138,6 +138,7 @@ def compare(
     prior = make_prior(before, now, epsilon)
     event = Measurement.of(method.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
     truth, expected = now.to_vector().astype(np.float64), before.to_vector().astype(np.float64)
+    # The prior is scaled to the same total, so that growth alone is no change of place.
     change = truth - expected * truth.sum() / max(expected.sum(), 1)
     errors: tuple[list[Reals], list[Reals]] = [], []
     slopes = []
@@ -271,6 +272,7 @@ def towns(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
             remaining = tables[kind == "razed"].to_vector() * ~in_towns
             key = np.flatnonzero(remaining).astype(np.uint64)
             other = geodp.CountTable.from_keys(tables[1].grid, key, remaining[remaining > 0])
+            # New towns are missing in the prior; razed ones exist only there.
             pair = (other, tables[1]) if kind == "new" else (tables[0], other)
             event = Measurement.of(METHOD.spec, Terms.of(epsilon="0.1", contribution=1), 1, "fixed")
             prior, errors = exact(*pair, "0.1"), np.zeros(2)

@@ -165,6 +165,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _cell(rows: list[dict[str, Any]]) -> str:
     """Format coverage and width of one kind over the maps, as the title explains."""
+    # Maps with more regions of a kind count more.
     weight = [row["intervals"] for row in rows]
     closed, simulated, wide, narrow = (
         float(np.average([row[name] for row in rows], weights=weight))

@@ -78,6 +78,7 @@ def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int
         row
         for name in maps
         if name in LANDS
+        # Plans take long, so they are made for the first budget only.
         for epsilon in epsilons[:1]
         for row in losses(public.load(name, data), name, epsilon, trials)
     ]

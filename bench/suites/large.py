@@ -170,6 +170,7 @@ def write(path: Path, records: int, cells: int) -> None:
     )
     draw = np.random.default_rng(synthetic.SEED)
     schema = pa.schema([("x", pa.float32()), ("y", pa.float32())])
+    # Uncompressed, so that reading and not decompression is measured.
     plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     with pq.ParquetWriter(path, schema, **plain) as file:
         for start in range(0, records, CHUNK):

@@ -206,6 +206,7 @@ def compare_oracle(
     # Compiles, or loads compiled code.
     job(ours, value[:1000], cells, epsilon)
     fastest, results = cost.best({"ours": lambda: job(ours, value, cells, epsilon)}, rounds, 60)
+    # Loops in Python are timed on few reports, as their cost grows in proportion.
     other = run(value[: min(timed, n)], cells, epsilon)
     ratio = other.seconds(n) / fastest["ours"]
     row = compare_with_target(f"{ours}, {cells:,} cells", theirs, ratio, aim, fastest["ours"], True)
@@ -289,6 +290,7 @@ def exponent(name: str, n: int, rounds: int) -> dict[str, Any]:
     cost.best(calls, 1, 60)
     fastest, _ = cost.best(calls, rounds, 60)
     seconds = [fastest[str(size)] for size in sizes]
+    # The slope of logarithms is the exponent of growth.
     slope = float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
     row = compare_with_target(
         f"{name}: exponent of time", "1.00 +- 0.07", slope, 1, seconds[-1], False
@@ -318,6 +320,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
         start = time.perf_counter()
         assert aggregate(opened, files).reports == task["stream"]
         return {"seconds": time.perf_counter() - start, "peak": cost.peak()}
+    # Compiles, or loads compiled code.
     collected(1000)
     start = time.perf_counter()
     oracle, state, grid = collected(task["reports"])

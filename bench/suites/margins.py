@@ -52,6 +52,7 @@ def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
     tallies: dict[str, dict[str, list[ErrorTally]]] = {}
     for name in maps:
         source = public.load(name, data)
+        # Isolated settlements are rare on real maps, so some are added where there is one map.
         if len(source.grid.shape) == 2:
             source, _ = regions.place_villages(source, np.random.default_rng(regions.SEED))
         by_threshold = {"": METHODS} | {p: [one.format(p) for one in DROPPING] for p in DROPPED}

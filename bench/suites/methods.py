@@ -100,6 +100,7 @@ def _measured(
         return [], [{**here, "method": "all", "reason": str(error)}]
     supported, reasons = libraries.accepted(specs, source)
     refused = [{**here, "method": spec, "reason": reason} for spec, reason in reasons.items()]
+    # Memory first: a method that fails or takes too long is not timed.
     memory = {spec: cost.alone(spec, name, size, epsilon, patience) for spec in supported}
     for spec in supported:
         if "problem" in memory[spec]:

@@ -55,6 +55,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
     build = time.perf_counter() - start
     peers = _floats(float(scale)) | _exact(law)
     cost = _alternate(peers, rounds)
+    # Compared with the faster of two usual implementations, which is the harder test.
     fastest = min(cost["laplace"], cost["inverse"])
     return {
         "law": name,

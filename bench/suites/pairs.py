@@ -116,6 +116,7 @@ def make_jobs(
             blocks, local_jobs.size, p=county_work / county_work.sum()
         )
     pair, count = np.unique(origin * blocks + destination, return_counts=True)
+    # Units are cells of a single row, so row numbers are 0.
     zero = np.zeros_like(pair)
     return np.stack([zero, pair // blocks, zero, pair % blocks]), count.astype(np.int64)
 

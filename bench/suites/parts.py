@@ -99,6 +99,7 @@ def list_regions(source: geodp.CountTable) -> list[tuple[Region, int]]:
         index = np.indices(sides).reshape(2, -1) + np.array(corner)[:, None]
         regions = [Region.of_map(grid, *index, labels) for labels in sets]
         people = [int(source.count[np.isin(source.key, region.key)].sum()) for region in regions]
+        # Empty rectangles are held by nearly any interval.
         if any(people):
             drawn += zip(regions, people, strict=True)
     return drawn
@@ -124,6 +125,7 @@ def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"cells of an area": cells}
         for n in EXPECTED:
             cells_near = (mean >= n / 2) & (mean < 2 * n)
+            # Ratios of few places would be chance.
             enough = cells_near.sum() >= ENOUGH
             row[f"{n:,}"] = (
                 square[cells_near].sum() / spread(mean[cells_near]).sum() if enough else None

@@ -77,6 +77,7 @@ def measure(
     readme: bool = False,
 ) -> dict[str, Any]:
     """Measure a row for each peer; list settings, versions, and peers with reasons."""
+    # Documents can be filled again without measuring.
     if readme:
         return fill_document()
     source = load(data, size)

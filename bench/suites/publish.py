@@ -160,6 +160,7 @@ def measure_one(arguments: list[str], folder: Path, limits: tuple[int, float]) -
     """Publish, verify and report one input; then let the peers write the rows of the release."""
     output, page = folder / "release", folder / "page.html"
     done = fastest(lambda: phases.publish(arguments, output, folder), limits)
+    # Verification and reports read what publishing wrote.
     others = {
         "verify": ["-m", "geodp", "verify", str(output)],
         "report": ["-m", "geodp", "report", str(output), "--format", "html", "--output", str(page)],

@@ -58,6 +58,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
         ]
         labels = [f"{name}\n{total:.3g} s" for name, total in zip(inputs, totals, strict=True)]
         axes.set_yticks([-number for number in range(len(inputs))], labels)
+        # Shares and not seconds, as inputs differ by orders of magnitude.
         axes.set_xlim(0, 1)
         axes.set_xticks([])
         for side in axes.spines.values():

@@ -141,6 +141,7 @@ def _ratios(rows: Rows) -> Rows:
         shown = {f"2^{2 * i}": "-" for i in range(7)}
         for i in few:
             figure = _decimals(row["ratio"][i])
+            # Where publishing zeros is better, a ratio of two useless errors says little.
             faint = row["mae_of_zeros"][i] < row["mae"][PAPER][i]
             shown[_power(row["areas"][i])] = f"({figure})" if faint else figure
         lines.append(
@@ -193,6 +194,7 @@ def _planned(rows: Rows) -> Rows:
     lines = []
     for row in rows:
         each = list(zip(row["areas"], row["ratio"], row["ratio_se"], strict=True))
+        # A plan is only judged where its ratio is measured exactly enough.
         sure = [(abs(r - 1), e, cells) for cells, r, e in each if e < SURE]
         deviation, error, cells = max(sure)
         others = [abs(r - 1) / e for _, r, e in each if e >= SURE]

@@ -93,6 +93,7 @@ def _ratios(folder: Path | None, names: Sequence[str], trials: int) -> Iterator[
     for name in names:
         table = public.load(name, folder)
         often = trials * min(4.0, max(0.1, 100_000 / table.key.size))
+        # Two at least, since a standard error needs a spread.
         number = max(2, round(often))
         for epsilon in (EPSILON, "1"):
             evaluation = evaluated(table, [PYRAMID, PAPER], number, epsilon=epsilon)
@@ -125,6 +126,7 @@ def _inside(grid: geodp.Grid, spec: str, epsilon: str) -> Floats:
     # A domain without edges has the errors of inner blocks.
     full = geodp.Grid.regular((1 << grid.bits,))
     method = mechanism(spec)
+    # Pairs and attributes may have another sensitivity than a single map.
     scale = method.sensitivity(grid) / method.sensitivity(full)
     by_bits = np.array([b.standard_error for b in plan(full, spec, epsilon=epsilon).blocks])
     return by_bits[list(shifts_of(grid))] * scale

@@ -68,6 +68,7 @@ def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
                 # Times of different answers cannot be compared.
                 if len(answers) > 1:
                     raise UsageError(f"The counts of {name} are not the same.")
+            # Files are large, so only one exists at a time.
             path.unlink()
             table_rows.append(
                 _row(name, {peer: statistics.median(s) for peer, s in seconds_of.items()})
@@ -113,6 +114,7 @@ def _write(name: str, rows: int, folder: Path) -> Path:
     """Write records of towns, most of them in few cells."""
     draw = np.random.default_rng(19)
     west, south, east, north = SPAN
+    # Few towns have most records, as in real files.
     town = draw.zipf(1.4, rows) % 1000
     at = np.random.default_rng(4).uniform(0.2, 0.8, (2, 1000))
     spread = draw.normal(0, 0.02, (2, rows))

@@ -77,6 +77,7 @@ def measure(
     if document:
         return fill_document()
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
+    # The same rectangles for all methods and releases.
     queries = accuracy.rectangles((size, size), rectangles, named.SEED)
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}

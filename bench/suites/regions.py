@@ -63,6 +63,7 @@ def measure(
     refused: dict[str, str] = {}
     for name in maps or MAPS:
         loaded = public.load(name, data)
+        # Without places, so that all methods accept the grid.
         grid = geodp.Grid.regular(loaded.grid.shape)
         source = geodp.CountTable.from_dense(loaded.to_dense(), grid)
         specs, reasons = libraries.accepted(methods or [*geodp.METHODS, *SETTINGS], source)

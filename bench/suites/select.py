@@ -57,6 +57,7 @@ def measure(
         runs["OpenDP make_noisy_top_k, map"] = _opendp(tables["map"], k, epsilon, answers)
     seconds = cost.alternate(runs, rounds, patience)
     reference = seconds["geodp, map"]["median"]
+    # Ties with the k-th cell count as right answers.
     best = np.sort(tables["map"].count)[-k]
     return {
         "settings": {

@@ -71,6 +71,7 @@ def measure(methods: list[str], epsilon: list[Fraction], trials: int, maps: int)
     sums_of: dict[tuple[str, Fraction, str], list[Sums]] = {}
     for number in range(maps):
         people, label = plant(land, seed=SEED + number)
+        # The most favourable public mask: it excludes all cells far from people.
         cut = full.with_mask(
             mask_of_blocks(full, blocks_of_array(near(people > 0, 1)), "made-up settlements")
         )

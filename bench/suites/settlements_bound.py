@@ -111,6 +111,7 @@ def name_place(
     seen[tuple(cells[:, truth])] += people
     above = random.laplace(0, scales[1], parts.shape[1]) + parts[truth]
     here = seen[cells[0], cells[1]]
+    # Log-likelihood ratios of Laplace noise: each candidate with and without the settlement.
     support = (np.abs(here) - np.abs(here - people)).sum(axis=1) / scales[0]
     support += (np.abs(above) - np.abs(above - parts)).sum(axis=1) / scales[1]
     # Subtracting the maximum keeps the exponentials from overflowing.

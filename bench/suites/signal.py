@@ -152,6 +152,7 @@ def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
             while (rest := grid.bits - sum(levels)) > 0:
                 levels.insert(0, min(int(random.integers(2, 6)), rest))
         share = np.diff(np.interp([0, *accumulate(levels)], deep, cumulative), prepend=0.0)
+        # Two widths of the factors, for plans close to the default and far from it.
         spread = random.normal(0, random.choice([0.2, 0.5]), share.size)
         plan = Candidate.of(levels, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
         if closed(grid, plan.spec) <= 0:

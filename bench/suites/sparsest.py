@@ -227,8 +227,10 @@ def min_error(source: geodp.CountTable, epsilon: str) -> float:
     # Empty cells are candidates for the median as well.
     count, often = np.append(0, count), np.append(source.grid.size - source.count.size, often)
     decay = np.exp(-float(rational(epsilon)))
+    # Beyond this distance the noise has a probability below exp(-40).
     reach = int(np.ceil(40 / float(rational(epsilon))))
     noisy = np.arange(-reach, int(count[-1]) + reach + 1)
+    # The discrete Laplace law of a noisy count, by true count.
     law = (1 - decay) / (1 + decay) * decay ** np.abs(noisy[:, None] - count)
     weight = law * often
     median = (weight.cumsum(axis=1) >= weight.sum(axis=1, keepdims=True) / 2).argmax(axis=1)

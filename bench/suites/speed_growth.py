@@ -104,6 +104,7 @@ def figure_of(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
     settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     with mpl.rc_context(settings):
         figure = Figure(figsize=size, dpi=150, facecolor="white")
+        # Positions are given in the code, so that figures change only with the data.
         figure.set_layout_engine("none")
         FigureCanvasAgg(figure)
         yield figure

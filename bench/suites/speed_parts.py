@@ -181,6 +181,7 @@ def floor(rounds: int) -> tuple[float, float]:
         kernels.look_up(word, law.table, drawn, todo)
 
     calls = {"block": blocks, "nothing": nothing, "draw": draws}
+    # Compiles, or loads compiled code.
     for call in calls.values():
         call()
     fastest, _ = cost.best(calls, 20 * rounds, 10)
@@ -257,6 +258,7 @@ def draws(sizes: Sizes) -> Rows:
 def sorting(sizes: Sizes) -> Rows:
     """Sort keys of 40 bits with counts, by radix and by NumPy."""
     random = np.random.default_rng(1)
+    # As many bits as keys of large maps have, since radix sort depends on them.
     key = random.integers(0, 1 << 40, sizes.sorted, dtype=np.uint64)
     count = random.integers(1, 100, sizes.sorted)
     buffers = key.copy(), count.copy(), np.empty_like(key), np.empty_like(count)

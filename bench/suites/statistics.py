@@ -176,6 +176,7 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
         # Keys of an aligned square are consecutive in Morton order.
         keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
+        # Squares at the edge have fewer cells.
         inside = [k[grid.contains_keys(k)] for k in keys]
         groups.append(CellSets.of(f"{REGIONS} aligned squares of {cells} cells", inside))
     releases = [release_of(source, epsilon, i).table for i in range(trials)]
