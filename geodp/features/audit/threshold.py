@@ -1,9 +1,9 @@
 """The guarantee of a sampled table with suppressed small cells, as epsilon and delta.
 
-The model: every record is kept independently with the same rate below 1; the recoding, a mesh say,
-was fixed without the data; counts of at least k are published and all others suppressed; neighbours
-are tables of which one has one record more. One record changes the count of one cell, so what
-holds for a cell of every size holds for the table. It rests on a secret: who was drawn.
+The model: every record is sampled independently with the same rate below 1; the recoding, such as a
+grid, was fixed without the data; counts of at least k are published and all others suppressed;
+neighbours are tables of which one has one record more. One record changes the count of one cell, so
+what holds for a cell of every size holds for the table. It rests on a secret: who was drawn.
 
 Sources
 -------
@@ -43,8 +43,8 @@ MAX_EPSILON = 64
 """Largest epsilon that is considered: a larger one promises nothing."""
 
 ASSUMPTIONS = (
-    "every record was kept independently, with the same rate",
-    "who was kept stays secret, also from those who were",
+    "every record was sampled independently, with the same rate",
+    "who was sampled stays secret, also from those who were",
     "cells, thresholds and all that is published were fixed without looking at the data",
     "nothing else was made from the same sample",
 )
@@ -105,9 +105,10 @@ class Threshold:
     def statement(self) -> str:
         """The guarantee as one sentence."""
         return (
-            f"With every record kept with rate {self.rate} and counts below {self.k} suppressed, "
-            f"the table is ({format_up(self.pair[0])}, {format_up(self.pair[1])})-differentially "
-            f"private for neighbours {ADD_REMOVE}, as long as nobody knows who was kept."
+            f"With every record sampled with rate {self.rate} and counts below {self.k} "
+            f"suppressed, the table is ({format_up(self.pair[0])}, {format_up(self.pair[1])})-"
+            f"differentially private for neighbours {ADD_REMOVE}, as long as nobody knows who was "
+            "sampled."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,7 +139,7 @@ def sampled_threshold(
     weight: Budget | None = None,
     tables: int = 1,
 ) -> Threshold:
-    """Compute the guarantee of "each record kept with a rate, counts below k suppressed".
+    """Compute the guarantee of "each record sampled with a rate, counts below k suppressed".
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def sampled_threshold(
     bound : {"exact", "li"}
         The smallest delta, or the larger one of Li, Qardaji and Su 2012, as in the literature.
     sample_size : int, optional
-        Size of a fixed-size sample: refused, as its records are not kept independently.
+        Size of a fixed-size sample: refused, as its records are not sampled independently.
     weight : as rate, optional
         Factor by which counts were multiplied before they were published. Other weights than
         1 / rate are refused, as they were made from more than the rate.
@@ -284,21 +285,21 @@ def _require_model(
     if sample_size is not None:
         raise UsageError(
             "A sample of a fixed number of records is outside the model: who is in it then depends "
-            "on who else is, so that records are not kept independently. Draw each with the rate.",
+            "on who else is, so that records are not independent. Draw each one with the rate.",
             code="sample-of-fixed-size",
         )
     # Dividing by the rate is public scaling; any other weight was computed from records.
     if weight is not None and rational(weight, "weight") * rate != 1:
         raise UsageError(
-            "Weights other than 1 / rate are outside the model: they tell more of a record than "
-            "that it was kept. Publish counts of the sample, or all of them divided by the rate.",
+            "Weights other than 1 / rate are outside the model: they reveal more of a record than "
+            "that it was sampled. Publish counts of the sample, or divide all of them by the rate.",
             code="weights-outside-model",
         )
     if tables != 1:
         raise UsageError(
             "Several tables of one sample are outside the model: a record changes all of them, and "
-            "who was kept is the same in all. Audit one table of all classes together, or draw a "
-            "fresh sample for every table and charge each to a ledger.",
+            "who was sampled is the same in all. Audit one table of all classes together, or draw "
+            "a fresh sample for every table and charge each to a ledger.",
             code="several-tables-of-sample",
         )
 

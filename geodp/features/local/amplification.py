@@ -1,21 +1,21 @@
 """Privacy amplification by shuffling: the central guarantee of mixed local reports.
 
-By Theorem 3.1 of Feldman, McMillan and Talwar, whatever epsilon0-local reports of n devices tell
-once they are shuffled follows from a pair of numbers. With ``C ~ Bin(n - 1, exp(-epsilon0))``
-devices that answer like one of the two that are compared (clones), ``A ~ Bin(C, 1/2)`` and
-``b ~ Bernoulli(exp(epsilon0) / (exp(epsilon0) + 1))`` it is ``(A + b, C - A + 1 - b)`` of one
-device and the mirror image of the other, so the delta of these two holds for the reports.
+By Theorem 3.1 of Feldman, McMillan and Talwar, shuffled epsilon0-local reports of n devices are
+post-processing of a pair of numbers. With ``C ~ Bin(n - 1, exp(-epsilon0))`` devices that answer
+like one of the two compared ones (clones), ``A ~ Bin(C, 1/2)`` and
+``b ~ Bernoulli(exp(epsilon0) / (exp(epsilon0) + 1))``, the pair is ``(A + b, C - A + 1 - b)`` for
+one device and its mirror image for the other, so the delta of these two holds for the reports.
 
-**The answer is never below the true one.** Given C, the two laws have a ratio that rises with the
-first number, so that delta is a closed form of one binomial probability and one tail
+**The result is never below the true epsilon.** Given C, the ratio of the two laws increases with
+the first number, so that delta is a closed form of one binomial probability and one tail
 (:func:`_delta_of`). Every step errs to the safe side:
 
-- A further clone is post-processing of the pair, so the delta given C falls with C. A group of
-  neighbouring C counts as its least one, what lies below the window of C as 1, a smaller chance
-  of being a clone and a larger one of b are safe, and so are fewer devices.
-- Exponentials are integer bounds, the place where the ratio passes exp(epsilon) is an exact
-  fraction, factorials are bounded by Robbins' inequality, tails are cut to the safe side, and
-  what floating-point sums and products of positive terms can have lost is added.
+- Another clone is post-processing of the pair, so the delta given C decreases with C. A group of
+  neighbouring C counts as its smallest one, values below the window of C have delta 1, and a
+  smaller chance of a clone, a larger one of b and fewer devices are safe.
+- Exponentials are integer bounds, the point where the ratio exceeds exp(epsilon) is an exact
+  fraction, factorials are bounded by Robbins' inequality, tails are cut to the safe side, and the
+  rounding errors of floating-point sums and products of positive terms are added.
 
 Sources
 -------
@@ -62,9 +62,9 @@ _ULP = 2.0**-53
 
 @dataclass(frozen=True, slots=True)
 class Shuffled(ApproximateDP):
-    """The guarantee of shuffled reports, for as long as the shuffler tells nobody who sent what.
+    """The guarantee of shuffled reports, as long as the shuffler keeps their senders secret.
 
-    It stands beside the local guarantee and never instead of it: no ledger takes it for a charge,
+    It complements the local guarantee and never replaces it: no ledger accepts it as a charge,
     as :func:`geodp.privacy.loss.within` compares losses of the same class only.
 
     Attributes
@@ -145,7 +145,7 @@ def amplify_by_shuffling(
     local, target = rational(epsilon), rational(delta, "delta")
     if shuffler is None or not shuffler.strip() or not shuffler.isprintable():
         raise UsageError(
-            "Shuffling protects only where somebody shuffles: name who strips and mixes the "
+            "Shuffling protects only if a trusted party shuffles: name who strips and mixes the "
             'reports, such as shuffler="the statistical office".',
             code="shuffler-unnamed",
         )
@@ -153,7 +153,7 @@ def amplify_by_shuffling(
         raise UsageError("n must be a whole number of devices, at least 1.", code="devices-below-1")
     if local > MAX_EPSILON:
         raise UsageError(
-            f"epsilon must be at most {MAX_EPSILON}; more protects nobody.",
+            f"epsilon must be at most {MAX_EPSILON}; a larger one gives no protection.",
             code="epsilon-too-large",
         )
     if not MIN_DELTA <= target < 1:

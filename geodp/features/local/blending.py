@@ -1,33 +1,33 @@
 """Menus of epsilons from which devices choose in secret: what the secrecy is worth.
 
 Devices answer by randomised response over the same values, each with the epsilon of a label of the
-menu that it tells nobody. Whoever sees a report without the label sees the mixture of all labels'
-answers. Takagi, Cao and Yoshikawa propose a number for what is lost then: label t's
+menu that it keeps secret. An observer of a report without the label sees the mixture of all labels'
+answers. Takagi, Cao and Yoshikawa propose a number for the remaining loss: label t's
 
     pbp(t) = max over d, d', o with P_t(o|d) > 0 of min over u of
              |ln(w_t P_t(o|d) / (w_u P_u(o|d')))|
 
 with the shares w and the laws P. **It is an indicator and no guarantee.** Split a label in two that
-answer alike: the truth is told with probability 0.8, 0.8 and 0.2, a third of the devices each. Then
-for every answer of one label another label explains it as well, so that the indicator is 0 for all
-three; yet the mixture tells the truth with probability 0.6, and who sees a report learns ln 1.5 =
-0.405 about its device. (Merged into 0.8 with two thirds and 0.2 with one it is ln 2.) Where half of
-the devices are honest and half answer at random, it is ln 2 and the mixture has ln 3. Nor does it
-add up over several reports of a device. So it stands beside what is proved: the local epsilon of
-the label (:attr:`Blend.ldp`), of which the largest alone may reach a ledger (:attr:`Blend.loss`),
-and the epsilon of the mixture (:attr:`Blend.mixture`), which holds against those who never learn
-the label and only while the shares are what they are said to be.
+answer alike: true answers have probability 0.8, 0.8 and 0.2, with a third of the devices each. Then
+every answer of one label is explained as well by another label, so that the indicator is 0 for all
+three; yet the mixture answers truthfully with probability 0.6, and an observer of a report learns
+ln 1.5 = 0.405 about its device. (Merged into 0.8 with two thirds and 0.2 with one it is ln 2.) If
+half of the devices are honest and half answer at random, it is ln 2 and the mixture has ln 3. Nor
+does it add up over several reports of a device. So it only complements what is proved: the local
+epsilon of the label (:attr:`Blend.ldp`), of which the largest alone may be charged to a ledger
+(:attr:`Blend.loss`), and the epsilon of the mixture (:attr:`Blend.mixture`), which holds against
+observers who never learn the label, as long as the shares are the real ones.
 
-A label may always tell the truth, or never (a probability of 1 or 0): then it has no local epsilon,
-and nothing can be charged. Unary encodings gain nothing from four values on, as the number of ones
-tells the label.
+A label may always answer truthfully, or never (a probability of 1 or 0): then it has no local
+epsilon, and nothing can be charged. Unary encodings gain nothing from four values on, as the number
+of ones reveals the label.
 
 Source
 ------
-Takagi, Cao and Yoshikawa: the parameters of local privacy as a secret of their own. Its equations
-15 and 16 are used with the sum over labels inside the logarithm. Its rule to take the estimate with
-the smallest estimated variance is here to be compared with (:meth:`Blend.mean_square_errors`): of
-labels that are told, maximum likelihood is better.
+Takagi, Cao and Yoshikawa, on keeping the parameters of local privacy secret. Equations 15 and 16
+are used with the sum over labels inside the logarithm. The rule to take the estimate with the
+smallest estimated variance is included for comparison (:meth:`Blend.mean_square_errors`): with
+known labels, maximum likelihood is better.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ class Blend:
             with np.errstate(divide="ignore"):
                 ones_slope = np.divide(ones, chance, out=np.zeros_like(ones), where=ones > 0)
                 zeros_slope = np.divide(zeros, 1 - chance, out=np.zeros_like(ones), where=zeros > 0)
-            # A label that tells nothing has no slope, also where its chance is 0.
+            # A label without information has no slope, also where its chance is 0.
             slopes = np.multiply(
                 gain, ones_slope - zeros_slope, out=np.zeros_like(gain), where=gain != 0
             )
@@ -484,7 +484,7 @@ def blend(
     ------
     UsageError
         Shares that do not add up to 1, epsilons that are not above 0, labels that answer alike,
-        and probabilities with which the average answer tells nothing.
+        and probabilities with which the average answer carries no information.
 
     Examples
     --------

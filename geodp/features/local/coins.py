@@ -1,13 +1,13 @@
 """Random bits of a device from the operating system, and chances that are decided exactly.
 
-A device has no key. Its bits come from the operating system, as units of 32 bits, and none is
-used twice. A chance p is decided by a uniform number U in [0, 1): it is so where ``U < p``. The
-first unit holds the first 32 binary digits of U and is compared with the first 32 of p. Where they
-are the same, once in ``2**32`` times, the next unit is compared with the next 32, as far as it
-takes. So 63 digits and more decide a coin, though few are drawn for most, and **its probability is
-exactly p**, also for numbers such as ``1 / (1 + exp(epsilon))`` whose digits never end: they are
-worked out from integer bounds of ``exp``, see :func:`geodp.privacy.noise.law.exp_interval`. No
-floating-point number decides a coin.
+A device has no key. Its bits come from the operating system, in units of 32 bits, and none is used
+twice. A chance p comes true where a uniform number U in [0, 1) is below p. The first unit holds the
+first 32 binary digits of U and is compared with the first 32 of p. Where they are equal, once in
+``2**32`` times, the next unit is compared with the next 32, and so on. So the digits that decide a
+coin are not limited, though few are drawn for most, and **its probability is exactly p**, also for
+numbers such as ``1 / (1 + exp(epsilon))`` whose digits never end: they are computed from integer
+bounds of ``exp``, see :func:`geodp.privacy.noise.law.exp_interval`. No floating-point number
+decides a coin.
 """
 
 from __future__ import annotations

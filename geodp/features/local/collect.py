@@ -41,8 +41,8 @@ CHUNK = 1 << 20
 
 OUTSIDE = Rule(
     "device-outside-domain",
-    "The cell lies outside the domain of the round; a device there sends nothing, for a report "
-    "from another cell would tell.",
+    "The cell lies outside the domain of the round; a device there must send nothing, as a report "
+    "from another cell would reveal something about it.",
 )
 
 

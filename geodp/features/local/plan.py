@@ -36,17 +36,17 @@ FORMAT = 1
 """Version of the file's format."""
 
 DENSER = 2.2
-"""How many times as densely as on average people live who are to be resolved.
+"""Density, over the mean, from which on people should be resolved.
 
-People live together: with levels whose standard error is up to so many times the mean people of
-their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to 1e7
-devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than with
-the best of six depths and chains of two levels or more. One level alone was 1.7 times better with
-1e7 devices at epsilon 3; it has no coarser squares of its own, and is taken where it is named.
+People live close together: on levels whose standard error is up to this multiple of the mean people
+of their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to
+1e7 devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than
+with the best of six depths and chains of two levels or more. One level alone was 1.7 times better
+with 1e7 devices at epsilon 3; it has no coarser squares, and is used where it is named.
 """
 
 FINE_BITS = 4
-"""Bits that the finest level splits; it is asked about by two thirds of the devices."""
+"""Bits that the finest level splits; two thirds of the devices report it."""
 
 # More would overflow no sum, but no collection is near it: a larger number is a typing error.
 MAX_DEVICES = 1 << 40

@@ -124,7 +124,7 @@ def audit(**options: Any) -> None:
     geodp audit people.csv --hierarchy age=ages.csv --threshold 10
     geodp audit cells.csv --rate 0.2 --threshold 10 --counts people drawn
 
-    The result holds if every record was kept independently with one rate, who was kept stays
+    The result holds if every record was sampled independently with one rate, who was sampled stays
     secret, and cells were fixed beforehand. What is computed from a TABLE is for the operator
     alone.
     """

@@ -357,7 +357,7 @@ def _show(local_plan: LocalPlan) -> None:
     names = " and ".join(dict.fromkeys(document["oracles"]))
     levels = ", ".join(f"{one['children']} ({one['chance']})" for one in document["levels"])
     click.echo(f"Protocol        {document['protocol']} by {names}")
-    click.echo(f"Levels          children of a node, and chance to be asked: {levels}")
+    click.echo(f"Levels          children of a node, and share of devices: {levels}")
     fine_cells = document["fine_cells_of_a_cell"]
     click.echo(f"Release         {document['cells']:,} blocks of {fine_cells:,} cells")
     click.echo(f"Report          {document['report_bytes']} bytes")
