@@ -16,7 +16,7 @@ from geodp.features.new.errors import show_errors
 from geodp.features.new.questions import Question, list_questions, print_question, split_arguments
 from geodp.features.new.recipe import write_lines
 
-ADD = "Add options of geodp publish that mend it, or end with Enter."
+ADD = "Add options of geodp publish that correct this, or press Enter to stop."
 
 
 def interview(context: click.Context, arguments: tuple[str, ...], fetched: dict[str, Path]) -> None:
@@ -112,7 +112,7 @@ def _describe_contribution(call: Call) -> str:
     if call.options["contribution"] is not None:
         return f"{often}; you vouch for it"
     if call.options["person"] is not None:
-        return f"{often}; geodp sees to it by the column {call.options['person']}"
+        return f"{often}; geodp ensures it by the column {call.options['person']}"
     return f"{often}; the layout states it of one table of its publisher"
 
 

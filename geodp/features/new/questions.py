@@ -31,8 +31,8 @@ WHICH_AREA = (
 )
 
 HOW_OFTEN = (
-    "How often is one person counted at most, in all rows and files together? You vouch for it; no "
-    "row tells it."
+    "How often is one person counted at most, in all rows and files together? You vouch for it, "
+    "as no row shows it."
 )
 
 WHICH_EPSILON = (
@@ -44,10 +44,10 @@ MORE = ("--OPTION ...", "options of geodp publish, as on its command line")
 
 UNKNOWN = Rule(
     "contribution-unknown",
-    "Ask who made the file. A table of residents counts everybody once; a total beside its parts "
-    "counts everybody twice, so leave out one of them; of visits or trips limit first how many of "
-    "a person are in the file. Records that name their person need no answer: --points --person "
-    "COLUMN. Without any of these nothing can be promised.",
+    "Ask the maker of the file. A table of residents counts everybody once; a total next to its "
+    "parts counts everybody twice, so leave out one of them; for visits or trips, first limit how "
+    "many of one person are in the file. Records that identify the person need no answer: --points "
+    "--person COLUMN. Otherwise nothing can be guaranteed.",
 )
 
 MAX_NAMES = 4
@@ -239,7 +239,7 @@ def _contribution_options(answer: str) -> list[str]:
 def _epsilon_question(call: Call, *, grid_known: bool) -> Question:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
-        ("--people N", "a public guess of all who are counted, to be seen beside the errors"),
+        ("--people N", "a public guess of how many are counted, shown next to the errors"),
     )
 
     def show() -> None:

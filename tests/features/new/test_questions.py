@@ -74,7 +74,7 @@ def test_an_answer_is_a_value_or_options(table):
     ]
     assert often.options_for("3") == ["--contribution", "3"]
     assert epsilon.options_for("1/10") == ["--epsilon", "1/10"]
-    with pytest.raises(UsageError, match="Ask who made the file"):
+    with pytest.raises(UsageError, match="Ask the maker of the file"):
         often.options_for("?")
 
 

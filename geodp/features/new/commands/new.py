@@ -48,7 +48,7 @@ def _keep_inputs(
     group="Domain",
     everyday=True,
     help="Public area: land:japan, a name (germany, 東京都), bounds, layout (as the file's layout "
-    "states it), all (the whole extent of the grid); of a raster's own cells public, with which "
+    "states it), all (the whole extent of the grid); for a raster's own cells: public, by which "
     "you vouch for their extent.",
 )
 @partial(grid_options, required=False)
@@ -73,10 +73,10 @@ def _keep_inputs(
 def new(**_options: Any) -> None:
     """Ask for what INPUTS leave open, rehearse, and write a recipe and the commands to publish.
 
-    At most four questions: which file, which area, how often a person is counted, and which
-    epsilon, with the errors that it gives. What the form of a file says is not asked, and nothing
-    that is asked is taken from its rows. An option that is given answers its question; without a
-    terminal the others are printed.
+    There are at most four questions: which file, which area, how often a person is counted, and
+    which epsilon, with the errors that it gives. What the form of a file shows is not asked, and no
+    answer is taken from its rows. Options answer their questions in advance; without a terminal the
+    remaining ones are printed.
     """
     from geodp.features.new.interview import interview
 
