@@ -49,6 +49,7 @@ def measure(table: str, public: Path) -> list[dict[str, Any]]:
             source = Path(table)
         is_readable = source.exists() and source.suffix in (".parquet", ".tif")
         for peer in peers if is_readable else ():
+            # Peers are optional, and their rows are left out where they are missing.
             if importlib.util.find_spec(peer) is None:
                 continue
             task = {"phase": phase, "peer": peer, "source": str(source)}
@@ -149,6 +150,7 @@ def _raster(source: Path) -> Writing:
     from rasterio.windows import Window
 
     with rasterio.open(source) as file:
+        # Pixels are in memory before the clock starts, as for geodp.
         array, look = file.read(), file.profile
         how = {"compress": file.compression.value, "predictor": "YES"}
     look = {one: look[one] for one in ("dtype", "count", "crs", "transform", "nodata")}

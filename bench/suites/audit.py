@@ -47,6 +47,7 @@ def measure(rows: int = 45_222, runs: int = 9) -> dict[str, Any]:
     ]
     import pandas as pd
 
+    # The same frame for geodp and for pandas.
     frame = pd.DataFrame(people(rows))
     trees = hierarchies()
 

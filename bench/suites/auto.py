@@ -145,6 +145,7 @@ def plan_of(bits: int, pattern: str, *, line: bool = False) -> Candidate:
     """
     (squares, weights), limits = regions_of(bits), limits_of(bits)
     candidates = [chain_of(bits, pattern)]
+    # All chains can be tried on few bits, where patterns do not fit.
     if bits <= (FEW_OF_LINE if line else FEW_BITS):
         candidates = [chain for chain in chains(bits) if max(chain) <= WIDEST]
     else:
@@ -185,6 +186,7 @@ def measure(
 def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
     """Measure all patterns on one map; regions are drawn on it, as users' regions are."""
     grid, proxy = source.grid, Proxy(source, name)
+    # Drawn on the true map, as users ask for regions where people are.
     families = draw_families(OBJECTIVES, grid, proxy)
     simulation, terms = PlanSimulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 

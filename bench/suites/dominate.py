@@ -98,25 +98,26 @@ def _row(
 ) -> dict[str, Any]:
     """Plan, and measure on the true map."""
     grid, proxy = source.grid, Proxy(source, "the true map")
-    found = dominate(grid, method, prior=prior_table, releases=often[0], epsilon=epsilon)
+    dominating = dominate(grid, method, prior=prior_table, releases=often[0], epsilon=epsilon)
     # Regions are drawn on the true map, which no planner has seen.
     simulation = PlanSimulation(proxy, draw_families(FAMILIES, grid, proxy))
     counts = [group.count(grid) for one in simulation.families for group in one.groups]
     other = geodp.plan(grid, method, epsilon=epsilon)
     fresh = range(FRESH, FRESH + often[1])
-    both = [simulation.run(one.method, one.event, fresh) for one in (found.plan, other)]
+    both = [simulation.run(one.method, one.event, fresh) for one in (dominating.plan, other)]
     pairs = zip(ErrorRatio.all_of(*both), counts, strict=True)
+    # Ratios of few blocks are left to chance.
     reliable = [ratio for ratio, n in pairs if n * often[1] >= FEW]
     worse = [ratio for ratio in reliable if _over(ratio)]
-    promised = max(found.told, key=lambda ratio: ratio.largest)
+    promised = max(dominating.told, key=lambda ratio: ratio.largest)
     measured = max(reliable, key=lambda ratio: ratio.largest)
     return {
         "method": method,
-        "plan": found.plan.method.spec,
-        "closed_form": max(found.ratios.values()) if found.ratios else None,
+        "plan": dominating.plan.method.spec,
+        "closed_form": max(dominating.ratios.values()) if dominating.ratios else None,
         "promised": promised.largest,
         "promised_at": promised.name,
-        "said_to_fail": [ratio.name for ratio in found.told if ratio.largest > 1],
+        "said_to_fail": [ratio.name for ratio in dominating.told if ratio.largest > 1],
         "measured": measured.largest,
         "measured_at": measured.name,
         "mean": float(np.exp(np.mean([np.log(max(ratio.mae, 1e-9)) for ratio in reliable]))),

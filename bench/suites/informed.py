@@ -194,6 +194,7 @@ def settings(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
             figures = compare(*tables, "0.1", max(2, trials // 4), exact, method)
             plain, informed = np.array(figures["mae"])
             baseline = baseline if baseline.size else plain
+            # All settings are compared with R without a prior.
             ratio = (informed / baseline).tolist()
             yield {"title": title, "epsilon": "0.1", "setting": method.spec, "ratio": ratio}
 

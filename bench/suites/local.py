@@ -200,6 +200,7 @@ def compare_oracle(
 ) -> dict[str, Any] | None:
     """Compare an oracle with that of a library; None where the library is not installed."""
     package, run = BASELINES[theirs]
+    # Rows of libraries that are not installed are left out.
     if version(package) is None:
         return None
     value = values(n, cells)

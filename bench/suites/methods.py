@@ -130,6 +130,7 @@ def _measured(
 
 def _errors(spec: str, source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, Any]:
     """Measure visited nodes, and errors by area; the noise is the same in every run."""
+    # One key for a method: results differ between versions only where the method does.
     key = geodp.NoiseKey(hashlib.sha256(f"bench {spec}".encode()).digest())
     evaluation = geodp.evaluate(
         source,

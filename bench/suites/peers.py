@@ -89,6 +89,7 @@ def measure(
     memory: dict[str, dict[str, Any]] = {}
     prepared: dict[str, tuple[libraries.Run, libraries.Vector]] = {}
     for peer in peers:
+        # Missing libraries are listed, so that the table says who was left out.
         if libraries.version(peer.package) is None:
             missing.append({"peer": peer.name, "reason": "not installed"})
             continue

@@ -78,6 +78,7 @@ def measure(
     """Measure rows of commands, of phases and of peers, input by input."""
     makers: dict[str, Callable[[Path], tuple[list[str], str]]] = {"example": example}
     if not quick:
+        # Large inputs are left out of a quick run.
         makers |= {"Japan": lambda folder: japan(folder, data), "Europe": europe}
         for occupied in cells or [1_000_000]:
             makers[f"2^{BITS}, {occupied:.0e} cells".replace("e+0", "e")] = giant(occupied)

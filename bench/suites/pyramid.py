@@ -138,6 +138,7 @@ def _ratios(rows: Rows) -> Rows:
         few = [i for i, cells in enumerate(row["areas"]) if cells <= LARGEST_MEASURED]
         largest = max(few, key=lambda i: row["ratio"][i])
         above = row["closed_ratio"][len(few) :]
+        # Small domains have no large blocks; their columns stay empty.
         shown = {f"2^{2 * i}": "-" for i in range(7)}
         for i in few:
             figure = _decimals(row["ratio"][i])

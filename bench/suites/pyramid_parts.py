@@ -269,6 +269,7 @@ def dominance(folder: Path | None, trials: int) -> Rows:
             rows.append(row)
             try:
                 dominance_plan = dominate(grid, other, epsilon=EPSILON, releases=0)
+            # Not every method can be dominated; the reason is part of the table.
             except geodp.GeodpError as reason:
                 row["refused"] = str(reason)
                 continue
@@ -303,6 +304,7 @@ def random_plan(draw: np.random.Generator, bits: int) -> str:
 def planned(trials: int, side: int = 256) -> Rows:
     """Measure random pyramids: measured over planned standard errors where nothing is clamped."""
     draw = np.random.default_rng(public.SEED)
+    # Without empty cells nothing is clamped, so closed forms must be exact.
     table = dense(side)
     specs = [random_plan(draw, table.grid.bits) for _ in range(PLANS)]
     rows = []

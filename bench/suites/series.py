@@ -65,6 +65,7 @@ def measure(
     for method in METHODS:
         pure: list[float] = []
         for name, (noise, smooth) in ACCOUNTS.items():
+            # Laplace noise needs no delta.
             terms = {"epsilon": epsilon, **({"delta": delta} if noise != "laplace" else {})}
             errors = []
             for _ in range(trials):

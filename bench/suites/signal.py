@@ -117,6 +117,7 @@ class Case:
         by_kind = by_family(self.families, np.array([ratio.mae for ratio in ratios]))
         mean = float(np.exp(np.mean(np.log([*by_kind.values()]))))
         over = self.over(spec, np.array([ratio.largest for ratio in ratios]))
+        # Plans above the bound are penalised three times as much as errors.
         return np.log(mean) + 3 * max(0.0, over), by_kind | {"mean": mean}
 
     def over(self, spec: str, largest: Floats) -> float:

@@ -131,6 +131,7 @@ def compare(
 def _saved(remeasured: set[str]) -> tuple[list[dict[str, Any]], ...]:
     """Load the saved figures of the document's maps that are not measured again."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
+    # Maps that are no longer in the document are dropped.
     others, parts = set(MAPS) - remeasured, ("rows", "tried", "planned")
     return tuple([row for row in saved[part] if row["map"] in others] for part in parts)
 

@@ -88,6 +88,7 @@ def yardsticks(result: dict[str, Any]) -> Rows:
     They are time over that of the noise alone, time of others over its own, instructions and bytes.
     """
     baselines = {row["baseline"]: row for row in result["baselines"]}
+    # Instructions are missing where valgrind is not installed.
     counted = {row["method"]: row.get("a_node") for row in result["instructions"]}
     rows: Rows = []
     for method in refinement.METHODS:
@@ -169,6 +170,7 @@ def describe_machine(result: dict[str, Any]) -> str:
 
 def summary(result: dict[str, Any]) -> str:
     """Format the document's first lines: the yardsticks of both methods."""
+    # Yardsticks combine figures of all parts, so a partial run has none.
     if not all(result[part] for part in PARTS):
         return "Not measured."
     example = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)

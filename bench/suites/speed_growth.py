@@ -167,6 +167,7 @@ def draw(rows: Rows, path: Path) -> None:
         _lines(below[2], _varied(rows, "parts"), "parts", "parts, on 2 threads")
         below[1].set_xticks(list(THREADS), [str(threads) for threads in THREADS])
         for axes in below:
+            # From 0 on, so that heights can be compared.
             axes.set_ylim(0, 1.12 * max(axes.get_ylim()))
         figure.text(
             0.065,

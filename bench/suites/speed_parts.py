@@ -173,6 +173,7 @@ def floor(rounds: int) -> tuple[float, float]:
         for start in range(0, address.size, LANES):
             chacha.lanes(secret, one, one, address[start : start + LANES], state)
 
+    # The cost of calls alone, for subtraction.
     def nothing() -> None:
         for start in range(0, address.size, LANES):
             chacha.lanes(secret, one, one, address[start:start], state)
@@ -200,6 +201,7 @@ def baselines(sizes: Sizes) -> Rows:
     noise_of_cells = np.random.default_rng(1)
 
     def laplace() -> Any:
+        # A dense method must allocate all cells, which is part of its time.
         counts = np.zeros(1 << sizes.dense)
         counts[dense.key.astype(np.int64)] = dense.count
         counts += noise_of_cells.laplace(0, 1.0, counts.size)
@@ -327,6 +329,7 @@ def identical(sizes: Sizes) -> Rows:
             }
             if bits == sizes.same:
                 ways["dense"] = run.dense
+            # Only topdown has an implementation in NumPy.
             if method == "topdown":
                 ways["NumPy, same noise"] = partial(_numpy, run)
             digests = {name: refining.digest(way()) for name, way in ways.items()}

@@ -124,6 +124,7 @@ def _rows(
         dense = np.asarray(cells.to_dense(), np.float64)
         return np.array([figure.of(dense) for figure in figures.values()])
 
+    # The first release is both measured and the one that is estimated from.
     true, first = compute(source), release_of(source, epsilon, 0)
     shown = [compute(first.table)]
     shown += [compute(release_of(source, epsilon, i).table) for i in range(1, trials)]
@@ -163,6 +164,7 @@ def verdict(estimate: Any, measured: float, true: float) -> str:
         return "yes"
     if deviation <= estimate.standard_error:
         return "~"
+    # Two biases below 1 % agree for every purpose, whatever their ratio is.
     return "<1" if max(abs(estimate.bias), abs(measured)) <= SMALL * abs(true) else "no"
 
 
@@ -232,6 +234,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _cell(row: dict[str, Any]) -> str:
     """Format measured and estimated bias in per cent of the true value."""
+    # Per cent of 0 are undefined.
     if not row["true"]:
         return ""
     measured = f"{100 * row['measured'] / row['true']:+.1f}"

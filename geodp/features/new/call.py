@@ -40,7 +40,7 @@ NOT_OF_LAYOUT = Rule("area-not-of-layout", "No layout states an area of this fil
 
 URL_NOT_IN_COMMAND = Rule("url-as-answer", "A URL is given in the command itself: geodp new URL.")
 
-AREA_OF_LAYOUT_KEPT = Rule(
+LAYOUT_AREA_STAYS = Rule(
     "area-stated-by-layout",
     "The layout states where people may be, and nothing but bounds or a mask takes its place; "
     "name a larger area.",
@@ -208,7 +208,7 @@ def read_call(
     if area == OF_LAYOUT and not call.layout_area and call.grid_kind:
         raise UsageError(NOT_OF_LAYOUT)
     if area == ENTIRE and call.layout_area:
-        raise UsageError(AREA_OF_LAYOUT_KEPT)
+        raise UsageError(LAYOUT_AREA_STAYS)
     # The grid can only be built once its columns and its area are known.
     if not (call.file_prompts or call.needs_area):
         # An unknown name is refused now, and not after all questions are answered.

@@ -122,7 +122,7 @@ def list_questions(call: Call) -> list[Question]:
         questions.append(_contribution_question(call))
     # The errors by epsilon need the grid and the terms, so all other questions come first.
     if call.options["epsilon"] is None:
-        questions.append(_epsilon_question(call, grid_known=not questions))
+        questions.append(_epsilon_question(call, has_grid=not questions))
     return questions
 
 
@@ -236,7 +236,7 @@ def _contribution_options(answer: str) -> list[str]:
     return ["--contribution", answer]
 
 
-def _epsilon_question(call: Call, *, grid_known: bool) -> Question:
+def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
         ("--people N", "a public guess of how many are counted, shown next to the errors"),
@@ -252,7 +252,7 @@ def _epsilon_question(call: Call, *, grid_known: bool) -> Question:
         "--epsilon",
         lambda answer: ["--epsilon", answer],
         (*rows, MORE),
-        show=show if grid_known else None,
+        show=show if has_grid else None,
     )
 
 

@@ -128,12 +128,12 @@ class Selected:
 
     def _question(self) -> QuestionInfo:
         sentence, utility = self.question.description
-        known_fields = QuestionInfo.__dataclass_fields__
+        field_names = QuestionInfo.__dataclass_fields__
         settings = {
             name: str(value)
             for name, value in self.question.settings
             # Settings that the card has no field for are part of the question's sentence.
-            if name in known_fields and value is not None
+            if name in field_names and value is not None
         }
         fields = {
             "name": self.question.name,
