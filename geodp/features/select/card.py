@@ -139,7 +139,7 @@ class SelectionCard:
     software : Software
     private : bool
         Whether nobody could know the key of the noise beforehand.
-    guarantee : StatedPromise
+    guarantee : SelectionGuarantee
     budget : StatedCharge or None
         The charge to a ledger.
     domain : StatedDomain
