@@ -1,4 +1,4 @@
-"""Run one benchmark, print its table, and keep it with the versions and the processor's name."""
+"""Run one benchmark, print its table, and save it with the versions and the processor's name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure.machine import machine
-from bench.tables import kept
+from bench.tables import dump_figures
 from geodp.errors import GeodpError
 
 BENCHMARKS = {
@@ -53,9 +53,11 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Benchmarks of geodp.")
     commands = parser.add_subparsers(dest="name", required=True, metavar="NAME")
-    for name, what in BENCHMARKS.items():
+    for name, description in BENCHMARKS.items():
         module = import_module(f"bench.suites.{name}")
-        command = commands.add_parser(name, help=what, description=what.capitalize() + ".")
+        command = commands.add_parser(
+            name, help=description, description=description.capitalize() + "."
+        )
         command.add_argument("--json", type=Path, metavar="FILE", help="also write the figures")
         if hasattr(module, "SAVED"):
             command.add_argument(
@@ -69,13 +71,15 @@ def main() -> None:
     name, file, update = chosen.pop("name"), chosen.pop("json"), chosen.pop("update", False)
     module = import_module(f"bench.suites.{name}")
     try:
+        # A refusal, such as a missing data set, is a sentence and not a traceback.
         result: dict[str, Any] = module.measure(**chosen)
     except GeodpError as error:
         parser.exit(2, f"bench: {error}\n")
     print(module.TITLE, module.show(result), sep="\n\n")
     figures = {"benchmark": name, "machine": machine(), **result}
     for path in [file] * bool(file) + ([module.SAVED] if update else []):
-        path.write_text(kept(figures), encoding="utf-8")
+        path.write_text(dump_figures(figures), encoding="utf-8")
+    # The document is filled from the saved file, so that both show the same figures.
     if update:
         module.fill_document()
 

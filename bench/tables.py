@@ -11,7 +11,7 @@ from typing import Any
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows of equal keys as aligned columns."""
+    """Format rows of equal keys as aligned columns."""
     if not rows:
         return "(nothing was measured)"
     cells = [list(rows[0])] + [[text(v) for v in row.values()] for row in rows]
@@ -27,15 +27,15 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """Return the same as a Markdown table; numbers to the right."""
-    head = list(rows[0])
+    """Format rows of equal keys as a Markdown table; numbers to the right."""
+    header = list(rows[0])
     rule = ["---" if isinstance(value, str) else "---:" for value in rows[0].values()]
-    lines = [head, rule, *([text(v) for v in row.values()] for row in rows)]
+    lines = [header, rule, *([text(v) for v in row.values()] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def text(value: Any) -> str:
-    """Return a figure for people: three digits that matter, thousands apart, nothing as a dash."""
+    """Format a number: three significant digits, thousands separated, None as a dash."""
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -44,40 +44,42 @@ def text(value: Any) -> str:
         return f"{value:,.0f}"
     if value == 0:
         return "0"
+    # Rounded first: 9.996 must be shown as 10.0 and not as 10.00.
     value = float(f"{value:.3g}")
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
     return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
 
 
 def area(cells: int) -> str:
-    """Name of the error of blocks of so many cells, a power of two."""
+    """Name the error of blocks of this many cells, a power of two."""
     return f"MAE {cells:,}" if cells < 4096 else f"MAE 2^{cells.bit_length() - 1}"
 
 
-def paragraph(words: str) -> str:
-    """Prose in lines of at most 100 characters, broken at blanks only."""
-    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
+def paragraph(prose: str) -> str:
+    """Wrap prose to lines of at most 100 characters, at blanks only."""
+    return textwrap.fill(prose, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def fill(path: Path, marks: tuple[str, str], text: str) -> None:
-    """Put a text between two marks of a document, in the place of what is there."""
+    """Replace the text between two markers of a document."""
     start, end = marks
     document = path.read_text(encoding="utf-8")
+    # A function as replacement, so that backslashes of the text are taken literally.
     filled = re.sub(f"{start}.*?{end}", lambda _: f"{start}\n{text}\n{end}", document, flags=re.S)
     path.write_text(filled, encoding="utf-8")
 
 
-def fill_kept(
+def fill_saved(
     saved: Path, path: Path, marks: tuple[str, str], write: Callable[[dict[str, Any]], str]
 ) -> dict[str, Any]:
-    """Put between two marks of a document what is written of kept figures, and return those."""
+    """Replace the text between two markers by one made from saved figures, and return those."""
     result: dict[str, Any] = json.loads(saved.read_text(encoding="utf-8"))
     fill(path, marks, write(result))
     return result
 
 
-def kept(figures: dict[str, Any]) -> str:
-    """Figures as JSON to keep: seven digits that matter, a row on a line."""
+def dump_figures(figures: dict[str, Any]) -> str:
+    """Format figures as JSON to save: seven significant digits, a row on a line."""
     lines = []
     for name, value in figures.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):

@@ -19,11 +19,11 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
-        "geodp.features.local.round.StatedRound",
-        "geodp.features.select.card.StatedFalse",
-        "geodp.features.select.card.StatedPromise",
-        "geodp.features.select.card.StatedQuestion",
-        "geodp.features.select.card.StatedSelector",
+        "geodp.features.local.round.RoundInfo",
+        "geodp.features.select.card.FalseHotSpots",
+        "geodp.features.select.card.SelectionGuarantee",
+        "geodp.features.select.card.QuestionInfo",
+        "geodp.features.select.card.SelectorInfo",
         "geodp.features.series.card.SharingInfo",
         "geodp.features.series.card.SnapshotInfo",
         "geodp.features.series.card.SeriesGuarantee",

@@ -1,1 +1,1 @@
-"""What geodp is measured against."""
+"""Baselines that geodp is compared with."""

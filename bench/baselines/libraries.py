@@ -1,4 +1,4 @@
-"""Everything that can be measured on one table: geodp's methods, and other libraries.
+"""Peers that release one table: geodp's methods, and other libraries.
 
 A peer takes its input in the form that it would have at hand (a table, an array in index
 order, or a vector in key order), and making that form is not timed. A library that is not
@@ -29,30 +29,30 @@ Run = Callable[[int], Any]
 """One release; the number of the trial makes its noise where the peer can be seeded."""
 
 Vector = Callable[[Any], NDArray[np.float64]]
-"""A run's result as counts of all keys, in key order."""
+"""Converts a run's result to counts of all keys, in key order."""
 
 DELTA = 1e-9
 """Failure probability of the one peer that is not purely private."""
 
 BRANCHES = 16
-"""Children of a node of OpenDP's tree: the power of two next to the 20 that it recommends."""
+"""Children of a node of OpenDP's tree: the power of two closest to the 20 that it recommends."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Something that releases a table.
+    """A method or library that releases a table.
 
     Attributes
     ----------
     name : str
     package : str
-        Whose version matters.
+        Package whose version matters.
     guarantee : str
-        What a release promises.
+        Guarantee of a release.
     noise : str
         How noise is drawn: exact, secure in floating point, or plain floating point.
     prepare : callable
-        From a table and epsilon to a :data:`Run` and a :data:`Vector`.
+        Makes a :data:`Run` and a :data:`Vector` from a table and epsilon.
     """
 
     name: str
@@ -65,14 +65,15 @@ class Peer:
 PURE = "pure epsilon"
 EXACT = "exact integers"
 PLAIN = "plain floats, which leak"
-"""Mironov (2012): the low bits of floating-point noise tell what it was added to."""
+"""Mironov (2012): the low bits of floating-point noise reveal what it was added to."""
 
 
 def of_method(spec: str) -> Peer:
-    """Return a method of geodp."""
+    """Wrap a method of geodp as a peer."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         def run(trial: int) -> Release:
+            # A key for each trial: errors can be reproduced, and trials are independent.
             secret = hashlib.sha256(f"bench {spec} {trial}".encode()).digest()
             key = geodp.NoiseKey(secret)
             return publish(table, method=spec, epsilon=epsilon, key=key, contribution=1)
@@ -84,13 +85,13 @@ def of_method(spec: str) -> Peer:
 
 
 def accepted(specs: list[str], table: geodp.CountTable) -> tuple[list[str], dict[str, str]]:
-    """Methods that take a table's grid, and the sentences of those that refuse it."""
-    refused = {s: words for s in specs if (words := mechanism(s).unsupported(table.grid))}
+    """Split methods into those that support a table's grid, and the others with their reasons."""
+    refused = {s: reason for s in specs if (reason := mechanism(s).unsupported(table.grid))}
     return [spec for spec in specs if spec not in refused], refused
 
 
 def _dense(table: geodp.CountTable) -> Vector:
-    """From an array in index order to key order."""
+    """Convert an array in index order to key order."""
     grid = table.grid
     return lambda result: grid.domain.to_vector(np.asarray(result, np.float64).reshape(grid.shape))
 
@@ -117,11 +118,13 @@ def _numpy_topdown(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
         levels = [vector]
         while levels[-1].size > 1:
             levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
+        # From the root down, with only the nodes that still hold a count.
         node = np.zeros(1, np.int64)
         count = np.maximum(levels[-1] + draw.laplace(0, scale), 0)
         for below in reversed(levels[:-1]):
             node, count = node[count > 0], count[count > 0]
             detail = below[2 * node] - below[2 * node + 1] + draw.laplace(0, scale, node.size)
+            # As in the paper: neither half may fall below 0.
             detail = np.clip(detail, -count, count)
             count = np.stack([count + detail, count - detail], axis=1).reshape(-1) / 2
             node = np.stack([2 * node, 2 * node + 1], axis=1).reshape(-1)
@@ -159,6 +162,7 @@ def _pywt_privelet(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vec
 def _opendp() -> Any:
     import opendp.prelude as dp
 
+    # OpenDP requires consent to mechanisms that are not vetted.
     dp.enable_features("contrib")
     return dp, (dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64"))
 
@@ -183,15 +187,17 @@ def _opendp_tree(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vecto
 
 
 def _opendp_threshold(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
-    """Noise on occupied cells only, of which those above a threshold are shown."""
+    """Add noise to occupied cells only, and show those above a threshold."""
     dp, _ = _opendp()
     cell = dp.atom_domain(T="i64")
     space = dp.map_domain(cell, cell), dp.l01inf_distance(dp.absolute_distance(T="i64"))
     scale = float(1 / epsilon)
+    # The noisy count of a single person exceeds it with a probability of at most delta.
     threshold = math.ceil(1 + scale * math.log(1 / (2 * DELTA)) + 1)
     measure = dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
-    spent, delta = measure.map((1, 1, 1))
-    if spent > float(epsilon) * 1.0001 or delta > DELTA:
+    epsilon_used, delta = measure.map((1, 1, 1))
+    # The guarantee is checked, so that a new version cannot change what is compared.
+    if epsilon_used > float(epsilon) * 1.0001 or delta > DELTA:
         raise ValueError("the threshold does not keep the budget")
     counts = dict(zip(table.key.tolist(), table.count.tolist(), strict=True))
 
@@ -204,14 +210,16 @@ def _opendp_threshold(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, 
 
 
 def _diffprivlib(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
-    """Occupied cells with their counts as weights; one record a person would take far longer."""
+    """Use the counts of occupied cells as weights; one record a person would take far longer."""
     from diffprivlib.tools import histogramdd  # type: ignore[import-untyped]
 
     where = table.grid.decode(table.key).T.astype(np.float64) + 0.5
+    # Public bounds: without them the library would read the data for them, and warn.
     sides = [(0, side) for side in table.grid.shape]
 
     def run(trial: int) -> Any:
         with warnings.catch_warnings():
+            # Its warnings would be repeated in every trial.
             warnings.simplefilter("ignore")
             return histogramdd(
                 where,
@@ -237,7 +245,7 @@ def _pydp(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
 def _paper(
     release: Callable[..., Any],
 ) -> Callable[[geodp.CountTable, Fraction], tuple[Run, Vector]]:
-    """Return a method of :mod:`bench.baselines.papers`, for maps of two axes."""
+    """Wrap a method of :mod:`bench.baselines.papers`, for maps of two axes."""
 
     def prepare(table: geodp.CountTable, epsilon: Fraction) -> tuple[Run, Vector]:
         if len(table.grid.shape) != 2:
@@ -291,16 +299,16 @@ OTHERS = (
         )
     ),
 )
-"""Other libraries, what anyone would write in NumPy, and methods written from their papers."""
+"""Other libraries, the usual NumPy code, and methods written from their papers."""
 
 
 def by_name(name: str) -> Peer:
-    """Return a peer of another library, or a method of geodp."""
+    """Look up a peer of another library, or a method of geodp."""
     return {other.name: other for other in OTHERS}.get(name) or of_method(name)
 
 
 def version(package: str) -> str | None:
-    """Return a package's version, None if it is not installed."""
+    """Look up a package's version; None if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,7 +1,7 @@
-"""Local oracles of other libraries: a loop over devices in Python, timed on as many as it takes.
+"""Local oracles of other libraries: loops over devices in Python, timed on part of the reports.
 
-What a device does and what a server does for each report is the same for every one of them, so
-their seconds are stated for one, and multiplied by a benchmark that has more.
+The work of a device, and of a server for each report, is the same for all of them, so seconds are
+given for one report, and multiplied by a benchmark that has more.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Cost:
-    """What a job costs, in seconds.
+    """The cost of a job, in seconds.
 
     Attributes
     ----------
     device, report, estimate : float
-        To make one report, to add one up, and to estimate all values at the end.
+        Time to make one report, to aggregate one, and to estimate all values at the end.
     counts : float64[cells] or None
-        The estimates, where they are unbiased ones.
+        The estimates, where they are unbiased.
     """
 
     device: float
@@ -32,12 +32,12 @@ class Cost:
     counts: NDArray[np.float64] | None
 
     def seconds(self, reports: int) -> float:
-        """Return the seconds of the whole job with so many reports."""
+        """Compute the seconds of a whole job with this number of reports."""
         return reports * (self.device + self.report) + self.estimate
 
 
 def pure_ldp_hadamard(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost:
-    """``HadamardResponse`` of pure-ldp: Acharya, Sun, Zhang 2019."""
+    """Time ``HadamardResponse`` of pure-ldp: Acharya, Sun, Zhang 2019."""
     from pure_ldp.frequency_oracles import hadamard_response as theirs
 
     server = theirs.HadamardResponseServer(epsilon, cells)
@@ -46,7 +46,7 @@ def pure_ldp_hadamard(value: NDArray[np.int64], cells: int, epsilon: float) -> C
 
 
 def pure_ldp_local_hashing(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost:
-    """``LHClient`` and ``LHServer`` of pure-ldp with the best number of hashes: OLH."""
+    """Time ``LHClient`` and ``LHServer`` of pure-ldp with the best number of hashes: OLH."""
     from pure_ldp.frequency_oracles import local_hashing as theirs
 
     server = theirs.LHServer(epsilon, cells, use_olh=True)
@@ -54,7 +54,8 @@ def pure_ldp_local_hashing(value: NDArray[np.int64], cells: int, epsilon: float)
 
 
 def _pure_ldp(server: Any, client: Any, value: NDArray[np.int64], cells: int) -> Cost:
-    numbers = (value + 1).tolist()  # it counts from 1
+    # It counts from 1.
+    numbers = (value + 1).tolist()
     times = [time.perf_counter()]
     reports = [client.privatise(number) for number in numbers]
     times.append(time.perf_counter())
@@ -68,10 +69,11 @@ def _pure_ldp(server: Any, client: Any, value: NDArray[np.int64], cells: int) ->
 
 
 def multi_freq_grr(value: NDArray[np.int64], cells: int, epsilon: float) -> Cost:
-    """``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy, whose counts are made >= 0."""
+    """Time ``GRR_Client`` and ``GRR_Aggregator_MI`` of multi-freq-ldpy, which clips counts at 0."""
     from multi_freq_ldpy.pure_frequency_oracles import GRR
 
-    GRR.GRR_Client(0, cells, epsilon)  # Numba compiles it
+    # Numba compiles it.
+    GRR.GRR_Client(0, cells, epsilon)
     numbers = value.tolist()
     times = [time.perf_counter()]
     reports = [GRR.GRR_Client(number, cells, epsilon) for number in numbers]
@@ -87,4 +89,4 @@ BASELINES = {
     "pure-ldp LocalHashing": ("pure-ldp", pure_ldp_local_hashing),
     "multi-freq-ldpy GRR": ("multi-freq-ldpy", multi_freq_grr),
 }
-"""The distribution, and what measures it."""
+"""The distribution of each baseline, and the function that measures it."""

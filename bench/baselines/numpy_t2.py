@@ -1,4 +1,4 @@
-"""The paper's T2 as one would write it in NumPy: level by level, whole arrays at a time."""
+"""The paper's T2 in plain NumPy: level by level, on whole arrays."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ import geodp
 Integers = NDArray[np.int64]
 
 Draw = Callable[[Integers, int], tuple[Integers, Integers]]
-"""From ids of nodes and their level to noise and rounding bits."""
+"""Makes noise and rounding bits from ids of nodes and their level."""
 
 
 def topdown(
     table: geodp.CountTable, total: int, draw: Draw
 ) -> tuple[NDArray[np.uint64], Integers, int]:
-    """Cells above 0, their counts, and nodes split: those of geodp where the noise is the same.
+    """Compute cells above 0, their counts, and the number of split nodes.
+
+    They are those of geodp where the noise is the same.
 
     Sums come from prefix sums over the sorted keys, as in geodp, so no coefficient is stored and
     only nodes that hold data are looked up. The domain must fill its keys.
     """
     bits, key = table.grid.bits, table.key.view(np.int64)
     before = np.concatenate([[0], np.cumsum(table.count)])
-    some = min(total, 1)
-    node, held = np.zeros(some, np.int64), np.full(some, total)
-    start, stop = np.zeros(some, np.int64), np.full(some, key.size)
+    roots = min(total, 1)
+    node, held = np.zeros(roots, np.int64), np.full(roots, total)
+    start, stop = np.zeros(roots, np.int64), np.full(roots, key.size)
     visited = 0
     for level in range(bits):
         visited += node.size
@@ -40,8 +42,8 @@ def topdown(
         left = held + detail + (held + detail & 1) * (2 * rounding - 1) >> 1
         child, count = _pairs(2 * node, 2 * node + 1), _pairs(left, held - left)
         start, stop = _pairs(start, middle), _pairs(middle, stop)
-        kept = count > 0
-        node, held, start, stop = child[kept], count[kept], start[kept], stop[kept]
+        occupied = count > 0
+        node, held, start, stop = child[occupied], count[occupied], start[occupied], stop[occupied]
     return node.view(np.uint64), held, visited
 
 
@@ -50,7 +52,7 @@ def _pairs(first: Integers, second: Integers) -> Integers:
 
 
 def plain(scale: float) -> Draw:
-    """Floating-point Laplace noise, rounded to whole numbers, as anyone would draw it."""
+    """Draw floating-point Laplace noise, rounded to whole numbers, as usual code does."""
     random = np.random.default_rng(1)
 
     def draw(node: Integers, level: int) -> tuple[Integers, Integers]:

@@ -1,1 +1,1 @@
-"""What is counted in benchmarks: made-up, named and public tables."""
+"""Inputs of benchmarks: synthetic, named and public tables."""

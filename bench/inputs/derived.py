@@ -1,6 +1,6 @@
 """Public statistics summed to small maps, or read row by row as tables in one dimension.
 
-A last one is made up: the worst that was found for the pyramid's default.
+The last one is synthetic: the worst case that is known for the pyramid's default.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from bench.inputs import named, public
 SIDE = 256
 PEOPLE = 1_000_000
 HALF, EACH = 32, 100
-"""Cells of a half of a lowest node, and people in each of every other half."""
+"""Cells of a half of a lowest node, and people in each cell of every other half."""
 
 Counts = NDArray[np.int64]
 
 
 def load(name: str, folder: Path | None) -> geodp.CountTable:
-    """Return one of ``TABLES`` or of :mod:`bench.inputs.public`, on a grid without places.
+    """Load one of ``TABLES`` or of :mod:`bench.inputs.public`, on a grid without places.
 
-    Raises UsageError with a sentence where the statistics are not there.
+    Raises UsageError with a sentence where the statistics are missing.
     """
     if name in TABLES:
         counts = TABLES[name](folder)
         return geodp.CountTable.from_dense(counts, geodp.Grid.regular(counts.shape))
     table = public.load(name, folder)
+    # Grids of several maps keep their own order of keys.
     if len(table.grid.shape) > 2 or len(table.grid.places) > 1:
         return table
     return geodp.CountTable.from_keys(geodp.Grid.regular(table.grid.shape), table.key, table.count)
@@ -42,6 +43,7 @@ def _summed(name: str) -> Callable[[Path | None], Counts]:
     def make(folder: Path | None) -> Counts:
         table = public.load(name, folder)
         row, col = table.grid.decode(table.key)[:2]
+        # Rounded up, so that the entire map fits.
         block = -(-max(table.grid.shape[:2]) // SIDE)
         counts = np.zeros((SIDE, SIDE), np.int64)
         np.add.at(counts, (row // block, col // block), table.count)
@@ -87,4 +89,4 @@ TABLES: dict[str, Callable[[Path | None], Counts]] = {
     "taxi-rows-14": _rows("taxi", 14),
     "halves": _halves,
 }
-"""Tables by name: origins of taxi trips, sums of maps, a made-up grid of streets; rows of maps."""
+"""Tables by name: origins of taxi trips, sums of maps, a synthetic street grid; rows of maps."""

@@ -1,6 +1,6 @@
-"""Tables to measure on: made by code with a fixed seed, or the embedded example. Nobody's data.
+"""Tables to measure on: synthetic with a fixed seed, or the embedded example, without real people.
 
-``real`` alone is a public census beside the project; it is there on few machines.
+Only ``real`` is a public census next to the project; few machines have it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ DATA = {
 
 @lru_cache(maxsize=4)
 def load(name: str, size: int) -> geodp.CountTable:
-    """Return a data set with axes of ``size`` cells; raises UsageError where there is none."""
+    """Load a data set with axes of ``size`` cells; raises UsageError where it is missing."""
+    # Sums to smaller maps need sides that divide each other.
     if size < 2 or size & (size - 1):
         raise UsageError("A size is a power of two of at least 2.")
     if name == "clusters":
@@ -54,11 +55,12 @@ def load(name: str, size: int) -> geodp.CountTable:
 
 
 def clusters(size: int) -> NDArray[np.int64]:
-    """Towns: places uniform, populations Pareto, people around each in a Gaussian cloud.
+    """Generate towns: uniform places, Pareto populations, people in a Gaussian cloud.
 
-    About a third of the cells of a wide map is occupied, as on a census mesh.
+    About a third of the cells of a large map is occupied, as on a census grid.
     """
     draw = np.random.default_rng(SEED)
+    # At least four, so that small maps have empty land as well.
     towns = max(4, size * size // 400)
     people = (60 * size * size / towns * (draw.pareto(1.3, towns) + 0.2)).astype(np.int64)
     people = np.minimum(people, 200 * size * size // 8)
@@ -68,25 +70,26 @@ def clusters(size: int) -> NDArray[np.int64]:
     for (row, col), n, w in zip(centre, people, width, strict=True):
         index = (np.array([row, col]) + draw.normal(0, w, (min(n, 200_000), 2))).astype(np.int64)
         index = index[((index >= 0) & (index < size)).all(axis=1)]
+        # Large towns are drawn with fewer points of several people, which bounds the time.
         np.add.at(counts, (index[:, 0], index[:, 1]), max(1, n // 200_000))
     return counts
 
 
 def trips(size: int) -> geodp.CountTable:
-    """Trips between places drawn from the towns, shorter ones more often; mostly single ones."""
+    """Generate trips between places of towns, shorter ones more often; mostly single ones."""
     draw = np.random.default_rng(SEED)
     weight = clusters(size).reshape(-1).astype(np.float64)
     n = 40 * size * size
     places = draw.choice(weight.size, (2, n), p=weight / weight.sum())
     away = np.hypot(*np.subtract(*(np.divmod(p, size) for p in places)))
-    kept = places[:, draw.random(n) < np.exp(-away / (size / 8))]
-    index = np.concatenate([np.divmod(p, size) for p in kept])
+    chosen = places[:, draw.random(n) < np.exp(-away / (size / 8))]
+    index = np.concatenate([np.divmod(p, size) for p in chosen])
     grid = geodp.Grid.regular((size, size)).pairs()
     return geodp.CountTable.from_index(grid, index, np.ones(index.shape[1], np.int64))
 
 
 def shape(name: str, size: int) -> NDArray[np.float64]:
-    """Return a density over a square: float64[size, size], not negative, of sum 1.
+    """Compute a density over a square: float64[size, size], not negative, of sum 1.
 
     ``cities`` is the embedded example; ``streets`` are hotspots along a street grid, empty
     elsewhere, as taxi trips are; ``hotspots`` are three crowds on an even ground.
@@ -116,12 +119,13 @@ def shape(name: str, size: int) -> NDArray[np.float64]:
 
 
 SHAPES = ("cities", "streets", "hotspots")
-"""Names that :func:`shape` knows."""
+"""Names that :func:`shape` supports."""
 
 
 def sample(name: str, size: int, people: int) -> geodp.CountTable:
-    """Exactly ``people`` drawn independently from a shape, with a fixed seed."""
+    """Draw exactly ``people`` independently from a shape, with a fixed seed."""
     density = shape(name, size)
+    # Another seed for each scale, so that scales are independent samples.
     counts = np.random.default_rng(SEED + people).multinomial(people, density.reshape(-1))
     return _table(counts.reshape(size, size))
 

@@ -1,7 +1,7 @@
-"""Public statistics to measure on: read in place, never kept in the project.
+"""Public statistics to measure on: read in place, never stored in the project.
 
-All of it is published by its offices; ``docs/measured/pyramid.md`` names them. The folders are
-those that ``FOLDERS`` says, below one directory.
+All of it is published by its offices; ``docs/measured/pyramid.md`` names them. The readers below
+contain the folders' names, relative to one directory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ TOTAL = "人口（総数）"
 
 @dataclass(frozen=True)
 class Source:
-    """A table that can be read.
+    """A readable table.
 
     Attributes
     ----------
     title : str
-        What it is, for people.
+        Description for people.
     read : callable
-        Takes the directory; returns the table.
+        Reads the table from the directory.
     """
 
     title: str
@@ -40,7 +40,8 @@ class Source:
 
 
 def load(name: str, folder: Path | None) -> geodp.CountTable:
-    """One of ``SOURCES``; raises UsageError with a sentence where it is not there."""
+    """Load one of ``SOURCES``; raises UsageError with a sentence where it is missing."""
+    # The data are no part of the project.
     if folder is None:
         raise UsageError(
             "This benchmark reads public statistics that are no part of the project: "
@@ -75,11 +76,11 @@ AGES = {
     "85-94": (26, 27),
     "95+": (29, 30),
 }
-"""Columns of men and of women; from the second on of everybody that old or older."""
+"""Columns of men and of women; from the second on, of all people that old or older."""
 
 
 def _kanto_parts(folder: Path) -> geodp.CountTable:
-    """Men and women by age; cells whose ages are suppressed have nobody."""
+    """Read men and women by age; cells whose ages are suppressed are empty."""
     grid = geodp.Grid.mesh("jis:half", bounds=KANTO)
     grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(AGES))
     columns = [f"T0011410{AGES[age][sex]:02d}" for sex in (0, 1) for age in AGES]
@@ -87,12 +88,13 @@ def _kanto_parts(folder: Path) -> geodp.CountTable:
         _census(folder), grid=grid, value=columns, suppressed="zero", outside="crop"
     )
     people = read.to_dense()
+    # Columns are cumulative from an age upwards, so neighbours are subtracted.
     people[..., 1:-1] -= people[..., 2:]
     return geodp.CountTable.from_dense(people.clip(0), grid)
 
 
 def _hiroshima_parts(folder: Path) -> geodp.CountTable:
-    """Men and women by five ages, as of Kanto."""
+    """Read men and women by five ages, as for Kanto."""
     grid = geodp.Grid.mesh("jis:half", bounds=WIDE)
     ages = {"0-14": 5, "15-19": 8, "20-64": 14, "65-74": 17, "75+": 20}
     grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(ages))
@@ -121,6 +123,7 @@ def _germany(folder: Path) -> geodp.CountTable:
     )
 
 
+# Tiles of 512 x 512 cells, numbered from the origin of the European grid.
 def _europe(tile: str) -> Callable[[Path], geodp.CountTable]:
     def read(folder: Path) -> geodp.CountTable:
         _, tx, ty = map(int, tile.split("/"))
@@ -161,8 +164,8 @@ def _flow(attributes: bool) -> Callable[[Path], geodp.CountTable]:
             "dayflag": list("012"),
             "timezone": list("012"),
         }
-        for name, own in labels.items():
-            grid = grid.with_attribute(name, own)
+        for name, values in labels.items():
+            grid = grid.with_attribute(name, values)
         columns = {name: name for name in labels}
         return geodp.read_table(
             path, grid=grid, code=code, value=value, columns=columns, outside="crop"
@@ -196,9 +199,10 @@ def _foreigners(folder: Path) -> geodp.CountTable:
 
 
 def _brazil(folder: Path) -> geodp.CountTable:
-    """Of cells such as 5KME2855N10430: kilometres east and north of an origin of IBGE's own."""
+    """Read cells such as 5KME2855N10430: kilometres east and north of an origin of IBGE."""
     with (folder / "ibge-5km" / "gridbr_5KM.csv").open(encoding="utf-8") as lines:
         rows = [(row["id"], float(row["POP"])) for row in csv.DictReader(lines)]
+    # Codes end in kilometres from the origin; cells are 5 km wide.
     east, north = np.array([code[4:].split("N") for code, _ in rows], np.int64).T // 5
     index = np.array([north - north.min(), east - east.min()])
     grid = geodp.Grid.regular(tuple((index.max(axis=1) + 1).tolist()))
@@ -206,7 +210,7 @@ def _brazil(folder: Path) -> geodp.CountTable:
 
 
 def _trips(folder: Path) -> geodp.CountTable:
-    """Made up: where people of the census live and where they might go, by two day types.
+    """Generate trips from homes of the census to random destinations, by two day types.
 
     Origins are drawn by population. A trip's length is Pareto of exponent 1.5 from one cell on,
     its direction uniform; it counts where it ends on an inhabited cell. Every third is of the
@@ -219,11 +223,12 @@ def _trips(folder: Path) -> geodp.CountTable:
     row, col = homes.grid.decode(homes.key)
     at = draw.choice(homes.key.size, n, p=homes.count / homes.count.sum())
     length, angle = draw.pareto(1.5, n) + 1, draw.uniform(0, 2 * np.pi, n)
-    there = np.stack([row[at] + length * np.sin(angle), col[at] + length * np.cos(angle)])
-    inside = ((there >= 0) & (there < 512)).all(axis=0)
-    at, end = at[inside], there[:, inside].astype(np.int64)
-    kept = people[end[0], end[1]] > 0
-    at, end = at[kept], end[:, kept]
+    destination = np.stack([row[at] + length * np.sin(angle), col[at] + length * np.cos(angle)])
+    inside = ((destination >= 0) & (destination < 512)).all(axis=0)
+    at, end = at[inside], destination[:, inside].astype(np.int64)
+    inhabited = people[end[0], end[1]] > 0
+    at, end = at[inhabited], end[:, inhabited]
+    # Two thirds workdays and one third other days, in the order of the draws.
     day = np.arange(at.size) % 3 // 2
     grid = geodp.Grid.regular((512, 512)).pairs().with_attribute("day", ["workday", "other"])
     index = np.stack([row[at], col[at], *end, day])

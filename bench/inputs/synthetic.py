@@ -1,4 +1,4 @@
-"""Sparse tables of any size, with clustered cells or isolated ones: nobody's data."""
+"""Synthetic sparse tables of any size, with clustered or isolated cells."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from numpy.typing import NDArray
 import geodp
 
 PEOPLE = 12
-"""People of an occupied cell of the clustered ones, on average."""
+"""Mean people of an occupied cell of the clustered ones."""
 
 TOWNS = 2000
 SEED = 20150901
-TOGETHER = 1 << 22
-"""Places that are drawn together."""
+BATCH = 1 << 22
+"""Number of places that are drawn together."""
 
 
 def grid_of(bits: int) -> geodp.Grid:
-    """Return a map of ``2**bits`` cells, as square as can be."""
+    """Build a map of ``2**bits`` cells, as square as possible."""
     return geodp.Grid.regular((1 << bits // 2, 1 << (bits - bits // 2)))
 
 
 def clustered(bits: int, occupied: int) -> geodp.CountTable:
-    """Cells around places of heavy-tailed sizes, some people in each: clustered at any scale."""
+    """Generate cells around places of heavy-tailed sizes, some people in each: clustered."""
     draw, grid = np.random.default_rng(SEED), grid_of(bits)
     places = Places(draw)
-    found = np.empty(0, np.uint64)
-    while found.size < occupied:
-        missing, drawn = occupied - found.size, [found]
+    cells = np.empty(0, np.uint64)
+    while cells.size < occupied:
+        missing, drawn = occupied - cells.size, [cells]
         while missing > 0:
-            where = places.near(min(TOGETHER, 2 * missing + 1000))
+            # Some points repeat a cell, so more are drawn than are missing.
+            where = places.near(min(BATCH, 2 * missing + 1000))
             key = grid.encode((where * np.array(grid.shape)[:, None]).astype(np.int64))
             drawn.append(_distinct(key))
             missing -= drawn[-1].size
-        found = _distinct(np.concatenate(drawn))
-    kept = np.ones(found.size, bool)  # no more than asked for; which ones does not matter
-    kept[draw.choice(found.size, found.size - occupied, replace=False, shuffle=False)] = False
+        cells = _distinct(np.concatenate(drawn))
+    # No more than requested: which ones are dropped does not matter.
+    chosen = np.ones(cells.size, bool)
+    chosen[draw.choice(cells.size, cells.size - occupied, replace=False, shuffle=False)] = False
     count = 1 + draw.geometric(1 / (PEOPLE - 1), occupied)
-    return geodp.CountTable(grid, found[kept], count)
+    return geodp.CountTable(grid, cells[chosen], count)
 
 
 def isolated(bits: int, occupied: int, people: int) -> geodp.CountTable:
-    """Make populous cells far from each other: below their parents most nodes hold no data."""
+    """Generate populous cells far from each other: below their parents most nodes are empty."""
     draw, grid = np.random.default_rng(SEED), grid_of(bits)
     step = (1 << bits) // occupied
     key = np.arange(occupied) * step + draw.integers(0, step, occupied)
@@ -51,7 +53,7 @@ def isolated(bits: int, occupied: int, people: int) -> geodp.CountTable:
 
 
 class Places:
-    """Points of the unit square around their centres, drawn again and again."""
+    """Points of the unit square around centres, drawn repeatedly."""
 
     def __init__(self, draw: np.random.Generator) -> None:
         self._draw = draw
@@ -60,7 +62,7 @@ class Places:
         self._centre = draw.uniform(0.2, 0.8, (2, TOWNS))
 
     def near(self, n: int) -> NDArray[np.float64]:
-        """At most n points, a town's side by side, none outside: float64[2, .]."""
+        """Draw at most n points, grouped by town, none outside: float64[2, .]."""
         town = np.repeat(np.arange(TOWNS), self._draw.multinomial(n, self._share))
         away = self._draw.normal(size=(2, n))
         where = self._centre[:, town] + 0.1 * np.sqrt(self._share)[town] * away * away * away
@@ -69,20 +71,20 @@ class Places:
 
 
 def _distinct(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """In order; ``np.unique`` is slower for many."""
+    """Sort and drop repeated keys; ``np.unique`` is slower for many."""
     key = np.sort(key)
-    found: NDArray[np.uint64] = key[np.concatenate([[True], key[1:] != key[:-1]])]
-    return found
+    distinct: NDArray[np.uint64] = key[np.concatenate([[True], key[1:] != key[:-1]])]
+    return distinct
 
 
 def save(table: geodp.CountTable, folder: Path) -> None:
-    """Keep a table's arrays, for another process to :func:`load`."""
+    """Save a table's arrays, for another process to :func:`load`."""
     np.save(folder / "key.npy", table.key)
     np.save(folder / "count.npy", table.count)
 
 
 def load(folder: Path, bits: int) -> geodp.CountTable:
-    """Return a kept table: exactly its two arrays are in memory."""
+    """Load a saved table: exactly its two arrays are in memory."""
     return geodp.CountTable(
         grid_of(bits), np.load(folder / "key.npy"), np.load(folder / "count.npy")
     )

@@ -1,1 +1,1 @@
-"""How it is measured: time, memory, instructions, nodes, errors."""
+"""Measures: time, memory, instructions, nodes, errors."""

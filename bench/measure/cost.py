@@ -1,4 +1,4 @@
-"""Time in alternating rounds, and peak memory in a process of its own."""
+"""Time in alternating rounds, and peak memory in a separate process."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ CLEAR = Path("/proc/self/clear_refs")
 def alternate(
     runs: Mapping[str, Callable[[int], object]], rounds: int, patience: float
 ) -> dict[str, dict[str, float]]:
-    """Seconds of every peer, in rounds that take each in turn.
+    """Time every peer, in rounds that run each in turn.
 
-    A round of all comes first that warms up and is not counted. A peer that has used up
-    its patience (seconds in total) sits the other rounds out; the warm-up then counts if it must.
+    A first round warms up and is not counted. A peer that has used up its patience (seconds in
+    total) skips the other rounds; the warm-up then counts if it must.
 
     Returns
     -------
     dict
-        For each: ``best``, ``median`` in seconds, ``rounds``.
+        For each: ``best`` and ``median`` in seconds, and ``rounds``.
     """
     took: dict[str, list[float]] = {name: [] for name in runs}
     warm: dict[str, float] = {}
     for number in range(-1, rounds):
         for name, run in runs.items():
+            # The warm-up counts as patience, so that a very slow peer runs only once.
             if number >= 0 and warm[name] + sum(took[name]) > patience:
                 continue
             start = time.perf_counter()
@@ -43,45 +44,46 @@ def alternate(
                 warm[name] = seconds
             else:
                 took[name].append(seconds)
-    kept = {name: took[name] or [warm[name]] for name in runs}
+    counted = {name: took[name] or [warm[name]] for name in runs}
     return {
         name: {
             "best": min(seconds),
             "median": statistics.median(seconds),
             "rounds": len(seconds),
         }
-        for name, seconds in kept.items()
+        for name, seconds in counted.items()
     }
 
 
 def best(
     calls: Mapping[str, Callable[[], Any]], rounds: int, patience: float
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Least seconds of every peer, in rounds that take each in turn, and its last result.
+    """Find the fastest run of every peer, in rounds that run each in turn, and its last result.
 
-    Nothing is warmed up here. Who has taken more than ``patience`` seconds in all sits out.
+    Nothing is warmed up here. A peer that has taken more than ``patience`` seconds is skipped.
     """
-    least, spent = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, 0.0)
+    fastest, total = dict.fromkeys(calls, float("inf")), dict.fromkeys(calls, 0.0)
     results: dict[str, Any] = {}
     for _ in range(rounds):
         for name, call in calls.items():
-            if spent[name] <= patience:
+            if total[name] <= patience:
+                # The previous result is freed before the next one is made.
                 results.pop(name, None)
                 start = time.perf_counter()
                 results[name] = call()
                 seconds = time.perf_counter() - start
-                least[name], spent[name] = min(least[name], seconds), spent[name] + seconds
-    return least, results
+                fastest[name], total[name] = min(fastest[name], seconds), total[name] + seconds
+    return fastest, results
 
 
 def alone(peer: str, data: str, size: int, epsilon: Fraction, patience: float) -> dict[str, Any]:
-    """One run in a fresh process.
+    """Run a peer once in a fresh process.
 
     Returns
     -------
     dict
         ``peak`` (bytes above what the process held before) and ``seconds``; or ``problem``, a
-        sentence, where the run fails or loses patience.
+        sentence, where the run fails or exceeds its patience.
     """
     task = {"peer": peer, "data": data, "size": size, "epsilon": str(epsilon)}
     try:
@@ -91,12 +93,14 @@ def alone(peer: str, data: str, size: int, epsilon: Fraction, patience: float) -
             capture_output=True,
             text=True,
             timeout=patience + 60,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # the same geodp as here
+            # The same geodp as here.
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             check=False,
         )
     except subprocess.TimeoutExpired:
         return {"problem": f"takes more than {patience + 60:.0f} s"}
     if done.returncode:
+        # The last line of a traceback is the error.
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         return {"problem": last[:200]}
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -104,7 +108,7 @@ def alone(peer: str, data: str, size: int, epsilon: Fraction, patience: float) -
 
 
 def _child() -> None:
-    """Read a task, warm up on a small table, run it once and print what it took."""
+    """Read a task, warm up on a small table, run it once and print its cost."""
     from bench.baselines import libraries
     from bench.inputs import named
 
@@ -113,19 +117,21 @@ def _child() -> None:
     epsilon = Fraction(task["epsilon"])
     table = named.load(task["data"], task["size"])
     small = named.load("trips" if len(table.grid.shape) == 4 else "clusters", 4)
-    peer.prepare(small, epsilon)[0](0)  # imports, and compiled code from the cache
+    # Imports, and compiled code from the cache.
+    peer.prepare(small, epsilon)[0](0)
     run, _ = peer.prepare(table, epsilon)
+    # Memory of the interpreter and the input is not the peer's.
     before = forget_peak()
     start = time.perf_counter()
-    kept = run(0)
+    result = run(0)
     seconds = time.perf_counter() - start
     above = max(peak() - before, 0)
-    del kept
+    del result
     print(json.dumps({"peak": above, "seconds": seconds}))
 
 
 def forget_peak() -> int:
-    """Resident bytes now; the peak starts from here where the system allows it (Linux)."""
+    """Return resident bytes now; the peak restarts from here where the system allows it (Linux)."""
     try:
         CLEAR.write_text("5")
         return _resident("VmRSS")
@@ -134,11 +140,12 @@ def forget_peak() -> int:
 
 
 def peak() -> int:
-    """Largest resident bytes so far."""
+    """Return the largest resident bytes so far."""
     if STATUS.exists():
         return _resident("VmHWM")
     import resource
 
+    # macOS reports bytes where Linux reports KiB.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 

@@ -1,4 +1,4 @@
-"""Errors of a release against the truth: by area, and of random rectangles."""
+"""Errors of a release: by area, and of random rectangles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def by_area(error: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean absolute error of the sums of all aligned blocks of 1, 2, 4 ... keys.
+    """Compute the mean absolute error of the sums of aligned blocks of 1, 2, 4 ... keys.
 
     Parameters
     ----------
@@ -28,14 +28,15 @@ def by_area(error: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def mean_and_error(trials: Sequence[NDArray[np.float64]]) -> tuple[list[float], list[float]]:
-    """Means over trials and their standard errors, which are 0 for a single trial."""
+    """Compute means over trials and their standard errors, which are 0 for a single trial."""
     values = np.array(trials)
+    # One trial has no spread; 0 keeps the table's form.
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return values.mean(axis=0).tolist(), (spread / np.sqrt(len(values))).tolist()
 
 
 def rectangles(shape: tuple[int, int], number: int, seed: int) -> NDArray[np.int64]:
-    """Random rectangles: int64[4, number], rows [0, 1) and columns [2, 3) of each.
+    """Draw random rectangles: int64[4, number], rows [0, 1) and columns [2, 3) of each.
 
     Both ends of both sides are uniform, so sides of all lengths occur.
     """
@@ -45,16 +46,16 @@ def rectangles(shape: tuple[int, int], number: int, seed: int) -> NDArray[np.int
 
 
 def sums(dense: NDArray[np.float64], rectangle: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return sums of an array over rectangles, by a summed-area table."""
+    """Sum an array over rectangles, by a summed-area table."""
     corner = np.zeros((dense.shape[0] + 1, dense.shape[1] + 1))
     corner[1:, 1:] = dense.cumsum(axis=0).cumsum(axis=1)
     top, bottom, left, right = rectangle
-    whole: NDArray[np.float64] = (
+    total: NDArray[np.float64] = (
         corner[bottom, right] - corner[top, right] - corner[bottom, left] + corner[top, left]
     )
-    return whole
+    return total
 
 
 def scaled_error(difference: NDArray[np.float64], people: int) -> float:
-    """Scaled average per-query error of Hay et al. (2016), definition 4, with the L2 norm."""
+    """Compute the scaled average per-query error of Hay et al. (2016), definition 4, in L2."""
     return float(np.linalg.norm(difference) / (difference.size * people))

@@ -1,4 +1,4 @@
-"""Instructions of a visited node, counted by valgrind: a figure that no load on the machine moves.
+"""Instructions of a visited node, counted by valgrind, which no load on the machine changes.
 
 Kernels are compiled for one named processor, so that the count is that of every machine with the
 same versions of Numba and LLVM. valgrind has no AVX-512.
@@ -29,11 +29,11 @@ CELLS = 500
 """Occupied cells of the table of isolated cells, at ``2**37``: 5e5 nodes, as valgrind is slow."""
 
 MORE = 5
-"""Runs of a method that are counted, after a first one of each: without start and compiling."""
+"""Runs of a method that are counted, after a first one that starts and compiles."""
 
 
 def measure(sizes: Sizes) -> Rows:
-    """Measure a row for each method; with a sentence instead where there is no valgrind."""
+    """Measure a row for each method; with a sentence in its place where valgrind is missing."""
     problem = None if sizes.instructions else "left out of a quick run"
     if platform.machine().lower() not in ("x86_64", "amd64"):
         problem = "the named processor is an x86-64 one"
@@ -43,7 +43,8 @@ def measure(sizes: Sizes) -> Rows:
         return [{"method": method, "problem": problem} for method in METHODS]
     visited = [Refinement(method, _table()).run()[2] for method in METHODS]
     with tempfile.TemporaryDirectory(prefix="geodp-bench-") as cache:
-        _run([], cache)  # compiles
+        # Compiles.
+        _run([], cache)
         counts = _counted(cache)
     return [
         {"method": method, "visited": nodes, "a_node": (counts[method] - counts[""]) / MORE / nodes}
@@ -52,22 +53,25 @@ def measure(sizes: Sizes) -> Rows:
 
 
 def _counted(cache: str) -> dict[str, int]:
-    """Instructions until the end of a process that refines by a method, and of one by none."""
+    """Count the instructions of processes that refine by each method, and by none."""
+    # Only instructions are counted: simulating caches would take much longer.
     quiet = ["--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     done = _run(["valgrind", "--tool=cachegrind", *quiet], cache)
-    told = dict(re.findall(r"==(\d+)== I\s+refs:\s+([\d,]+)", done.stderr))
+    references = dict(re.findall(r"==(\d+)== I\s+refs:\s+([\d,]+)", done.stderr))
     processes = dict(re.findall(r"^(\d+) (\w*)$", done.stdout, re.MULTILINE))
-    if not told.keys() >= processes.keys() or len(processes) <= len(METHODS):
+    if not references.keys() >= processes.keys() or len(processes) <= len(METHODS):
         raise RuntimeError(f"valgrind counted nothing: {done.stderr[-300:]}")
-    return {name: int(told[process].replace(",", "")) for process, name in processes.items()}
+    return {name: int(references[process].replace(",", "")) for process, name in processes.items()}
 
 
-def _run(before: list[str], cache: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(sys.path)  # the same geodp as here
-    own = {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "NUMBA_CACHE_DIR": cache}
-    own["OPENBLAS_NUM_THREADS"] = "1"  # others wait in loops, which would be counted
-    command = [*before, sys.executable, "-m", "bench.measure.instructions"]
-    env = {**os.environ, **PROCESSOR, **own}
+def _run(prefix: list[str], cache: str) -> subprocess.CompletedProcess[str]:
+    # The same geodp as here.
+    path = os.pathsep.join(sys.path)
+    settings = {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "NUMBA_CACHE_DIR": cache}
+    # Others wait in loops, which would be counted.
+    settings["OPENBLAS_NUM_THREADS"] = "1"
+    command = [*prefix, sys.executable, "-m", "bench.measure.instructions"]
+    env = {**os.environ, **PROCESSOR, **settings}
     return subprocess.run(command, capture_output=True, text=True, env=env, check=True)
 
 

@@ -1,4 +1,4 @@
-"""What figures depend on: versions and processor, and nothing that names a place."""
+"""The environment of figures: versions and processor, and nothing that names a place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTHS = {r"%zmm\d": "AVX-512", r"%ymm\d": "AVX2", r"%xmm\d": "SSE2", r"\bv\d+\.
 
 
 def machine() -> dict[str, Any]:
-    """Versions, processor and its load; plain values."""
+    """Collect versions, processor and its load as plain values."""
     features = llvm.get_host_cpu_features()
     return {
         "geodp": __version__,
@@ -35,17 +35,17 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "processor": llvm.get_host_cpu_name(),
         "processors": os.cpu_count(),
+        # A busy machine makes times incomparable, so its load is part of the result.
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "flags": sorted(name for name in features if features[name]),
     }
 
 
 def registers() -> str:
-    """Vector instructions that the cipher runs with here, whatever the processor may have.
+    """Find the vector instructions that the cipher uses here, whatever the processor has.
 
-    It is compiled once more, for code from the cache does not tell, nor does what came with geodp.
-    Numba's settings count: ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone
-    does not.
+    It is compiled once more, as neither cached nor shipped code reveals them. Numba's settings
+    count: ``NUMBA_CPU_FEATURES`` switches AVX-512 off, ``NUMBA_CPU_NAME`` alone does not.
     """
     for target in TARGETS:
         if target.name == SHIPPED.target:

@@ -1,6 +1,6 @@
-"""How much work a refinement is, told by its tables alone: nodes, draws and blocks of noise.
+"""The work of a refinement, counted from its tables alone: nodes, draws and blocks of noise.
 
-Nothing here looks at how geodp does it, so that tests can hold what it does against what it must.
+Nothing here uses geodp's refinement, so that tests can compare its work with the necessary one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Work:
-    """What cannot be avoided.
+    """Necessary work.
 
     Attributes
     ----------
     visited : int
-        Nodes that are split (topdown) or measured (pyramid): each has a draw of its own.
+        Nodes that are split (topdown) or measured (pyramid): each has a separate draw.
     with_data : int
-        Of them, nodes with an occupied cell.
+        Nodes among them with an occupied cell.
     blocks : int
         ChaCha20 blocks that hold their noise.
     """
@@ -38,20 +38,21 @@ class Work:
 
 
 def of_topdown(occupied: NDArray[np.uint64], released: NDArray[np.uint64], bits: int) -> Work:
-    """From the keys of the table and of the output: split are the ancestors of output cells."""
+    """Count from the keys of the table and of the output, whose ancestors are the split nodes."""
     split = ancestors(released, bits)
     either = ancestors(np.sort(np.concatenate([occupied, released])), bits)
     both = split + ancestors(occupied, bits) - either
     visited, with_data = int(split[:-1].sum()), int(both[:-1].sum())
     started = np.arange(bits) == 0
     started |= (bits - np.arange(bits)) % LEVELS == 0
-    return Work(visited, with_data, 1 + int(split[:-1][started].sum()))  # one for the total
+    # One for the total.
+    return Work(visited, with_data, 1 + int(split[:-1][started].sum()))
 
 
 def of_pyramid(
     occupied: NDArray[np.uint64], opened: NDArray[np.uint64], chain: LevelScheme
 ) -> Work:
-    """From the keys of the table and of the first pass: measured are children of open nodes.
+    """Count from the keys of the table and of the first pass, whose children are measured.
 
     ``opened`` is the output of the same pyramid with one pass.
     """
@@ -68,10 +69,10 @@ def of_pyramid(
 
 
 def ancestors(key: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
-    """Nodes of every level above some keys in order, from the root to the cells: int64[bits + 1].
+    """Count the nodes of every level above sorted keys, from the root down: int64[bits + 1].
 
     Two neighbouring keys are below the same node of a level if they differ in no bit above it.
-    Keys may be there twice.
+    Keys may be repeated.
 
     Examples
     --------
@@ -79,11 +80,12 @@ def ancestors(key: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     [1, 2, 2, 3]
     """
     meet = key[1:] ^ key[:-1]
+    # Binary lengths by frexp, which is exact for 32 bits but not for 64.
     low, high = np.frexp(meet & np.uint64(2**32 - 1))[1], np.frexp(meet >> np.uint64(32))[1]
     length = np.where(high > 0, high + 32, low)
     apart = np.cumsum(np.bincount(length, minlength=bits + 1)[::-1])
-    found: NDArray[np.int64] = min(key.size, 1) + np.concatenate([[0], apart[:-1]])
-    return found
+    counts: NDArray[np.int64] = min(key.size, 1) + np.concatenate([[0], apart[:-1]])
+    return counts
 
 
 def _distinct(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,4 +1,4 @@
-"""What other libraries need for a file of the same rows or pixels, each in a process of its own.
+"""Time of other libraries for a file of the same rows or pixels, each in a separate process.
 
 Rows and pixels are read from a published release and lie in memory before the clock starts; a
 small file is written before, so that a library's start is not counted.
@@ -23,13 +23,13 @@ PEERS = {
     "GeoPackage": ("pyogrio",),
     "GeoTIFF": ("rasterio",),
 }
-"""Libraries by the phase that they are beside; rasterio and pyogrio write by GDAL."""
+"""Libraries by the phase that they are compared with; rasterio and pyogrio write through GDAL."""
 
 LEVEL = {"compression": "zstd"}
 
 
 def measure(table: str, public: Path) -> list[dict[str, Any]]:
-    """Return a row for every peer of every file that the release has.
+    """Measure a row for every peer of every file that the release has.
 
     Parameters
     ----------
@@ -42,19 +42,20 @@ def measure(table: str, public: Path) -> list[dict[str, Any]]:
     list of dict
         ``phase``, ``peer``, and ``cpu_seconds`` or ``problem``.
     """
-    found = []
+    rows = []
     for phase, peers in PEERS.items():
         source = public / f"population.{'tif' if phase == 'GeoTIFF' else 'parquet'}"
         if phase == "read":
             source = Path(table)
-        known = source.exists() and source.suffix in (".parquet", ".tif")
-        for peer in peers if known else ():
+        is_readable = source.exists() and source.suffix in (".parquet", ".tif")
+        for peer in peers if is_readable else ():
+            # Peers are optional, and their rows are left out where they are missing.
             if importlib.util.find_spec(peer) is None:
                 continue
             task = {"phase": phase, "peer": peer, "source": str(source)}
             done = child("bench.measure.peers_of_formats", task)
-            found.append({"phase": phase, "peer": peer, **done})
-    return found
+            rows.append({"phase": phase, "peer": peer, **done})
+    return rows
 
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
             write, few = _raster(source)
         else:
             write, few = _rows(peer, phase, source)
+        # A small file first, so that imports and start-up are not timed.
         few(Path(folder, "first"))
         start = time.process_time()
         write(Path(folder, "second"))
@@ -73,11 +75,11 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
 
 
 Writing = tuple[Callable[[Path], object], Callable[[Path], object]]
-"""Writes all of it, and a little of it."""
+"""Functions that write all of a file, and a little of it."""
 
 
 def _grouping(source: Path) -> Writing:
-    """Count rows by cell, as they are read."""
+    """Count rows by cell while reading them."""
     import duckdb
 
     link = duckdb.connect(config={"threads": os.cpu_count() or 1})
@@ -93,9 +95,11 @@ def _rows(peer: str, phase: str, source: Path) -> Writing:
 
     rows = pq.read_table(source)
     if phase == "CSV":
-        rows = rows.drop_columns([one for one in ("geometry", "bbox") if one in rows.column_names])
+        rows = rows.drop_columns(
+            [name for name in ("geometry", "bbox") if name in rows.column_names]
+        )
     elif phase == "GeoPackage":
-        rows = rows.drop_columns([one for one in ("bbox",) if one in rows.column_names])
+        rows = rows.drop_columns([name for name in ("bbox",) if name in rows.column_names])
     call = {
         ("CSV", "pyarrow"): _arrow_csv,
         ("Parquet", "pyarrow"): _arrow_parquet,
@@ -141,11 +145,12 @@ def _pyogrio(rows: Any, path: Path) -> None:
 
 
 def _raster(source: Path) -> Writing:
-    """Write by GDAL's own driver, from an array that is there."""
+    """Write through GDAL's driver, from an array in memory."""
     import rasterio
     from rasterio.windows import Window
 
     with rasterio.open(source) as file:
+        # Pixels are in memory before the clock starts, as for geodp.
         array, look = file.read(), file.profile
         how = {"compress": file.compression.value, "predictor": "YES"}
     look = {one: look[one] for one in ("dtype", "count", "crs", "transform", "nodata")}

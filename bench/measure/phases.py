@@ -1,8 +1,8 @@
-"""A whole ``geodp publish`` in a process of its own, and what each of its phases costs.
+"""A ``geodp publish`` in a separate process, and the cost of each of its phases.
 
-The process imports nothing of the benchmarks that imports geodp, so that its start is a command's.
-Names of steps are those that the logger ``geodp`` is told; formats, the rows that the first of them
-makes, and intervals are clocked where they are asked for.
+The process imports nothing of the benchmarks that imports geodp, so that it starts like a command.
+Steps are named as in the messages of the logger ``geodp``; formats, the rows that the first of them
+makes, and intervals are clocked where they are called.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMATS = {
     "geotiff": "GeoTIFF",
     "picture": "map",
 }
-"""Phases by the formats of a release; others count as the rest."""
+"""Phases by the formats of a release; other formats count as the rest."""
 
 PHASES = (START, READ, MECHANISM, TRIAL, ROWS, INTERVALS, *FORMATS.values(), REST, END)
 STEPS = {
@@ -38,11 +38,11 @@ STEPS = {
     "Releasing": MECHANISM,
     "Writing": REST,
 }
-"""Phases by the steps that begin them."""
+"""Phases by the messages that begin them."""
 
 
-def spawn(words: list[str]) -> dict[str, Any]:
-    """Run a command of Python's; its processor time, user and system, and its peak memory.
+def spawn(arguments: list[str]) -> dict[str, Any]:
+    """Run a Python command; measure its processor time, user and system, and its peak memory.
 
     Returns
     -------
@@ -50,21 +50,24 @@ def spawn(words: list[str]) -> dict[str, Any]:
         ``cpu_seconds``, ``resident_bytes``; or ``problem``, a sentence.
     """
     read, write = os.pipe()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # the same geodp as here
+    # The same geodp as here.
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # Output goes nowhere, as writing to a terminal would be timed.
     null = os.open(os.devnull, os.O_WRONLY)
+    # Not subprocess: wait4 gives the usage of this one child.
     process = os.posix_spawn(
         sys.executable,
-        [sys.executable, *words],
+        [sys.executable, *arguments],
         environment,
         file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, write, 2)],
     )
     os.close(write)
     os.close(null)
     with os.fdopen(read, encoding="utf-8", errors="replace") as errors:
-        said = errors.read()
+        messages = errors.read()
     _, status, used = os.wait4(process, 0)
     if status:
-        last = (said.strip().splitlines() or [f"ended with {status}"])[-1]
+        last = (messages.strip().splitlines() or [f"ended with {status}"])[-1]
         return {"problem": last[:200]}
     unit = 1 if sys.platform == "darwin" else 1024
     return {
@@ -74,7 +77,7 @@ def spawn(words: list[str]) -> dict[str, Any]:
 
 
 def publish(arguments: list[str], output: Path, scratch: Path) -> dict[str, Any]:
-    """Publish into a folder that is replaced.
+    """Publish into a folder, which is replaced.
 
     Returns
     -------
@@ -82,12 +85,13 @@ def publish(arguments: list[str], output: Path, scratch: Path) -> dict[str, Any]
         As :func:`spawn`, and ``phases``: seconds of processor time by phase, which add up to the
         command's.
     """
-    kept = scratch / "phases.json"
-    words = ["publish", *arguments, "--output", str(output), "--overwrite"]
-    done = spawn(["-m", "bench.measure.phases", str(kept), *words])
+    times_file = scratch / "phases.json"
+    command = ["publish", *arguments, "--output", str(output), "--overwrite"]
+    done = spawn(["-m", "bench.measure.phases", str(times_file), *command])
     if "problem" in done:
         return done
-    phases: dict[str, float] = json.loads(kept.read_text(encoding="utf-8"))
+    phases: dict[str, float] = json.loads(times_file.read_text(encoding="utf-8"))
+    # The end of the interpreter cannot clock itself: it is the difference.
     phases[END] = done["cpu_seconds"] - sum(phases.values())
     return {**done, "phases": phases}
 
@@ -96,32 +100,33 @@ Clocked = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 
 
 class Clock(logging.Handler):
-    """Counts the process's time to the phase that it is in."""
+    """A log handler that attributes the process's time to phases."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self.spent = dict.fromkeys(PHASES, 0.0)
+        self.seconds = dict.fromkeys(PHASES, 0.0)
         self.phase, self._since, self._watches = START, 0.0, False
 
     def enter(self, phase: str) -> str:
-        """Go on to a phase; return the one that it was."""
+        """Enter a phase; return the previous one."""
         now, before = time.process_time(), self.phase
-        self.spent[before] += now - self._since
+        self.seconds[before] += now - self._since
         self.phase, self._since = phase, now
         return before
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take the name of a step."""
+        """Enter the phase of a step's message."""
         phase = STEPS.get(record.getMessage())
         if phase is not None:
             self.enter(phase)
+        # Formats are imported by then, and not yet used.
         if phase == MECHANISM and not self._watches:
             self._watches = True
             self._watch()
 
     @contextmanager
     def during(self, phase: str) -> Iterator[None]:
-        """Count to a phase, then to the one before again."""
+        """Attribute time to a phase, then to the previous one again."""
         before = self.enter(phase)
         try:
             yield
@@ -129,22 +134,22 @@ class Clock(logging.Handler):
             self.enter(before)
 
     def within(self, phase: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function whose time counts to a phase."""
+        """Wrap a function so that its time counts to a phase."""
 
         @wraps(call)
-        def clocked(*given: Any, **named: Any) -> Any:
+        def clocked(*args: Any, **kwargs: Any) -> Any:
             with self.during(phase):
-                return call(*given, **named)
+                return call(*args, **kwargs)
 
         return clocked
 
     def through(self, phase: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the same of a generator, with whatever is done with what it yields."""
+        """Wrap a generator so that its time, and that of its consumer, counts to a phase."""
 
         @wraps(call)
-        def clocked(*given: Any) -> Iterator[Any]:
+        def clocked(*args: Any) -> Iterator[Any]:
             with self.during(phase):
-                yield from call(*given)
+                yield from call(*args)
 
         return clocked
 
@@ -154,10 +159,10 @@ class Clock(logging.Handler):
         from geodp.io.folder.formats import find_formats
         from geodp.io.write import view
 
-        for one in {type(one) for one in find_formats()}:
-            phase = FORMATS.get(one.name, REST)
-            self._replace(one, "write", self.through, phase)
-            self._replace(one, "try_out", self.within, TRIAL)
+        for format_ in {type(instance) for instance in find_formats()}:
+            phase = FORMATS.get(format_.name, REST)
+            self._replace(format_, "write", self.through, phase)
+            self._replace(format_, "try_out", self.within, TRIAL)
         for law in (ClampedIntervals, PlainIntervals):
             self._replace(law, "of", self.within, INTERVALS)
         self._replace(view, "arrow_columns", self.within, ROWS)
@@ -166,19 +171,19 @@ class Clock(logging.Handler):
         setattr(owner, name, clocked(phase, getattr(owner, name)))
 
 
-def _child(kept: Path, words: list[str]) -> None:
+def _child(times_file: Path, arguments: list[str]) -> None:
     clock = Clock()
     log = logging.getLogger("geodp")
     log.setLevel(logging.INFO)
     log.addHandler(clock)
     from geodp.__main__ import main
 
-    sys.argv = ["geodp", *words]
+    sys.argv = ["geodp", *arguments]
     try:
         main()
     finally:
         clock.enter(END)
-        kept.write_text(json.dumps(clock.spent), encoding="utf-8")
+        times_file.write_text(json.dumps(clock.seconds), encoding="utf-8")
 
 
 if __name__ == "__main__":

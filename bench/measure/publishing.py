@@ -1,4 +1,4 @@
-"""A whole ``geodp publish`` alone in a process that may hold so much memory and no more."""
+"""A ``geodp publish`` in a separate process with a limit on its memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.measure import cost
 from bench.measure.refinement import answer, child
 
 LIMIT = 8_000_000_000
-"""Bytes of a small machine."""
+"""Memory of a small machine, in bytes."""
 
 
 def alone(arguments: list[str], output: Path, limit: int = LIMIT) -> dict[str, Any]:
@@ -19,9 +19,9 @@ def alone(arguments: list[str], output: Path, limit: int = LIMIT) -> dict[str, A
     Parameters
     ----------
     arguments : list of str
-        Of ``geodp publish``, but for the folder.
+        Arguments of ``geodp publish``, without the folder.
     limit : int
-        Bytes of data that the process may hold, touched or not.
+        Bytes of data that the process may allocate, touched or not.
 
     Returns
     -------
@@ -37,13 +37,13 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
     from geodp.cli import geodp
 
     geodp.main(["publish", *task["arguments"]], "geodp", standalone_mode=False)
-    found = {"cpu_seconds": time.process_time(), "resident_bytes": cost.peak()}
+    usage = {"cpu_seconds": time.process_time(), "resident_bytes": cost.peak()}
     import pyarrow.parquet as pq
 
     public = Path(task["output"], "public")
     (table,) = public.glob("*.parquet")
     return {
-        **found,
+        **usage,
         "output": pq.read_metadata(table).num_rows,
         "files_bytes": sum(path.stat().st_size for path in public.iterdir()),
     }

@@ -1,4 +1,4 @@
-"""One refinement of one table: for clocks here, or alone in a process for its memory."""
+"""One refinement of one table: timed here, or in a separate process to measure its memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Cells = tuple[NDArray[np.uint64], NDArray[np.int64], int]
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """A method on a table, with a fixed key: the same noise every time."""
+    """A method on a table, with a fixed key: the same noise in every run."""
 
     method: str
     table: geodp.CountTable
@@ -45,29 +45,29 @@ class Refinement:
 
     @property
     def key(self) -> NoiseKey:
-        """Of zeros."""
+        """The key, which is all zeros."""
         return NoiseKey(bytes(32))
 
     @property
     def event(self) -> geodp.Measurement:
-        """Its budget: add-remove-one, one cell a person."""
+        """The event: its budget, add-remove-one, one cell per person."""
         chosen = TopDown() if self.method == "topdown" else Pyramid()
         terms = Terms.of(epsilon=self.epsilon, contribution=1)
         return chosen.event(self.table.grid, terms, "fixed")
 
     @property
     def noise(self) -> RefinementNoise:
-        """Of topdown."""
+        """The noise of topdown."""
         return RefinementNoise.of(self.event, self.key)
 
     def run(self, threads: int = 1, parts: int = 0) -> Cells:
-        """Keys, counts, nodes visited."""
+        """Refine; return keys, counts and the number of visited nodes."""
         if self.method == "topdown":
             return topdown(self.table, self.noise, parts, threads)
         return pyramid(self.table, Pyramid(), self.event, self.key, parts, threads)
 
     def dense(self) -> Cells:
-        """Refine the same by the dense twin."""
+        """Refine with the dense reference implementation."""
         if self.method == "topdown":
             count = topdown_dense(self.table, self.noise)
         else:
@@ -76,26 +76,28 @@ class Refinement:
         return key.astype(np.uint64), count[key], 0
 
     def work(self, released: NDArray[np.uint64]) -> node_counts.Work:
-        """Return what it takes, from the output's keys."""
+        """Count the necessary work, from the output's keys."""
         occupied, grid = self.table.key, self.table.grid
         if self.method == "topdown":
             return node_counts.of_topdown(occupied, released, grid.bits)
-        once = Pyramid(passes=1)  # what the first pass opens
+        # What the first pass opens.
+        once = Pyramid(passes=1)
         opened = pyramid(self.table, once, self.event, self.key)[0]
         return node_counts.of_pyramid(occupied, opened, once.levels(grid))
 
 
 def digest(cells: Cells) -> str:
-    """SHA-256 of keys and counts."""
+    """Compute the SHA-256 of keys and counts."""
     state = hashlib.sha256(cells[0].tobytes())
     state.update(cells[1].tobytes())
     return state.hexdigest()
 
 
 def warm(methods: Sequence[str] = METHODS) -> None:
-    """Compile everything, or load what is compiled."""
+    """Compile everything, or load compiled code."""
     for table in (synthetic.clustered(14, 2000), synthetic.isolated(26, 100, 1_000_000)):
         for method in methods:
+            # Serial and parallel runs may use different compiled functions.
             for threads in (1, 2):
                 Refinement(method, table).run(threads)
 
@@ -108,20 +110,20 @@ def alone(
     epsilon: Fraction = Fraction(1),
     limit: int = 0,
 ) -> dict[str, Any]:
-    """Run a refinement of a kept table in a process of its own: seconds, sizes, memory.
+    """Refine a saved table in a separate process: seconds, sizes, memory.
 
     Parameters
     ----------
     folder : Path
         See :func:`bench.inputs.synthetic.save`.
     limit : int
-        Bytes of data that the process may hold, so that it fails and not the machine; 0: any.
+        Bytes of data that the process may allocate, so that it fails and not the machine; 0: any.
 
     Returns
     -------
     dict
-        ``seconds``, ``output``, ``visited``, ``sha256``; ``peak_bytes``: of table, output and all
-        else while it ran, above what the process held before; ``resident_bytes``: of the whole
+        ``seconds``, ``output``, ``visited``, ``sha256``; ``peak_bytes``: memory of table, output
+        and everything else, above that of the idle process; ``resident_bytes``: of the entire
         process. Or ``problem``, a sentence.
     """
     task = {"folder": str(folder), "bits": bits, "method": method}
@@ -131,13 +133,14 @@ def alone(
 
 
 def child(module: str, task: dict[str, Any], limit: int = 0) -> dict[str, Any]:
-    """Return what a module's process prints last; it reads its task from standard input."""
+    """Run a module as a process with a task on standard input; return what it prints last."""
     done = subprocess.run(
         [sys.executable, "-m", module],
         input=json.dumps({**task, "limit": limit}),
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},  # the same geodp as here
+        # The same geodp as here.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=False,
     )
     if done.returncode:
@@ -148,11 +151,12 @@ def child(module: str, task: dict[str, Any], limit: int = 0) -> dict[str, Any]:
 
 
 def answer(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Answer on the other side of :func:`child`."""
+    """Run the other side of :func:`child`: read a task, and print the result."""
     task = json.loads(sys.stdin.read())
     if task["limit"]:
         import resource
 
+        # The limit is set in the child, so that the parent can still report what failed.
         resource.setrlimit(resource.RLIMIT_DATA, (task["limit"], task["limit"]))
     print(json.dumps(work(task)))
 

@@ -1,4 +1,4 @@
-"""How often the intervals of squares of cells hold the true count."""
+"""Coverage of the intervals of squares of cells."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import geodp
 from geodp.grid.region import Region
 
 SIDES, SQUARES = (1, 2, 4, 8, 16), 60
-"""Cells on a side of squares, and how many squares are asked for."""
+"""Cells on a side of squares, and the number of squares."""
 
 PLACES = ("anywhere", "occupied")
-"""Where they are: anywhere, or with somebody in their first cell."""
+"""Places of squares: anywhere, or with an occupied first cell."""
 
 
 def hold_squares(release: geodp.Release, truth: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the part of squares whose 95 % interval holds their count.
+    """Compute the share of squares whose 95 % interval holds their count.
 
     Parameters
     ----------
     release : Release
-        Of a grid with two axes.
+        A release on a grid with two axes.
     truth : int64[rows, columns]
 
     Returns
@@ -29,15 +29,18 @@ def hold_squares(release: geodp.Release, truth: NDArray[np.int64]) -> NDArray[np
     float64[2, sides]
         By place, 0 to 1.
     """
+    # The same squares for every release, so that methods are compared on equal terms.
     draw, occupied = np.random.default_rng(1), np.argwhere(truth > 0)
-    found = np.zeros((len(PLACES), len(SIDES)))
+    held = np.zeros((len(PLACES), len(SIDES)))
     for s, side in enumerate(SIDES):
         anywhere = draw.integers(0, truth.shape[0] - side, (SQUARES, 2))
-        near = occupied[draw.integers(0, len(occupied), SQUARES)]
-        for p, corners in enumerate((anywhere, np.minimum(near, truth.shape[0] - side))):
+        corners_occupied = occupied[draw.integers(0, len(occupied), SQUARES)]
+        for p, corners in enumerate(
+            (anywhere, np.minimum(corners_occupied, truth.shape[0] - side))
+        ):
             for row, col in corners.tolist():
-                cells = [one.ravel() for one in np.mgrid[row : row + side, col : col + side]]
-                one = release.estimate(Region.of_map(release.grid, *cells))
+                cells = [index.ravel() for index in np.mgrid[row : row + side, col : col + side]]
+                estimate = release.estimate(Region.of_map(release.grid, *cells))
                 true = truth[row : row + side, col : col + side].sum()
-                found[p, s] += one.low <= true <= one.high
-    return found / SQUARES
+                held[p, s] += estimate.low <= true <= estimate.high
+    return held / SQUARES

@@ -1,1 +1,1 @@
-"""One benchmark, one file."""
+"""Benchmarks, one in each file."""

@@ -1,4 +1,4 @@
-"""The speed of another commit beside this one: both trees in turn, each run alone in a process."""
+"""Compare the speed of another commit: both trees in turn, each run in a separate process."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ while time.perf_counter() < end:
     found["seconds"] = min(found["seconds"], refinement._child(task)["seconds"])
 print(json.dumps(found))
 """
-"""What a tree's process runs: its own code, small tables again and again."""
+"""Code of a tree's process: it runs the tree's code, small tables repeatedly."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("commit", help="of this repository, from 371558b on")
     parser.add_argument("--quick", action="store_true", help="small tables")
     parser.add_argument("--rounds", type=int, default=4, help="of both; default: 4")
 
 
 def measure(commit: str, quick: bool = False, rounds: int = 4) -> dict[str, Any]:
-    """Rows of every table, method and number of threads."""
+    """Measure rows of every table, method and number of threads."""
     rows: Rows = []
     with tempfile.TemporaryDirectory(prefix="geodp-bench-") as folder:
         trees = {"before": unpack(commit, Path(folder) / "tree"), "now": ROOT}
@@ -55,14 +55,15 @@ def measure(commit: str, quick: bool = False, rounds: int = 4) -> dict[str, Any]
             for method in METHODS:
                 for threads in (1, 2):
                     task = {"folder": folder, "bits": bits, "method": method, "threads": threads}
-                    least = alternate(trees, task, rounds)
-                    size = {"table": kind, "occupied": occupied, "ratio": _ratio(least)}
-                    rows.append({**task, **size, **least, "folder": None})
+                    # Rounds alternate, so that load on the machine affects both trees.
+                    fastest = alternate(trees, task, rounds)
+                    size = {"table": kind, "occupied": occupied, "ratio": _ratio(fastest)}
+                    rows.append({**task, **size, **fastest, "folder": None})
     return {"settings": {"commit": commit, "quick": quick, "rounds": rounds}, "rows": rows}
 
 
 def unpack(commit: str, folder: Path) -> Path:
-    """Write a commit's files to a folder that is made."""
+    """Write a commit's files to a new folder."""
     folder.mkdir()
     packed = folder / "commit.tar"
     command = ["git", "archive", f"--output={packed}", "--format=tar", "--end-of-options", commit]
@@ -70,25 +71,29 @@ def unpack(commit: str, folder: Path) -> Path:
     if done.returncode:
         raise UsageError(f"git knows no such commit here: {commit}.")
     with tarfile.open(packed) as files:
+        # The filter refuses paths outside the folder.
         files.extractall(folder, filter="data")
     return folder
 
 
 def alternate(trees: dict[str, Path], task: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Return of every tree the round with the least seconds."""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in trees}
+    """Find the fastest round of every tree."""
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in trees}
     for _ in range(rounds):
         for name, tree in trees.items():
-            found[name].append(run(tree, task))
-    return {name: min(some, key=lambda one: one["seconds"]) for name, some in found.items()}
+            results[name].append(run(tree, task))
+    return {
+        name: min(attempts, key=lambda result: result["seconds"])
+        for name, attempts in results.items()
+    }
 
 
 def run(tree: Path, task: dict[str, Any]) -> dict[str, Any]:
-    """Refine by the code of a tree, in a process of its own that compiles before."""
-    given = json.dumps({**task, "epsilon": "1", "limit": 0})
+    """Refine by the code of a tree, in a separate process that compiles first."""
+    task_text = json.dumps({**task, "epsilon": "1", "limit": 0})
     done = subprocess.run(
         [sys.executable, "-c", CHILD],
-        input=given,
+        input=task_text,
         cwd=tree,
         env={**os.environ, "PYTHONPATH": str(tree)},
         capture_output=True,
@@ -102,18 +107,18 @@ def run(tree: Path, task: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _ratio(least: dict[str, Any]) -> float:
-    return float(least["before"]["seconds"] / least["now"]["seconds"])
+def _ratio(fastest: dict[str, Any]) -> float:
+    return float(fastest["before"]["seconds"] / fastest["now"]["seconds"])
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return a line for each row; then the mean ratio of each method, and its worst."""
-    words = [table([_line(row) for row in result["rows"]])]
+    """Format a line for each row; then the mean ratio of each method, and its worst."""
+    parts = [table([_line(row) for row in result["rows"]])]
     for method in METHODS:
         ratios = [row["ratio"] for row in result["rows"] if row["method"] == method]
         mean = prod(ratios) ** (1 / len(ratios))
-        words.append(f"{method}: geometric mean {mean:.2f}, worst {min(ratios):.2f}")
-    return "\n\n".join(words)
+        parts.append(f"{method}: geometric mean {mean:.2f}, worst {min(ratios):.2f}")
+    return "\n\n".join(parts)
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:
@@ -125,8 +130,8 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         "threads": row["threads"],
     }
     for name in ("before", "now"):
-        one = row[name]
-        line[f"{name}, s"] = one["seconds"]
-        line[f"{name}, ns a node"] = one["seconds"] / one["visited"] * 1e9
-        line[f"{name}, bytes"] = (one["peak_bytes"] - 16 * row["occupied"]) / one["output"]
+        result = row[name]
+        line[f"{name}, s"] = result["seconds"]
+        line[f"{name}, ns a node"] = result["seconds"] / result["visited"] * 1e9
+        line[f"{name}, bytes"] = (result["peak_bytes"] - 16 * row["occupied"]) / result["output"]
     return {**line, "ratio": row["ratio"]}

@@ -37,7 +37,7 @@ METHODS = ("parts", "parts:share=7/10", "parts:share=3/10,last=4", "pyramid")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--epsilons", type=budgets, default=budgets("1/10,1"), metavar="E,E")
     parser.add_argument("--trials", type=int, default=20, help="releases of each; default: 20")
@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def budgets(text: str) -> list[Fraction]:
-    """Budgets such as ``1/10,1``."""
+    """Parse budgets such as ``1/10,1``."""
     return [rational(part) for part in text.split(",")]
 
 
@@ -59,10 +59,11 @@ def measure(
     sums: int = 100,
     rounds: int = 5,
 ) -> dict[str, Any]:
-    """Return a row for each method and budget; the sums of the first row are of more releases."""
+    """Measure a row for each method and budget; the sums of the first row use more releases."""
     source, rows = public.load("kanto-parts", data), []
     for epsilon in epsilons or [Fraction(1, 10)]:
         for spec in METHODS:
+            # Biases of sums need many releases; they are measured in the first row only.
             count = sums if not rows else trials
             rows.append({"epsilon": str(epsilon), **_row(source, spec, epsilon, count)})
     return {
@@ -74,22 +75,23 @@ def measure(
 
 
 def _row(source: geodp.CountTable, spec: str, epsilon: Fraction, trials: int) -> dict[str, Any]:
-    """Errors of a method over some releases."""
+    """Measure the errors of a method over some releases."""
     joint = split_grid(source.grid)
     assert joint is not None
     truth = _dense(source, joint.parts)
-    whole, parts, sums = [], [], []
+    all_people, parts, sums = [], [], []
     for trial in range(trials):
         difference = _dense(_release(source, spec, epsilon, trial), joint.parts) - truth
-        whole.append([np.abs(_blocks(difference.sum(axis=1), n)).mean() for n in SIZES])
+        all_people.append([np.abs(_blocks(difference.sum(axis=1), n)).mean() for n in SIZES])
         parts.append([np.abs(_blocks(difference, n)).mean() for n in SIZES])
         sums.append(difference.sum(axis=0))
+    # Sums of many releases show a bias that single cells hide in their noise.
     mean = np.mean(sums, axis=0)
     error = np.std(sums, axis=0, ddof=1) / np.sqrt(trials) if trials > 1 else np.inf
     return {
         "method": spec,
         "trials": trials,
-        "all": [float(x) for x in np.mean(whole, axis=0)],
+        "all": [float(x) for x in np.mean(all_people, axis=0)],
         "each": [float(x) for x in np.mean(parts, axis=0)],
         "sum": float(np.abs(mean).max()),
         "standard errors": float(np.abs(mean / error).max()),
@@ -110,59 +112,60 @@ def _dense(counts: Any, parts: int) -> NDArray[np.int64]:
 
 
 def _blocks(cells: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return sums of aligned blocks."""
+    """Sum aligned blocks."""
     return np.asarray(cells.reshape(-1, size, *cells.shape[1:]).sum(axis=1), np.int64)
 
 
 def _ratio(source: geodp.CountTable, rounds: int) -> float:
-    """Time of the map with its parts over that of the map alone: the median of rounds."""
+    """Compute the time of the map with its parts over that of the map alone: median of rounds."""
     joint = split_grid(source.grid)
     assert joint is not None
     cell, _ = joint.split(source.key)
-    whole = geodp.CountTable.from_keys(joint.map, cell, source.count)
-    found = []
+    map_only = geodp.CountTable.from_keys(joint.map, cell, source.count)
+    ratios = []
     for trial in range(rounds + 1):
         seconds = []
         for counts, spec, epsilon in (
-            (whole, "pyramid", Fraction(1, 20)),
+            (map_only, "pyramid", Fraction(1, 20)),
             (source, "parts", Fraction(1, 10)),
         ):
             start = time.process_time()
             _release(counts, spec, epsilon, trial)
             seconds.append(time.process_time() - start)
-        found.append(seconds[1] / seconds[0])
-    return float(np.median(found[1:]))
+        ratios.append(seconds[1] / seconds[0])
+    # The first round compiles.
+    return float(np.median(ratios[1:]))
 
 
 def show(result: dict[str, Any]) -> str:
-    """Aligned tables."""
+    """Format aligned tables."""
     ratio = f"time / map: {result['time / map']:.1f}"
     return "\n\n".join([table(_lines(result)), ratio])
 
 
 def _lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Two lines a row: all people, and each part."""
+    """Build two lines a row: all people, and each part."""
     lines = []
     for row in result["rows"]:
-        for what in ("all", "each"):
-            errors = {area(n): error for n, error in zip(SIZES, row[what], strict=True)}
-            own = {"error of a sum": None, "in its standard errors": None}
-            if what == "each":
-                own = {
+        for kind in ("all", "each"):
+            errors = {area(n): error for n, error in zip(SIZES, row[kind], strict=True)}
+            sums = {"error of a sum": None, "in its standard errors": None}
+            if kind == "each":
+                sums = {
                     "error of a sum": row["sum"],
                     "in its standard errors": row["standard errors"],
                 }
             names = {"epsilon": row["epsilon"], "method": row["method"], "releases": row["trials"]}
-            of = {"of": "all people" if what == "all" else "each part"}
-            lines.append({**names, **of, **errors, **own})
+            subject = {"of": "all people" if kind == "all" else "each part"}
+            lines.append({**names, **subject, **errors, **sums})
     return lines
 
 
 def fill_document() -> None:
-    """Show the kept figures in the document."""
-    kept = json.loads(SAVED.read_text(encoding="utf-8"))
-    words = (
-        f"A release of the 16 parts takes {kept['time / map']:.1f} times the processor time of the "
-        "map alone."
+    """Fill the document's table with the saved figures."""
+    saved = json.loads(SAVED.read_text(encoding="utf-8"))
+    sentence = (
+        f"A release of the 16 parts takes {saved['time / map']:.1f} times the processor time of "
+        "the map alone."
     )
-    fill(DOCUMENT, MARKS, f"{markdown(_lines(kept))}\n\n{words}")
+    fill(DOCUMENT, MARKS, f"{markdown(_lines(saved))}\n\n{sentence}")

@@ -1,4 +1,4 @@
-"""What audits of conventional tables cost, beside a plain loop of fractions and pandas."""
+"""The cost of audits of conventional tables, compared with plain fractions and with pandas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.features.audit.api import Taxonomy, generalize, k_anonymity, smallest_k
 
 TITLE = "CPU milliseconds of audits; the least of some runs."
@@ -28,14 +28,14 @@ MARKS = ("<!-- bench:audit -->", "<!-- /bench:audit -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--rows", type=int, default=45_222, help="of the made-up census extract")
     parser.add_argument("--runs", type=int, default=9)
 
 
 def measure(rows: int = 45_222, runs: int = 9) -> dict[str, Any]:
-    """Measure a row for each question, with what geodp takes and what the other does."""
-    found = [
+    """Measure a row for each question, with the times of geodp and of the other."""
+    results = [
         _row(
             f"smallest k, epsilon {epsilon}, delta {delta}",
             lambda rate=rate, epsilon=epsilon, delta=delta: smallest_k(rate, epsilon, delta),
@@ -47,28 +47,29 @@ def measure(rows: int = 45_222, runs: int = 9) -> dict[str, Any]:
     ]
     import pandas as pd
 
+    # The same frame for geodp and for pandas.
     frame = pd.DataFrame(people(rows))
     trees = hierarchies()
 
     def group() -> int:
         return int(frame.groupby([*frame]).size().min())
 
-    found.append(_row("k-anonymity", lambda: k_anonymity(frame), "pandas group-by", group, runs))
+    results.append(_row("k-anonymity", lambda: k_anonymity(frame), "pandas group-by", group, runs))
     for k in (10, 100):
-        words = f"generalisation to k = {k}"
-        found.append(
-            _row(words, lambda k=k: generalize(frame, trees, k), "pandas group-by", group, runs)
+        question = f"generalisation to k = {k}"
+        results.append(
+            _row(question, lambda k=k: generalize(frame, trees, k), "pandas group-by", group, runs)
         )
-    return {"settings": {"rows": rows, "columns": len(frame.columns)}, "rows": found}
+    return {"settings": {"rows": rows, "columns": len(frame.columns)}, "rows": results}
 
 
 def _row(
-    what: str, own: Callable[[], Any], other: str, theirs: Callable[[], Any], runs: int
+    question: str, ours: Callable[[], Any], other: str, theirs: Callable[[], Any], runs: int
 ) -> dict[str, Any]:
-    """Measure CPU times side by side, in turns."""
-    times = [(cost_of(own), cost_of(theirs)) for _ in range(runs)]
-    least = [1000 * min(column) for column in zip(*times, strict=True)]
-    return {"what": what, "geodp": least[0], "other": other, "its": least[1]}
+    """Measure CPU times in alternating runs."""
+    times = [(cost_of(ours), cost_of(theirs)) for _ in range(runs)]
+    fastest = [1000 * min(column) for column in zip(*times, strict=True)]
+    return {"what": question, "geodp": fastest[0], "other": other, "its": fastest[1]}
 
 
 def cost_of(call: Callable[[], Any]) -> float:
@@ -79,18 +80,20 @@ def cost_of(call: Callable[[], Any]) -> float:
 
 
 def plain(rate: str, epsilon: str, delta: str) -> bool:
-    """Check that the smallest k is what it is: all sums of fractions, for it and the one before."""
-    b, most = Fraction(rate), Fraction(delta)
+    """Check that the smallest k is right: all sums of fractions, for it and the one before."""
+    b, limit = Fraction(rate), Fraction(delta)
+    # A rounded exponential suffices here: thresholds differ by far more.
     growth = Fraction(Decimal(epsilon).exp())
     g = float(1 - (1 - b) / growth)
     decline = g * math.log(g / b) - float(epsilon) * (1 - g)
-    last = math.ceil(-math.log(most) / decline) + 1
+    # Beyond this size of cell Chernoff's bound is below the delta.
+    last = math.ceil(-math.log(limit) / decline) + 1
     k = smallest_k(rate, epsilon, delta)
-    return [_delta(k - less, b, growth, g, last) <= most for less in (0, 1)] == [True, False]
+    return [_delta(k - less, b, growth, g, last) <= limit for less in (0, 1)] == [True, False]
 
 
 def _delta(k: int, rate: Fraction, growth: Fraction, g: float, last: int) -> Fraction:
-    found = Fraction(0)
+    largest = Fraction(0)
     for n in range(k, last + 1):
         chance = Fraction(0)
         for s in range(max(k, math.floor(g * n) + 1), n + 1):
@@ -98,12 +101,12 @@ def _delta(k: int, rate: Fraction, growth: Fraction, g: float, last: int) -> Fra
             if s < n:
                 fewer = math.comb(n - 1, s) * rate**s * (1 - rate) ** (n - 1 - s)
                 chance -= growth * fewer
-        found = max(found, chance)
-    return found
+        largest = max(largest, chance)
+    return largest
 
 
 def people(rows: int, seed: int = 7) -> dict[str, Any]:
-    """Make up records with the columns of the Adult census extract: age, sex, race, status."""
+    """Generate records with the columns of the Adult census extract: age, sex, race, status."""
     draw = np.random.default_rng(seed)
     race = np.array(["White", "Black", "Asian", "Native", "Other"])
     status = np.array(["Married", "Single", "Divorced", "Separated", "Widowed", "Apart", "Forces"])
@@ -116,7 +119,7 @@ def people(rows: int, seed: int = 7) -> dict[str, Any]:
 
 
 def hierarchies() -> dict[str, Taxonomy]:
-    """Return trees of the columns' values."""
+    """Build trees of the columns' values."""
     ages = ((age, f"{age // 10}0s", "young" if age < 40 else "old") for age in range(17, 91))
     races = ("White", "Black", "Asian", "Native", "Other")
     wed = [(name, "wed") for name in ("Married", "Apart", "Forces")]
@@ -130,23 +133,23 @@ def hierarchies() -> dict[str, Taxonomy]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the rows as a table."""
+    """Format the rows as a table."""
     return table(_lines(result))
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, section)
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return the document's table."""
+    """Format the document's table."""
     settings = result["settings"]
-    words = (
+    caption = (
         f"CPU milliseconds (`python -m bench audit`); {settings['rows']:,} made-up records of "
         f"{settings['columns']} columns."
     )
-    return f"{words}\n\n{markdown(_lines(result))}"
+    return f"{caption}\n\n{markdown(_lines(result))}"
 
 
 def _lines(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The table of the pyramid's default: levels and shares by domain, and how they do."""
+"""The table of the pyramid's default: levels and shares by domain, and how well they perform."""
 
 from __future__ import annotations
 
@@ -41,37 +41,37 @@ PATTERNS = {
 }
 """Bits of the levels from the cells up: the lowest, and those that are repeated above them."""
 
-MOST_BITS = 36
-"""Of the table; a larger domain repeats one of its levels."""
+MAX_BITS = 36
+"""Size of the table; a larger domain repeats one of its levels."""
 
 FEW_BITS, FEW_OF_LINE, WIDEST = 12, 14, 5
 """Bits of domains, and of those in one dimension, on which all chains are tried, and the bits of
 their widest level.
 
-A half of a node that is empty takes people from the other half, the more the wider the node, and
-ends of runs cut more nodes than edges of areas do. On small domains the paper's method has few
-levels, and little noise to be compared with.
+An empty half of a node takes people from the other half, the more the wider the node, and ends of
+runs cut more nodes than edges of areas do. On small domains the paper's method has few levels, and
+little noise to be compared with.
 """
 
 OF_HALVES = 0.93
-"""Part of the bound for halves of the lowest nodes, for what the clamp adds there."""
+"""Part of the bound for halves of the lowest nodes, to allow for what the clamp adds there."""
 
-LEAST = 300
-"""Fewest parts of a level: one of more noise would prune what is occupied, the total first of all.
+MIN_PARTS = 300
+"""Smallest share of a level, in parts: more noise would prune occupied nodes, the total first.
 """
 
 LONG_TAILS = 0.944
 """Mean absolute error over standard error, of the paper's blocks by those of the pyramid.
 
-The paper's is the Laplace noise of the block's own level for three quarters, .746; the pyramid's
-is a sum of many, .79. So much less are the bounds on closed forms.
+The paper's error is the Laplace noise of the block's level for three quarters, .746; the pyramid's
+is a sum of many, .79. The bounds on closed forms are lower by this factor.
 """
 
 OF_TOTAL = 0.883
-"""The same of the total, which in the paper's method has one Laplace noise: .707 by .80."""
+"""The same ratio for the total, which in the paper's method has one Laplace noise: .707 by .80."""
 
-ASKED = {"cells": 0.40, "polygons": 0.55, "municipalities": 0.46}
-"""Means over the maps at epsilon 0.1 that the default was made for."""
+TARGETS = {"cells": 0.40, "polygons": 0.55, "municipalities": 0.46}
+"""Target means over the maps at epsilon 0.1 of the default."""
 
 SAVED = Path(__file__).parents[1] / "results" / "auto.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "pyramid.md"
@@ -80,7 +80,7 @@ Floats = NDArray[np.float64]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--trials", type=int, default=6, help="releases of each plan")
     parser.add_argument(
@@ -89,7 +89,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def chain_of(bits: int, pattern: str) -> tuple[int, ...]:
-    """Return the bits of the levels of a pattern; what does not fit is left out at the top.
+    """Compute the bits of the levels of a pattern; what does not fit is left out at the top.
 
     Examples
     --------
@@ -97,25 +97,25 @@ def chain_of(bits: int, pattern: str) -> tuple[int, ...]:
     ((2, 3, 3, 2, 4, 4), (1, 4), (3, 3, 3, 3, 6))
     """
     step, bottom = PATTERNS[pattern]
-    found: list[int] = []
+    chain: list[int] = []
     for size in (*reversed(bottom), *[step] * bits):
-        size = min(size, bits - sum(found))
-        found = [size, *found] if size else found
-    return tuple(found)
+        size = min(size, bits - sum(chain))
+        chain = [size, *chain] if size else chain
+    return tuple(chain)
 
 
 @lru_cache(maxsize=1)
 def regions() -> tuple[Floats, Floats]:
-    """Return squares of families of regions on a public made-up map, and their weights."""
+    """Compute squares of families of regions on a public synthetic map, and their weights."""
     grid = Grid.regular((512, 512))
     families = draw_families(OBJECTIVES, grid, Proxy.make_up(grid, None))[:-1]
-    rows = [group.squares(grid) for one in families for group in one.groups]
-    weights = np.array([1 / len(one.groups) for one in families for _ in one.groups])
+    rows = [group.squares(grid) for family in families for group in family.groups]
+    weights = np.array([1 / len(family.groups) for family in families for _ in family.groups])
     return np.array(rows), weights / weights.sum()
 
 
 def regions_of(bits: int) -> tuple[Floats, Floats]:
-    """Return the same on a domain of any size.
+    """Extend the squares and weights of :func:`regions` to a domain of any size.
 
     A region has the same cells on a larger domain, and on a smaller one at most all of it.
     """
@@ -126,7 +126,7 @@ def regions_of(bits: int) -> tuple[Floats, Floats]:
 
 
 def limits_of(bits: int) -> Floats:
-    """Return standard errors that blocks may have, for a budget of 1, by digits that they share."""
+    """Compute the allowed standard errors of blocks for a budget of 1, by shared digits."""
     grid = Grid.regular((1 << bits // 2, 1 << bits - bits // 2))
     method = mechanism(PAPER)
     event = method.event(grid, Terms.of(epsilon=1, contribution=1))
@@ -138,25 +138,27 @@ def limits_of(bits: int) -> Floats:
 
 
 def plan_of(bits: int, pattern: str, *, line: bool = False) -> Candidate:
-    """Return levels and shares by closed form, within the bound on aligned blocks.
+    """Compute levels and shares by closed form, within the bound on aligned blocks.
 
-    Those of a pattern; on a few bits, where it does not fit, the best of many. ``line``: of a
-    domain in one dimension.
+    Levels are those of a pattern; on a few bits, where it does not fit, the best of many. ``line``:
+    whether the domain has one dimension.
     """
-    (squares, weights), most = regions_of(bits), limits_of(bits)
-    every = [chain_of(bits, pattern)]
+    (squares, weights), limits = regions_of(bits), limits_of(bits)
+    candidates = [chain_of(bits, pattern)]
+    # All chains can be tried on few bits, where patterns do not fit.
     if bits <= (FEW_OF_LINE if line else FEW_BITS):
-        every = [chain for chain in chains(bits) if max(chain) <= WIDEST]
+        candidates = [chain for chain in chains(bits) if max(chain) <= WIDEST]
     else:
-        most[bits - every[0][-1] + 1] *= OF_HALVES
-    tried = [minimise_product(chain, squares, weights, limits=most) for chain in every]
-    found = min(tried, key=lambda shares: shares.value)
-    least = min(LEAST, PARTS // (2 * len(found.parts)))
-    return Candidate.of(found.steps, [max(part, least) for part in found.parts])
+        # Halves of lowest nodes lose more by the clamp than the closed form says.
+        limits[bits - candidates[0][-1] + 1] *= OF_HALVES
+    tried = [minimise_product(chain, squares, weights, limits=limits) for chain in candidates]
+    best_shares = min(tried, key=lambda shares: shares.value)
+    min_part = min(MIN_PARTS, PARTS // (2 * len(best_shares.parts)))
+    return Candidate.of(best_shares.steps, [max(part, min_part) for part in best_shares.parts])
 
 
 def plan_on(grid: Grid, pattern: str) -> Candidate:
-    """Return the same on a grid."""
+    """Compute levels and shares for a grid."""
     return plan_of(grid.bits, pattern, line=sum(size > 1 for size in grid.shape) < 2)
 
 
@@ -170,6 +172,7 @@ def measure(
         for epsilon in epsilons or ["0.1", "1"]:
             rows += _rows(name, source, epsilon, trials)
     for row in rows:
+        # Each map is judged by the pattern that maps of other places choose.
         row["by_others"] = best(rows, row["data"]) == row["pattern"]
     chosen = best(rows)
 
@@ -181,8 +184,9 @@ def measure(
 
 
 def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
-    """Measure all patterns on one map; regions are drawn on it, as they are on people's maps."""
+    """Measure all patterns on one map; regions are drawn on it, as users' regions are."""
     grid, proxy = source.grid, Proxy(source, name)
+    # Drawn on the true map, as users ask for regions where people are.
     families = draw_families(OBJECTIVES, grid, proxy)
     simulation, terms = PlanSimulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
@@ -193,18 +197,20 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
     theirs = run(PAPER, 4 * trials)
     squares = [group.count(grid) for group in families[-1].groups]
     signal = float(epsilon) * float(source.count.sum()) / grid.size
-    found = []
+    rows = []
     for pattern in ("R", *PATTERNS):
         spec = "pyramid:setting=R" if pattern == "R" else plan_on(grid, pattern).spec
         ratios = ErrorRatio.all_of(run(spec, trials), theirs)
-        ends = [0, *accumulate(len(one.groups) for one in families)]
+        ends = [0, *accumulate(len(family.groups) for family in families)]
         mae = np.array([ratio.mae for ratio in ratios])
+        # Geometric means, as ratios of different maps must count alike.
         logs = [np.log(mae[a:b]).mean() for a, b in pairwise(ends)]
         small, all_ = auto_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
+        # A pattern that breaks the bound on blocks is penalised, but not excluded.
         over = max(0.0, float(np.log(small / SMALL)), float(np.log(all_ / LARGE)))
         errors = {o.objective.name: float(np.exp(v)) for o, v in zip(families, logs, strict=True)}
         polygons = {r.name: r.mae for r in ratios if r.name.startswith("polygons")}
-        found.append(
+        rows.append(
             {
                 "data": name,
                 "bits": grid.bits,
@@ -219,29 +225,29 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
                 "value": float(np.mean(logs)) + over,
             }
         )
-    return found
+    return rows
 
 
 def best(rows: list[dict[str, Any]], without: str = "") -> str:
-    """Return the pattern with the least geometric mean over maps, but for those of one place."""
-    some = [row for row in rows if not _same(row["data"], without)]
-    values = {p: [row["value"] for row in some if row["pattern"] == p] for p in PATTERNS}
+    """Choose the pattern with the smallest geometric mean over maps, except those of one place."""
+    others = [row for row in rows if not _same(row["data"], without)]
+    values = {p: [row["value"] for row in others if row["pattern"] == p] for p in PATTERNS}
     return min(PATTERNS, key=lambda pattern: float(np.mean(values[pattern])))
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two maps are of one place: other years of it are left out with it."""
+    """Return whether two maps are of one place: its other years are left out with it."""
     return bool(other) and place_of(one) == place_of(other)
 
 
 def place_of(name: str) -> str:
-    """Return a map's name without its year."""
+    """Strip the year from a map's name."""
     return "".join(part for part in name.split("-") if part not in ("2010", "2011", "2018", "2020"))
 
 
 def code(pattern: str) -> str:
-    """Return the rows of both tables in the code: a line for each number of bits."""
-    lines = [f'    "{_line(plan_of(bits, pattern))}",' for bits in range(1, MOST_BITS + 1)]
+    """Format the rows of both tables in the code: a line for each number of bits."""
+    lines = [f'    "{_line(plan_of(bits, pattern))}",' for bits in range(1, MAX_BITS + 1)]
     for bits in range(FEW_BITS + 1, FEW_OF_LINE + 1):
         lines.append(f'    {bits}: "{_line(plan_of(bits, pattern, line=True))}",')
     return "\n".join(lines)
@@ -252,17 +258,17 @@ def _line(plan: Candidate) -> str:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the measured tables, and the code's rows."""
+    """Format the measured tables, and the code's rows."""
     shown = [table(rows(result)) for rows in SHOWN.values()]
     return "\n\n".join([*shown, result["chosen"], code(result["chosen"])])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the measured table: of every map `R`, and what other maps choose."""
-    found = []
+    """Build the rows of the measured table: for every map `R`, and the choice of other maps."""
+    table_lines = []
     for row in result["rows"]:
         if row["pattern"] == "R" or row["by_others"]:
-            found.append(
+            table_lines.append(
                 {
                     "map": row["data"],
                     "epsilon": row["epsilon"],
@@ -271,43 +277,43 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                     **{name: f"{ratio:.2f}" for name, ratio in row["families"].items()},
                 }
             )
-    return found
+    return table_lines
 
 
 def means(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return geometric means over the maps, of plans that other maps choose, and the worst map."""
-    found = []
+    """Compute geometric means over the maps, of plans that other maps choose, and the worst map."""
+    table_lines = []
     for epsilon in sorted({row["epsilon"] for row in result["rows"]}):
         rows = [r for r in result["rows"] if r["by_others"] and r["epsilon"] == epsilon]
         names = dict.fromkeys(rows[0]["families"], "families")
         names |= {name: "polygons" for row in rows for name in row["polygons"]}
         for name, part in sorted(names.items()):
             ratios = {row["data"]: row[part][name] for row in rows if name in row[part]}
-            worst = max(ratios, key=lambda one: ratios[one])
-            asked = ASKED.get(name) if epsilon == "0.1" else None
-            found.append(
+            worst = max(ratios, key=lambda map_name: ratios[map_name])
+            target = TARGETS.get(name) if epsilon == "0.1" else None
+            table_lines.append(
                 {
                     "epsilon": epsilon,
                     "regions": name,
                     "mean": f"{np.exp(np.mean(np.log([*ratios.values()]))):.3f}",
-                    "asked": "-" if asked is None else f"{asked:.2f}",
+                    "asked": "-" if target is None else f"{target:.2f}",
                     "worst map": f"{ratios[worst]:.2f}, {worst}",
                 }
             )
-    return found
+    return table_lines
 
 
 def bound(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of aligned blocks."""
+    """Build the rows of aligned blocks."""
     return auto_bound.lines(result["bound"])
 
 
 SHOWN = {"auto": lines, "auto:means": means, "auto:bound": bound}
-"""Tables of the document, by their marks."""
+"""Tables of the document, by their markers."""
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part, rows in SHOWN.items():
         fill(DOCUMENT, marks(part), markdown(rows(result)))
@@ -315,5 +321,5 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what stands before and after a part of the page."""
+    """Return the markers around a part of the page."""
     return f"<!-- bench:{part} -->", f"<!-- /bench:{part} -->"

@@ -1,4 +1,4 @@
-"""Aligned blocks of the pyramid's default beside the paper's: where its bound holds."""
+"""Aligned blocks of the pyramid's default compared with the paper's: where its bound holds."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ FIRST_LARGE = 13
 """Bits of the smallest blocks that are large."""
 
 SMALL, LARGE = 1.05, 1.25
-"""How much worse than the paper's method a block of up to 2^12 cells may be, and a larger one."""
+"""Allowed ratio to the paper's method for a block of up to 2^12 cells, and for a larger one."""
 
 ENOUGH = 256
-"""Blocks below which measured ratios of a few releases are left to chance."""
+"""Number of blocks below which measured ratios of a few releases are left to chance."""
 
-KNOWN = 0.05
-"""Standard error of a ratio, in parts of it, above which it is left to chance and not told."""
+MAX_RELATIVE_ERROR = 0.05
+"""Relative standard error of a ratio above which it is left to chance and not reported."""
 
 TRIALS = ((17, 200), (19, 40), (22, 20), (27, 60), (64, 8))
-"""Releases on domains of fewer bits than these."""
+"""Number of releases on domains of fewer bits than these."""
 
 Floats = NDArray[np.float64]
 
 
 def largest(ratios: Sequence[float], blocks: Sequence[int]) -> tuple[float, float]:
-    """Return the largest ratio of blocks of up to 2^12 cells, and of all that are enough."""
-    told = [r if n >= ENOUGH else 0.0 for r, n in zip(ratios, blocks, strict=True)]
-    return max(told[:FIRST_LARGE]), max(told)
+    """Find the largest ratio of blocks of up to 2^12 cells, and of all that are enough."""
+    reliable = [r if n >= ENOUGH else 0.0 for r, n in zip(ratios, blocks, strict=True)]
+    return max(reliable[:FIRST_LARGE]), max(reliable)
 
 
 def measure(
     spec: Callable[[Grid], str], data: Path | None, epsilons: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Measure the default's plan on the grid of every table: MAE and RMSE.
+    """Measure MAE and RMSE of the default's plan on the grid of every table.
 
-    Ratios of blocks of all powers of two, with the standard errors of those of mean absolute ones.
+    They are ratios of blocks of all powers of two, with standard errors for mean absolute ones.
     """
     rows = []
     for name in (*TABLES, *WIDE, *derived.TABLES):
@@ -64,7 +64,9 @@ def measure(
         for epsilon in epsilons:
             both = [_errors(table, s, epsilon, trials) for s in (spec(table.grid), PAPER)]
             ratio = both[0].mean(axis=0) / both[1].mean(axis=0)
-            spread = [one.std(axis=0, ddof=1) / one.mean(axis=0) / trials**0.5 for one in both]
+            spread = [
+                errors.std(axis=0, ddof=1) / errors.mean(axis=0) / trials**0.5 for errors in both
+            ]
             rows.append(
                 {
                     "data": name,
@@ -80,15 +82,16 @@ def measure(
 
 
 def _errors(table: geodp.CountTable, spec: str, epsilon: str, trials: int) -> Floats:
-    """Return sums of absolute and of squared errors: float64[releases, 2, bits + 1]."""
+    """Sum absolute and squared errors: float64[releases, 2, bits + 1]."""
     method = mechanism(spec)
     event = method.event(table.grid, Terms.of(epsilon=epsilon, contribution=1))
+    # Both methods are measured with the same keys.
     keys = map(public_key, range(FRESH, FRESH + trials))
     return np.array([sums_of_errors(table, method.release(table, event, key)) for key in keys])
 
 
 def sums_of_errors(table: geodp.CountTable, released: ReleasedTable) -> Floats:
-    """Return sums of absolute and of squared errors of blocks of 2^0, 2^1 ... cells.
+    """Sum absolute and squared errors of blocks of 2^0, 2^1 ... cells.
 
     Returns
     -------
@@ -98,40 +101,44 @@ def sums_of_errors(table: geodp.CountTable, released: ReleasedTable) -> Floats:
     error = np.concatenate([-table.count, released.count]).astype(np.float64)
     order = np.argsort(key, kind="stable")
     key, error = key[order], error[order]
-    found = np.zeros((2, table.grid.bits + 1))
+    sums = np.zeros((2, table.grid.bits + 1))
     for size in range(table.grid.bits + 1):
         if size:
             key = key >> np.uint64(1)
+        # Keys are sorted, so blocks of each size are runs of equal prefixes.
         first = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
         error = np.add.reduceat(error, first) if first.size else error
         key = key[first]
-        found[:, size] = np.abs(error).sum(), error @ error
-    return found
+        sums[:, size] = np.abs(error).sum(), error @ error
+    return sums
 
 
 def lines(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of the document's table."""
-    found = []
+    """Build the rows of the document's table."""
+    table_rows = []
     for row in rows:
         mae = [f"{r:.2f}" for r in row["mae"]]
-        told = [known if e <= KNOWN else "-" for known, e in zip(mae, row["error"], strict=True)]
+        shown = [
+            ratio if e <= MAX_RELATIVE_ERROR else "-"
+            for ratio, e in zip(mae, row["error"], strict=True)
+        ]
         small, every = (worst(row, sizes) for sizes in (FIRST_LARGE, None))
-        found.append(
+        table_rows.append(
             {
                 "table": row["data"],
                 "n": f"2^{row['bits']}",
                 "epsilon": row["epsilon"],
-                **{f"2^{i}": told[i] if i < len(told) else "-" for i in range(0, 15, 2)},
+                **{f"2^{i}": shown[i] if i < len(shown) else "-" for i in range(0, 15, 2)},
                 "largest": f"{small[0]:.2f} ± {small[1]:.2f}, 2^{small[2]}",
                 "of all": f"{every[0]:.2f} ± {every[1]:.2f}, 2^{every[2]}",
             }
         )
-    return found
+    return table_rows
 
 
 def worst(row: dict[str, Any], sizes: int | None = None) -> tuple[float, float, int]:
-    """Return the largest ratio that is known, its standard error, and the bits of its blocks."""
+    """Find the largest reliable ratio, its standard error, and the bits of its blocks."""
     both = np.maximum(row["mae"], row["rmse"])[:sizes]
     error = np.array(row["error"])[:sizes]
-    at = int(np.where(error <= KNOWN, both, 0).argmax())
+    at = int(np.where(error <= MAX_RELATIVE_ERROR, both, 0).argmax())
     return float(both[at]), float(both[at] * error[at]), at

@@ -1,4 +1,4 @@
-"""How often the intervals of a release's files hold the true count of a cell, by kind of cell."""
+"""Coverage of the intervals of a release's files for single cells, by kind of cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.interval import Z
 from geodp.privacy.budget import rational
 
@@ -36,14 +36,14 @@ MAPS = [
 ]
 METHODS = ["pyramid", "topdown", "pyramid:prune=7/2"]
 MANY = 1_000
-AROUND, BESIDE = 4, 1
+AROUND, EDGE = 4, 1
 SAVED = Path(__file__).parents[1] / "results" / "coverage.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "uncertainty.md"
 MARKS = ("<!-- bench:coverage -->", "<!-- /bench:coverage -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--methods", type=names, default=METHODS, metavar="A;B")
@@ -58,7 +58,7 @@ def measure(
     epsilon: list[Fraction],
     trials: int,
 ) -> dict[str, Any]:
-    """Shares of every kind of cell on every map."""
+    """Measure the coverage of every kind of cell on every map."""
     rows = []
     for name in maps:
         source = public.load(name, data)
@@ -71,13 +71,13 @@ def measure(
 
 
 def kinds(people: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Kind of every cell, a number of ``KINDS``: int64[rows, cols], from its true counts.
+    """Classify every cell, as an index of ``KINDS``: int64[rows, cols], from its true counts.
 
-    Beyond the map nobody is known to live, so that its margin is as if inhabited for edges.
+    Nothing is known beyond the map, so for edges its margin counts as inhabited.
     """
     inhabited = people > 0
     near = np.lib.stride_tricks.sliding_window_view(
-        np.pad(inhabited, BESIDE, constant_values=True), (2 * BESIDE + 1,) * 2
+        np.pad(inhabited, EDGE, constant_values=True), (2 * EDGE + 1,) * 2
     ).all(axis=(2, 3))
     far = np.lib.stride_tricks.sliding_window_view(
         np.pad(inhabited, AROUND), (2 * AROUND + 1,) * 2
@@ -92,21 +92,23 @@ def kinds(people: NDArray[np.int64]) -> NDArray[np.int64]:
 def covered(
     source: geodp.CountTable, method: str, epsilon: Fraction, trials: int
 ) -> dict[str, dict[str, float]]:
-    """Shares of cells of every kind whose true count is in both intervals, and how many are."""
+    """Compute shares of cells of every kind whose true count is in both intervals, and counts."""
     grid, dense = source.grid, source.to_dense()
     kind = kinds(dense)
     key = grid.encode(np.indices(grid.shape).reshape(2, -1))
     held = np.zeros((2, len(KINDS)))
     for trial in range(trials):
+        # Public keys: the figures can be reproduced, and the tables are public.
         noise = geodp.NoiseKey(trial.to_bytes(32, "little"))
         release = geodp.publish(source, method=method, epsilon=epsilon, contribution=1, key=noise)
         errors = release.errors()
         assert errors is not None
         assert errors.intervals is not None
         low, high = (end.reshape(grid.shape) for end in errors.intervals.of(key))
-        found = release.table.to_dense()
+        released = release.table.to_dense()
+        # The plain margin of error, as a reader would use it without the file's intervals.
         margin = Z * release.card().expected_error.blocks[0].largest
-        inside = (low <= dense) & (dense <= high), np.abs(found - dense) <= margin
+        inside = (low <= dense) & (dense <= high), np.abs(released - dense) <= margin
         held += [np.bincount(kind[each], minlength=len(KINDS)) for each in inside]
     cells = np.bincount(kind.reshape(-1), minlength=len(KINDS))
     return {
@@ -120,23 +122,23 @@ def covered(
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's table."""
-    found = []
+    """Build the rows of the document's table."""
+    rows = []
     for row in result["rows"]:
         line = {name: row[name] for name in ("map", "method", "epsilon")}
         for kind in KINDS:
             share = row[kind]
             text = f"{100 * share['interval']:.1f} / {100 * share['error']:.1f}"
             line[kind] = text if share["cells"] else "-"
-        found.append(line)
-    return found
+        rows.append(line)
+    return rows
 
 
 def show(result: dict[str, Any]) -> str:
-    """Kinds of cells by maps, methods and budgets."""
+    """Format kinds of cells by maps, methods and budgets."""
     return table(lines(result))
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

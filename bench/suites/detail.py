@@ -1,4 +1,4 @@
-"""Marginals with measurements of their own, and tables of many parts: errors and time."""
+"""Marginals with separate measurements, and tables of many parts: errors and time."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ SAVED = Path(__file__).parents[1] / "results" / "detail.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:detail -->", "<!-- /bench:detail -->")
 BANDS = (3, 1, 1, 9, 2, 2, 2, 1)
-"""Of 21 ages in each of the eight."""
+"""Number of the 21 ages in each of the eight."""
 
 METHODS = ("parts", "parts:marginals=sex", "parts:marginals=sex+age")
 NATIONS, SEED = (1, 6, 97), 20201001
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--epsilons", type=budgets, default=budgets("1/10,1"), metavar="E,E")
     parser.add_argument("--trials", type=int, default=5, help="releases of each; default: 5")
 
 
 def measure(data: Path | None, epsilons: list[Fraction], trials: int) -> dict[str, Any]:
-    """Return rows of errors by table, budget and method, and rows of time by detail."""
+    """Measure rows of errors by table, budget and method, and rows of time by detail."""
     source = public.load("kanto-parts", data)
     fine = refine(source, 1)
     rows = []
@@ -58,66 +58,69 @@ def measure(data: Path | None, epsilons: list[Fraction], trials: int) -> dict[st
 
 
 def refine(source: geodp.CountTable, nations: int) -> geodp.CountTable:
-    """Return people by sex, 21 ages and nationalities, from sex and eight ages."""
+    """Refine sex and eight ages to sex, 21 ages and nationalities."""
     rng, joint = np.random.default_rng(SEED), split_grid(source.grid)
     assert joint is not None
     shares = np.zeros((len(BANDS), sum(BANDS)))
     for age, (stop, n) in enumerate(zip(np.cumsum(BANDS), BANDS, strict=True)):
+        # Ages within a band are equally likely, as nothing finer is published.
         shares[age, stop - n : stop] = 1 / n
-    of = 0.5 ** np.arange(1, nations + 1)
+    weights = 0.5 ** np.arange(1, nations + 1)
     names = [str(n) for n in range(sum(BANDS))]
     grid = joint.map.with_attribute("sex", ["m", "f"]).with_attribute("age", names)
     if nations > 1:
         grid = grid.with_attribute("nationality", [str(n) for n in range(nations)])
-    own = split_grid(grid)
-    assert own is not None
+    fine_joint = split_grid(grid)
+    assert fine_joint is not None
     cell, part = joint.split(source.key)
     keys, counts = [], []
+    # In parts, as people by age and nation would not fit memory at once.
     for run in np.array_split(np.arange(cell.size), max(cell.size * nations >> 18, 1)):
         people = rng.multinomial(source.count[run], shares[part[run] % len(BANDS)])
-        split = rng.multinomial(people, of / of.sum())
+        split = rng.multinomial(people, weights / weights.sum())
         at, age, nation = np.nonzero(split)
         sex = part[run][at] // len(BANDS)
-        keys.append(own.join(cell[run][at], (sex * sum(BANDS) + age) * nations + nation))
+        keys.append(fine_joint.join(cell[run][at], (sex * sum(BANDS) + age) * nations + nation))
         counts.append(split[at, age, nation])
     return geodp.CountTable.from_keys(grid, np.concatenate(keys), np.concatenate(counts), bound=1)
 
 
 def draw(source: geodp.CountTable, spec: str, epsilon: Fraction, trial: int) -> geodp.ReleasedTable:
-    """Return one release."""
+    """Draw one release."""
     method = mechanism(spec)
     event = method.event(source.grid, Terms.of(epsilon=epsilon, contribution=1), "fixed")
     return method.release(source, event, geodp.NoiseKey(trial.to_bytes(32, "little")))
 
 
 def add_up(counts: Any) -> NDArray[np.int64]:
-    """Return people of the first sex in all cells, in key order: int64[cells]."""
+    """Sum people of the first sex in all cells, in key order: int64[cells]."""
     joint = split_grid(counts.grid)
     assert joint is not None
     cell, part = joint.split(counts.key)
-    some = part < joint.parts // 2
-    found = np.zeros(1 << joint.map.bits, np.int64)
-    np.add.at(found, cell[some].astype(np.int64), counts.count[some])
-    return found
+    is_first_sex = part < joint.parts // 2
+    people = np.zeros(1 << joint.map.bits, np.int64)
+    np.add.at(people, cell[is_first_sex].astype(np.int64), counts.count[is_first_sex])
+    return people
 
 
 def errors(source: geodp.CountTable, spec: str, epsilon: Fraction, trials: int) -> list[float]:
-    """Return mean absolute errors of people of a sex by size of block."""
-    truth, found = add_up(source), []
+    """Compute mean absolute errors of people of a sex by size of block."""
+    truth, trial_errors = add_up(source), []
     for trial in range(trials):
-        off = add_up(draw(source, spec, epsilon, trial)) - truth
-        found.append([float(np.abs(off.reshape(-1, n).sum(axis=1)).mean()) for n in SIZES])
-    return [float(x) for x in np.mean(found, axis=0)]
+        error = add_up(draw(source, spec, epsilon, trial)) - truth
+        trial_errors.append([float(np.abs(error.reshape(-1, n).sum(axis=1)).mean()) for n in SIZES])
+    return [float(x) for x in np.mean(trial_errors, axis=0)]
 
 
 def clock(source: geodp.CountTable, nations: int) -> dict[str, Any]:
-    """Return the time of a release at epsilon 1, and of its map; the second one of two."""
+    """Time a release at epsilon 1, and that of its map; the second run of two."""
     joint = split_grid(source.grid)
     assert joint is not None
-    whole = geodp.CountTable.from_keys(joint.map, joint.split(source.key)[0], source.count)
+    map_only = geodp.CountTable.from_keys(joint.map, joint.split(source.key)[0], source.count)
     seconds, released = [0.0, 0.0], source.key
+    # The first run compiles.
     for trial in range(2):
-        for i, (counts, spec) in enumerate(((whole, "pyramid"), (source, "parts"))):
+        for i, (counts, spec) in enumerate(((map_only, "pyramid"), (source, "parts"))):
             start = time.process_time()
             released = draw(counts, spec, Fraction(1), trial).key
             seconds[i] = time.process_time() - start
@@ -131,12 +134,12 @@ def clock(source: geodp.CountTable, nations: int) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Aligned tables."""
+    """Format aligned tables."""
     return "\n\n".join([table(lines(result)), table(clocked(result))])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's first table."""
+    """Build the rows of the document's first table."""
     return [
         {name: row[name] for name in ("table", "epsilon", "method")}
         | {area(n): error for n, error in zip(SIZES, row["errors"], strict=True)}
@@ -145,7 +148,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def clocked(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of its second table."""
+    """Build the rows of its second table."""
     return [
         row
         | {name: f"{row[name]:,}" for name in ("rows", "released rows")}
@@ -155,6 +158,6 @@ def clocked(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def fill_document() -> None:
-    """Write the document's tables from the kept figures."""
-    kept = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, f"{markdown(lines(kept))}\n\n{markdown(clocked(kept))}")
+    """Fill the document's tables with the saved figures."""
+    saved = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(clocked(saved))}")

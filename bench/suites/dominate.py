@@ -1,4 +1,4 @@
-"""Plans by ``--dominate`` against every method: what they promise, and what is measured."""
+"""Plans by ``--dominate`` against every method: planned and measured errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import geodp
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.errors import UsageError
 from geodp.features.plan.dominance import FAMILIES, FEW, dominate
 from geodp.features.plan.families import draw_families
@@ -27,13 +27,13 @@ one, and measured on the true map: ratios of errors (MAE or RMSE, the larger) to
   worse at                where it is measured to be worse, by more than two standard errors"""
 
 MAPS = {"kanto": ("", 4), "europe-2018-9-8": ("europe-2011-9-8", 4)}
-"""Maps, the public ones that plans are simulated on, and cells along a side that are one here."""
+"""Maps, the public ones that plans are simulated on, and the cells along a side that are merged."""
 
 METHODS = [name for name in geodp.METHODS if name != "parts"]
-"""All but the one that is made for attributes: without any it releases what ``pyramid`` does."""
+"""All but the one for attributes: without any it releases the same as ``pyramid``."""
 
 FRESH = 7000
-"""Number of the first release that is measured: none that a plan has seen."""
+"""Number of the first release that is measured, which no plan has used."""
 
 SAVED = Path(__file__).parents[1] / "results" / "dominate.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "planning.md"
@@ -41,7 +41,7 @@ MARKS = ("<!-- bench:dominate -->", "<!-- /bench:dominate -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--methods", type=names, metavar="A;B", help="default: all")
@@ -58,15 +58,16 @@ def measure(
     releases: int = 4,
     trials: int = 12,
 ) -> dict[str, Any]:
-    """Return a row for each map and method, and which methods refuse a map."""
+    """Measure a row for each map and method; list the methods that refuse a map."""
     rows, refused = [], {}
     for name in maps or MAPS:
         prior, block = MAPS[name]
         source = coarsen(public.load(name, data), block)
-        known = coarsen(public.load(prior, data), block) if prior else None
+        prior_table = coarsen(public.load(prior, data), block) if prior else None
         for method in methods or METHODS:
             try:
-                row = _row(source, known, method, epsilon, (releases, trials))
+                row = _row(source, prior_table, method, epsilon, (releases, trials))
+            # Methods that refuse a map are listed with their reason.
             except UsageError as error:
                 refused[f"{method} on {name}"] = str(error)
                 continue
@@ -81,7 +82,7 @@ def measure(
 
 
 def coarsen(source: geodp.CountTable, block: int) -> geodp.CountTable:
-    """Return the sums of squares of so many cells a side."""
+    """Sum squares of ``block`` cells a side."""
     rows, cols = (size // block for size in source.grid.shape)
     cells = source.to_dense()[: rows * block, : cols * block]
     sums = cells.reshape(rows, block, cols, block).sum(axis=(1, 3))
@@ -90,51 +91,53 @@ def coarsen(source: geodp.CountTable, block: int) -> geodp.CountTable:
 
 def _row(
     source: geodp.CountTable,
-    known: geodp.CountTable | None,
+    prior_table: geodp.CountTable | None,
     method: str,
     epsilon: str,
     often: tuple[int, int],
 ) -> dict[str, Any]:
     """Plan, and measure on the true map."""
     grid, proxy = source.grid, Proxy(source, "the true map")
-    found = dominate(grid, method, prior=known, releases=often[0], epsilon=epsilon)
+    dominating = dominate(grid, method, prior=prior_table, releases=often[0], epsilon=epsilon)
+    # Regions are drawn on the true map, which no planner has seen.
     simulation = PlanSimulation(proxy, draw_families(FAMILIES, grid, proxy))
     counts = [group.count(grid) for one in simulation.families for group in one.groups]
     other = geodp.plan(grid, method, epsilon=epsilon)
     fresh = range(FRESH, FRESH + often[1])
-    both = [simulation.run(one.method, one.event, fresh) for one in (found.plan, other)]
-    every = zip(ErrorRatio.all_of(*both), counts, strict=True)
-    told = [ratio for ratio, n in every if n * often[1] >= FEW]
-    worse = [ratio for ratio in told if _over(ratio)]
-    promised = max(found.conclusive, key=lambda ratio: ratio.largest)
-    measured = max(told, key=lambda ratio: ratio.largest)
+    both = [simulation.run(one.method, one.event, fresh) for one in (dominating.plan, other)]
+    pairs = zip(ErrorRatio.all_of(*both), counts, strict=True)
+    # Ratios of few blocks are left to chance.
+    reliable = [ratio for ratio, n in pairs if n * often[1] >= FEW]
+    worse = [ratio for ratio in reliable if _over(ratio)]
+    promised = max(dominating.conclusive, key=lambda ratio: ratio.largest)
+    measured = max(reliable, key=lambda ratio: ratio.largest)
     return {
         "method": method,
-        "plan": found.plan.method.spec,
-        "closed_form": max(found.ratios.values()) if found.ratios else None,
+        "plan": dominating.plan.method.spec,
+        "closed_form": max(dominating.ratios.values()) if dominating.ratios else None,
         "promised": promised.largest,
         "promised_at": promised.name,
-        "said_to_fail": [ratio.name for ratio in found.conclusive if ratio.largest > 1],
+        "said_to_fail": [ratio.name for ratio in dominating.conclusive if ratio.largest > 1],
         "measured": measured.largest,
         "measured_at": measured.name,
-        "mean": float(np.exp(np.mean([np.log(max(ratio.mae, 1e-9)) for ratio in told]))),
+        "mean": float(np.exp(np.mean([np.log(max(ratio.mae, 1e-9)) for ratio in reliable]))),
         "worse": [ratio.name for ratio in worse],
     }
 
 
 def _over(ratio: ErrorRatio) -> bool:
-    """Whether it is measured to be above 1."""
+    """Return whether it is measured to be above 1."""
     return ratio.mae - 2 * ratio.mae_error > 1 or ratio.rmse - 2 * ratio.rmse_error > 1
 
 
 def show(result: dict[str, Any]) -> str:
-    """Methods by maps, and who refuses."""
+    """Format methods by maps, and refusals."""
     refused = (f"{one}: {why}" for one, why in result["refused"].items())
     return "\n\n".join([table(lines(result)), *refused])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table."""
+    """Build the rows of the table."""
     return [
         {
             "map": row["map"],
@@ -157,5 +160,5 @@ def _short(regions: list[str]) -> list[str]:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -1,4 +1,4 @@
-"""The default and settings beside the paper's method on maps that nothing was chosen by."""
+"""The default and settings compared with the paper's method on maps that no choice was based on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.inputs import derived
 from bench.suites.auto import DOCUMENT
 from bench.suites.methods import names
 from bench.suites.sparsest import compare
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 
 TITLE = """\
 Mean absolute errors over those of the paper's method, on maps by which neither levels nor shares
@@ -28,7 +28,7 @@ MARKS = ("<!-- bench:held_out -->", "<!-- /bench:held_out -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--epsilons", type=lambda text: text.split(","), default=["0.1", "1"])
@@ -36,20 +36,25 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(data: Path | None, maps: list[str], epsilons: list[str], trials: int) -> dict[str, Any]:
-    """Return ratios by map, budget and method."""
+    """Measure ratios by map, budget and method."""
     rows = []
     for name in maps:
         source = derived.load(name, data)
         for epsilon in epsilons:
             signal = float(epsilon) * float(source.count.sum()) / source.grid.size
-            told = {"map": name, "n": f"2^{source.grid.bits}", "epsilon": epsilon, "signal": signal}
-            found = compare(source, name, METHODS, epsilon, trials)
-            rows += [{**told, "method": m, **row} for m, row in zip(METHODS, found, strict=True)]
+            labels = {
+                "map": name,
+                "n": f"2^{source.grid.bits}",
+                "epsilon": epsilon,
+                "signal": signal,
+            }
+            ratios = compare(source, name, METHODS, epsilon, trials)
+            rows += [{**labels, "method": m, **row} for m, row in zip(METHODS, ratios, strict=True)]
     return {"rows": rows, "settings": {"trials": trials}}
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's table."""
+    """Build the rows of the document's table."""
     return [
         {
             k: f"{v:.3g}" if k == "signal" else f"{v:.2f}" if isinstance(v, float) else v
@@ -60,10 +65,10 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return maps, budgets and methods."""
+    """Format maps, budgets and methods."""
     return table(lines(result))
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -1,4 +1,4 @@
-"""The pyramid with a prior beside the one without: the same measurements, on pairs of censuses."""
+"""The pyramid with a prior compared with the one without: the same noise, on pairs of censuses."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ PAIRS = {
     "Europe 9/8 2011 → 2018": ("europe-2011-9-8", "europe-2018-9-8"),
 }
 TOWN, LARGE = 16, 500
-"""Cells of a town, and its people at least."""
+"""Cells of a town, and the smallest number of its people."""
 
 CHANGED = 200
-"""People by which a cell has changed little or much."""
+"""Change in people up to which a cell has changed little."""
 
 Reals = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -48,7 +48,7 @@ Made = Callable[[geodp.CountTable, geodp.CountTable, str], Prior]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument(
         "--parts",
@@ -63,23 +63,23 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     data: Path | None = None, parts: list[str] | None = None, trials: int = 20
 ) -> dict[str, Any]:
-    """Rows of every part; what is not asked for is what was kept."""
+    """Measure rows of the chosen parts; others are taken from the saved figures."""
     chosen = parts or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
-    found = {part: list(PARTS[part](data, trials)) for part in chosen}
-    return {part: found.get(part, kept.get(part, [])) for part in PARTS}
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    measured = {part: list(PARTS[part](data, trials)) for part in chosen}
+    return {part: measured.get(part, saved.get(part, [])) for part in PARTS}
 
 
 def show(result: dict[str, Any]) -> str:
-    """All tables that have rows."""
+    """Format all tables that have rows."""
     shown = {part: lines(part, result[part]) for part in PARTS if result[part]}
     return "\n\n".join(f"{part}\n{table(rows)}" for part, rows in shown.items())
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part in PARTS:
         if result[part]:
@@ -88,24 +88,24 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a table of the document stands between."""
+    """Return the markers around a table of the document."""
     return f"<!-- bench:informed:{part} -->", f"<!-- /bench:informed:{part} -->"
 
 
 def lines(part: str, rows: Rows) -> Rows:
-    """Return the lines of a part's table."""
-    found = []
+    """Build the lines of a part's table."""
+    table_lines = []
     for row in rows:
         line: dict[str, Any] = {"": row["title"], "epsilon": row["epsilon"]}
         if part == "towns":
             line |= {"towns": f"{row['number']} {row['towns']}"}
             line |= {"error without": f"{row['mae'][0]:.1f}", "with": f"{row['mae'][1]:.1f}"}
-            found.append(line)
+            table_lines.append(line)
             continue
         if part == "coverage":
             line["squares"] = row["place"]
             sides = zip(SIDES, row["held"], strict=True)
-            found.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
+            table_lines.append(line | {f"{side} x {side}": f"{held:.1%}" for side, held in sides})
             continue
         for name in ("prior", "setting"):
             if name in row:
@@ -115,8 +115,8 @@ def lines(part: str, rows: Rows) -> Rows:
         if part == "pairs":
             line["kept, below 200"] = f"{row['kept'][0]:.2f}"
             line["above"] = f"{row['kept'][1]:.2f}"
-        found.append(line)
-    return found
+        table_lines.append(line)
+    return table_lines
 
 
 def compare(
@@ -124,10 +124,10 @@ def compare(
     now: geodp.CountTable,
     epsilon: str,
     trials: int,
-    made: Made,
+    make_prior: Made,
     method: Pyramid = METHOD,
 ) -> dict[str, Any]:
-    """Errors with a prior and without, of the same noisy counts: by size of block.
+    """Compute errors with a prior and without, of the same noisy counts: by size of block.
 
     Returns
     -------
@@ -135,43 +135,45 @@ def compare(
         ``mae`` without and with, ``ratio`` and its standard error; ``kept``, the slopes of released
         against true changes of less than 200 people and of more.
     """
-    prior = made(before, now, epsilon)
+    prior = make_prior(before, now, epsilon)
     event = Measurement.of(method.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
     truth, expected = now.to_vector().astype(np.float64), before.to_vector().astype(np.float64)
+    # The prior is scaled to the same total, so that growth alone is no change of place.
     change = truth - expected * truth.sum() / max(expected.sum(), 1)
     errors: tuple[list[Reals], list[Reals]] = [], []
-    kept = []
+    slopes = []
     for trial in range(trials):
         key = secret_of(f"{epsilon} {trial}")
+        # The same key: both releases have the same noisy counts, and only the prior differs.
         plain = method.release(now, event, key).to_vector() - truth
         informed = method.release_informed(now, event, key, prior)[0].to_vector() - truth
-        for held, error in zip(errors, (plain, informed), strict=True):
-            held.append(by_area(error.astype(np.float64)))
+        for trials_of, difference in zip(errors, (plain, informed), strict=True):
+            trials_of.append(by_area(difference.astype(np.float64)))
         little = np.abs(change) < CHANGED
-        kept.append([slope(change, informed, little), slope(change, informed, ~little)])
-    plain_mae, informed_mae = (np.mean(one, axis=0) for one in errors)
+        slopes.append([slope(change, informed, little), slope(change, informed, ~little)])
+    plain_mae, informed_mae = (np.mean(error, axis=0) for error in errors)
     _, spread = mean_and_error(np.subtract(errors[1], errors[0]))
     return {
         "mae": [plain_mae.tolist(), informed_mae.tolist()],
         "ratio": (informed_mae / plain_mae).tolist(),
         "ratio_se": (np.array(spread) / plain_mae).tolist(),
-        "kept": np.mean(kept, axis=0).tolist(),
+        "kept": np.mean(slopes, axis=0).tolist(),
     }
 
 
-def slope(change: Reals, error: Reals, some: NDArray[np.bool_]) -> float:
-    """Return the slope of released changes against true ones, of some cells."""
-    true = change[some]
-    return 1 + float((error[some] * true).sum() / max((true**2).sum(), 1))
+def slope(change: Reals, error: Reals, cells: NDArray[np.bool_]) -> float:
+    """Compute the slope of released changes against true ones, for some cells."""
+    true = change[cells]
+    return 1 + float((error[cells] * true).sum() / max((true**2).sum(), 1))
 
 
-def secret_of(words: str) -> geodp.NoiseKey:
-    """Return a key that everybody may know."""
-    return geodp.NoiseKey(hashlib.sha256(f"bench informed {words}".encode()).digest())
+def secret_of(name: str) -> geodp.NoiseKey:
+    """Derive a public key from a name."""
+    return geodp.NoiseKey(hashlib.sha256(f"bench informed {name}".encode()).digest())
 
 
 def exact(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
-    """Return the earlier census as it is."""
+    """Use the earlier census unchanged as the prior."""
     return Prior.of(now.grid, before, "an earlier census")
 
 
@@ -180,24 +182,25 @@ def pairs(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
     for title, (before, now) in PAIRS.items():
         tables = public.load(before, folder), public.load(now, folder)
         for epsilon in ("0.1", "1"):
-            found = compare(*tables, epsilon, trials, exact)
-            yield {"title": title, "epsilon": epsilon, "trials": trials, **found}
+            figures = compare(*tables, epsilon, trials, exact)
+            yield {"title": title, "epsilon": epsilon, "trials": trials, **figures}
 
 
 def settings(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
     """Yield a row for each pair and setting: errors with a prior over those of R without one."""
     for title, (before, now) in PAIRS.items():
-        tables, least = (public.load(before, folder), public.load(now, folder)), np.empty(0)
+        tables, baseline = (public.load(before, folder), public.load(now, folder)), np.empty(0)
         for method in (METHOD, Pyramid(), Pyramid(setting="informed")):
-            found = compare(*tables, "0.1", max(2, trials // 4), exact, method)
-            plain, informed = np.array(found["mae"])
-            least = least if least.size else plain
-            ratio = (informed / least).tolist()
+            figures = compare(*tables, "0.1", max(2, trials // 4), exact, method)
+            plain, informed = np.array(figures["mae"])
+            baseline = baseline if baseline.size else plain
+            # All settings are compared with R without a prior.
+            ratio = (informed / baseline).tolist()
             yield {"title": title, "epsilon": "0.1", "setting": method.spec, "ratio": ratio}
 
 
 def squares(cells: int) -> Made:
-    """Return what makes a prior that knows squares of so many cells only."""
+    """Make a prior that knows the sums of squares of cells only."""
 
     def made(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
         place, at = np.unique(before.key // np.uint64(cells), return_inverse=True)
@@ -209,22 +212,22 @@ def squares(cells: int) -> Made:
 
 
 def inhabited(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
-    """Return 1 where anybody lived."""
+    """Make a prior of 1 in every cell that was inhabited."""
     return Prior(now.grid, before.key, np.ones_like(before.count), 1, "inhabited or not")
 
 
-def own_release(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
-    """Return a release of the earlier census under the same budget."""
+def earlier_release(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+    """Make a prior from a release of the earlier census under the same budget."""
     event = Measurement.of(METHOD.spec, Terms.of(epsilon=epsilon, contribution=1), 1, "fixed")
-    found = METHOD.release(before, event, secret_of("an earlier release"))
-    return Prior(now.grid, found.key, found.count, 1, "our own release of that year")
+    released = METHOD.release(before, event, secret_of("an earlier release"))
+    return Prior(now.grid, released.key, released.count, 1, "our own release of that year")
 
 
-def moved(how: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Made:
-    """Return what makes a wrong prior: people of the earlier census elsewhere."""
+def moved(move: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> Made:
+    """Make a wrong prior: people of the earlier census, moved."""
 
     def made(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
-        vector = how(before.to_vector())
+        vector = move(before.to_vector())
         key = np.flatnonzero(vector).astype(np.uint64)
         cells = geodp.CountTable.from_keys(now.grid, key, vector[vector > 0])
         return Prior.of(now.grid, cells, "wrong")
@@ -241,7 +244,7 @@ PRIORS: dict[str, Made] = {
     "squares of 2 x 2": squares(4),
     "squares of 4 x 4": squares(16),
     "inhabited or not": inhabited,
-    "own release, same epsilon": own_release,
+    "own release, same epsilon": earlier_release,
     "uniform": moved(np.ones_like),
     "mirrored": moved(lambda vector: vector[::-1].copy()),
     "shuffled": moved(_shuffled),
@@ -253,38 +256,41 @@ def priors(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
     for title, (before, now) in PAIRS.items():
         tables = public.load(before, folder), public.load(now, folder)
         for name, made in PRIORS.items():
-            found = compare(*tables, "0.1", max(2, trials // 4), made)
-            yield {"title": title, "epsilon": "0.1", "prior": name, **found}
+            figures = compare(*tables, "0.1", max(2, trials // 4), made)
+            yield {"title": title, "epsilon": "0.1", "prior": name, **figures}
 
 
 def towns(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
-    """Yield errors of cells in towns that the prior does not know, or that are no more."""
+    """Yield errors of cells in towns that the prior lacks, or that no longer exist."""
     for title, (before, now) in PAIRS.items():
         tables = public.load(before, folder), public.load(now, folder)
         truth = tables[1].to_vector()
         town = truth.reshape(-1, TOWN).sum(axis=1) >= LARGE
+        # One town in twenty, so that the rest of the prior stays right.
         draw = np.random.default_rng(1).random(town.size) < 1 / 20
-        some = np.repeat(town & draw, TOWN)
+        in_towns = np.repeat(town & draw, TOWN)
         for kind in ("new", "razed"):
-            gone = tables[kind == "razed"].to_vector() * ~some
-            key = np.flatnonzero(gone).astype(np.uint64)
-            other = geodp.CountTable.from_keys(tables[1].grid, key, gone[gone > 0])
+            remaining = tables[kind == "razed"].to_vector() * ~in_towns
+            key = np.flatnonzero(remaining).astype(np.uint64)
+            other = geodp.CountTable.from_keys(tables[1].grid, key, remaining[remaining > 0])
+            # New towns are missing in the prior; razed ones exist only there.
             pair = (other, tables[1]) if kind == "new" else (tables[0], other)
             event = Measurement.of(METHOD.spec, Terms.of(epsilon="0.1", contribution=1), 1, "fixed")
             prior, errors = exact(*pair, "0.1"), np.zeros(2)
             for trial in range(max(2, trials // 4)):
-                made = pair[1], event, secret_of(f"towns {trial}")
-                both = METHOD.release(*made), METHOD.release_informed(*made, prior)[0]
+                call = pair[1], event, secret_of(f"towns {trial}")
+                both = METHOD.release(*call), METHOD.release_informed(*call, prior)[0]
                 errors += [
-                    np.abs(one.to_vector() - pair[1].to_vector())[some].mean() for one in both
+                    np.abs(released.to_vector() - pair[1].to_vector())[in_towns].mean()
+                    for released in both
                 ]
             mae = (errors / max(2, trials // 4)).tolist()
-            number = int(some.sum()) // TOWN
+            number = int(in_towns.sum()) // TOWN
             yield {"title": title, "epsilon": "0.1", "towns": kind, "number": number, "mae": mae}
 
 
 def coverage(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
-    """Yield how often 95 % intervals of squares hold the true count, by where the squares are."""
+    """Yield the coverage of 95 % intervals of squares, by where the squares are."""
     for title, (before, now) in PAIRS.items():
         tables = public.load(before, folder), public.load(now, folder)
         for epsilon in ("0.1", "1"):
@@ -293,10 +299,10 @@ def coverage(folder: Path | None, trials: int) -> Iterator[dict[str, Any]]:
             )
             truth, held = tables[1].to_dense(), np.zeros((2, len(SIDES)))
             for trial in range(max(2, trials // 5)):
-                made = exact(*tables, epsilon)
+                prior = exact(*tables, epsilon)
                 key = secret_of(f"coverage {epsilon} {trial}")
-                found = METHOD.release_informed(tables[1], event, key, made)[0]
-                held += hold_squares(geodp.Release(found), truth)
+                released = METHOD.release_informed(tables[1], event, key, prior)[0]
+                held += hold_squares(geodp.Release(released), truth)
             rows = held / max(2, trials // 5)
             for place, row in zip(PLACES, rows.tolist(), strict=True):
                 yield {"title": title, "epsilon": epsilon, "place": place, "held": row}
@@ -309,4 +315,4 @@ PARTS: dict[str, Callable[[Path | None, int], Iterator[dict[str, Any]]]] = {
     "towns": towns,
     "coverage": coverage,
 }
-"""What is measured, each a table of the document."""
+"""Measurements, each a table of the document."""

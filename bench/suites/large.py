@@ -1,4 +1,4 @@
-"""What one machine can do: 1e8 cells, 2^62 cells, 1e9 raw records, 8 GB. Minutes to an hour."""
+"""The limits of one machine: 1e8 cells, 2^62 cells, 1e9 raw records, 8 GB. Minutes to an hour."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ CASES = ((37, 10_000_000), (37, 100_000_000), (62, 10_000_000))
 """Bits of n, and occupied cells."""
 
 RECORDS, CELLS = 1_000_000_000, 10_000_000
-"""Raw records, and the cells that they lie in."""
+"""Raw records, and the number of their cells."""
 
 BITS = 37
 CRS = "EPSG:6690"
 CHUNK = 1 << 22
-"""Records that are made and written together."""
+"""Records that are generated and written together."""
 
 RECORD = 8
 """Bytes of a record: two coordinates of 32 bits."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--scale", type=float, default=1, help="of all sizes; default: 1")
     parser.add_argument(
         "--parts",
-        type=lambda words: words.split(","),
+        type=lambda text: text.split(","),
         metavar="A,B",
         help="of refinement, records, publishing; default: all. Others are kept as measured",
     )
@@ -70,12 +70,12 @@ def measure(
     memory: str = "4GiB",
     scratch: Path | None = None,
 ) -> dict[str, Any]:
-    """Rows of all parts; what is not asked for is what was kept."""
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    """Measure rows of the chosen parts; others are taken from the saved figures."""
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
     chosen = parts or [*LINES]
     result: dict[str, Any] = {"settings": {"scale": scale, "memory": memory}}
     for part in LINES:
-        result[part] = kept.get(part, [])
+        result[part] = saved.get(part, [])
     refining.warm()
     if "refinement" in chosen:
         result["refinement"] = refinement(scale, scratch)
@@ -87,42 +87,44 @@ def measure(
 
 
 def show(result: dict[str, Any]) -> str:
-    """All tables."""
+    """Format all tables."""
     return "\n\n".join(f"{part}\n{table(LINES[part](result[part]))}" for part in LINES)
 
 
 def refinement(scale: float, scratch: Path | None) -> Rows:
-    """Both methods on every table. The limit makes them fail alone, and not the machine."""
+    """Run both methods on every table, with a limit so that they fail and not the machine."""
     rows = []
+    # Below the machine's memory, so that the process fails before the system swaps.
     limit = int(0.92 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for bits, most in CASES:
-        occupied = int(most * scale)
+    for bits, full_size in CASES:
+        occupied = int(full_size * scale)
         with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
             source = synthetic.clustered(bits, occupied)
-            people = int(source.count.sum())  # made by code
+            # Not confidential: the table is synthetic.
+            people = int(source.count.sum())
             synthetic.save(source, Path(folder))
             del source
             for method in METHODS:
-                found = refining.alone(Path(folder), bits, method, threads=0, limit=limit)
+                usage = refining.alone(Path(folder), bits, method, threads=0, limit=limit)
                 size = {"bits": bits, "occupied": occupied, "people": people}
-                rows.append({"method": method, **size, **found})
+                rows.append({"method": method, **size, **usage})
     return rows
 
 
 def stream(records: int, cells: int, memory: str, scratch: Path | None) -> Rows:
-    """Raw records written by chunks, then read and refined in a process of its own."""
+    """Write raw records in chunks, then read and refine them in a separate process."""
     with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
         path = Path(folder) / "records.parquet"
         start = time.perf_counter()
         write(path, records, cells)
         made = {"records": records, "cells": cells, "made_seconds": time.perf_counter() - start}
         task = {"path": str(path), "memory": memory, "scratch": folder}
-        found = refining.child("bench.suites.large", task)
-        return [{**made, "file_bytes": path.stat().st_size, "memory": memory, **found}]
+        usage = refining.child("bench.suites.large", task)
+        return [{**made, "file_bytes": path.stat().st_size, "memory": memory, **usage}]
 
 
 def published(cells: int, scratch: Path | None, limit: int = publishing.LIMIT) -> Rows:
-    """From a file to a release: the embedded example, and a made-up table as Parquet."""
+    """Publish from a file: the embedded example, and a synthetic table as Parquet."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="geodp-bench-", dir=scratch) as folder:
         example = [*map(str, sorted(EXAMPLE.glob("*.zip"))), "--grid", "jis:half"]
@@ -135,15 +137,15 @@ def published(cells: int, scratch: Path | None, limit: int = publishing.LIMIT) -
         made += ["--x", "x", "--y", "y", "--anchor", "index", "--contribution", "1"]
         occupied = int(source.key.size)
         del source
-        for bits, m, words in ((18, int(people.key.size), example), (BITS, occupied, made)):
+        for bits, m, arguments in ((18, int(people.key.size), example), (BITS, occupied, made)):
             output = Path(folder, f"release-{bits}")
-            found = publishing.alone([*words, "--epsilon", "1"], output, limit)
-            rows.append({"bits": bits, "occupied": m, **found})
+            usage = publishing.alone([*arguments, "--epsilon", "1"], output, limit)
+            rows.append({"bits": bits, "occupied": m, **usage})
     return rows
 
 
 def write_cells(path: Path, table: geodp.CountTable) -> None:
-    """Keep a table's cells as Parquet: column and row of each, and its people."""
+    """Save a table's cells as Parquet: column and row of each, and its people."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -152,13 +154,13 @@ def write_cells(path: Path, table: geodp.CountTable) -> None:
 
 
 def grid() -> geodp.Grid:
-    """Cells of a metre in a plane."""
+    """Build a grid of square metres in a plane."""
     shape = (1 << BITS // 2, 1 << (BITS - BITS // 2))
     return geodp.Grid.regular(shape, crs=CRS, transform=(1, 0, 0, 0, 1, 0))
 
 
 def write(path: Path, records: int, cells: int) -> None:
-    """People in clustered cells, in any order: a Parquet file of coordinates, uncompressed."""
+    """Write people in clustered cells, in any order: Parquet with uncompressed coordinates."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -168,6 +170,7 @@ def write(path: Path, records: int, cells: int) -> None:
     )
     draw = np.random.default_rng(synthetic.SEED)
     schema = pa.schema([("x", pa.float32()), ("y", pa.float32())])
+    # Uncompressed, so that reading and not decompression is measured.
     plain = {"compression": "none", "use_dictionary": False, "write_statistics": False}
     with pq.ParquetWriter(path, schema, **plain) as file:
         for start in range(0, records, CHUNK):
@@ -178,7 +181,7 @@ def write(path: Path, records: int, cells: int) -> None:
 
 
 SPREAD = 1_000_003
-"""Prime to the number of cells: neighbours in order get shares that have nothing in common."""
+"""Coprime to the number of cells, so that the shares of neighbouring cells are unrelated."""
 
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
@@ -189,6 +192,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
     spilled = 0
     wrote = Spill.write
 
+    # The reader does not report what it spills to disk, so its writes are counted.
     def counted(self: Spill, columns: Any) -> None:
         nonlocal spilled
         before = self.size
@@ -201,7 +205,7 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
     source = geodp.read_points(
         task["path"], grid=grid(), x="x", y="y", memory=task["memory"], scratch=task["scratch"]
     )
-    found: dict[str, Any] = {
+    usage: dict[str, Any] = {
         "read_seconds": time.perf_counter() - start,
         "read_peak_bytes": cost.peak() - before,
         "resident_bytes": cost.peak(),
@@ -212,27 +216,27 @@ def _child(task: dict[str, Any]) -> dict[str, Any]:
         cost.forget_peak()
         start = time.perf_counter()
         cells = refining.Refinement(method, source, Fraction(1)).run(0)
-        found[f"{method}_seconds"] = time.perf_counter() - start
-        found[f"{method}_resident_bytes"] = cost.peak()
-        found[f"{method}_output"] = int(cells[0].size)
-    return found
+        usage[f"{method}_seconds"] = time.perf_counter() - start
+        usage[f"{method}_resident_bytes"] = cost.peak()
+        usage[f"{method}_output"] = int(cells[0].size)
+    return usage
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part, words in sections(result).items():
-        fill(DOCUMENT, marks(part), words)
+    for part, text in sections(result).items():
+        fill(DOCUMENT, marks(part), text)
     return result
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a part of the document stands between."""
+    """Return the markers around a part of the document."""
     return f"<!-- bench:large:{part} -->", f"<!-- /bench:large:{part} -->"
 
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """Return the document's parts, by name; a run on smaller tables says so."""
+    """Format the document's parts, by name; a run on smaller tables is marked."""
     note = ""
     if result["settings"]["scale"] != 1:
         note = f"\n\n**Figures of a run at {result['settings']['scale']:g} of the size.**"
@@ -299,7 +303,7 @@ def _gb(row: dict[str, Any], name: str) -> float | None:
 
 
 LINES = {"refinement": _refinement, "records": _records, "publishing": _publishing}
-"""The lines of each table."""
+"""Functions that build the lines of each table."""
 
 if __name__ == "__main__":
     refining.answer(_child)

@@ -1,4 +1,4 @@
-"""The margins of single cells: what they need on public maps, and how a map fares by the others."""
+"""The margins of single cells: the values that public maps need, and their coverage elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import geodp
 from bench.inputs import public, regions
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, read_margins
 from geodp.accuracy.tally import KINDS, ErrorTally, largest
@@ -41,58 +41,63 @@ MARKS = ("<!-- bench:margins -->", "<!-- /bench:margins -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--trials", type=int, default=2)
 
 
 def measure(data: Path | None, maps: list[str], trials: int) -> dict[str, Any]:
-    """Return what every map needs, the table, and what tables of the other maps hold."""
-    found: dict[str, dict[str, list[ErrorTally]]] = {}
+    """Measure the margins of every map, the table, and the coverage of tables of other maps."""
+    tallies: dict[str, dict[str, list[ErrorTally]]] = {}
     for name in maps:
         source = public.load(name, data)
+        # Isolated settlements are rare on real maps, so some are added where there is one map.
         if len(source.grid.shape) == 2:
-            source, _ = regions.settle(source, np.random.default_rng(regions.SEED))
-        every = {"": METHODS} | {p: [one.format(p) for one in DROPPING] for p in DROPPED}
-        for least, methods in every.items():
+            source, _ = regions.place_villages(source, np.random.default_rng(regions.SEED))
+        by_threshold = {"": METHODS} | {p: [one.format(p) for one in DROPPING] for p in DROPPED}
+        for threshold, methods in by_threshold.items():
             runs = [(method, budget) for method in methods for budget in BUDGETS]
+            # topdown needs a binary order.
             if not source.grid.order.is_binary:
                 runs = [run for run in runs if run[0] != "topdown"]
-            found.setdefault(least, {})[name] = [tally(source, *run, trials) for run in runs]
+            tallies.setdefault(threshold, {})[name] = [tally(source, *run, trials) for run in runs]
     rows, tables, smaller = [], {}, list[Margins]()
-    for least, by_map in found.items():
-        rows += [{"least": least, **row} for row in _held_by_others(by_map)]
-        own = largest([one.margins() for every in by_map.values() for one in every])
-        smaller += [own] if least else []  # a larger threshold needs no less
-        tables[least] = written(largest(smaller) if least else own)
+    for threshold, by_map in tallies.items():
+        rows += [{"least": threshold, **row} for row in _held_by_others(by_map)]
+        margins_of = largest(
+            [one.margins() for map_tallies in by_map.values() for one in map_tallies]
+        )
+        # A larger threshold needs margins at least as large.
+        smaller += [margins_of] if threshold else []
+        tables[threshold] = written(largest(smaller) if threshold else margins_of)
     settings = {"trials": trials}
     return {"rows": rows, "table": tables.pop(""), "dropped": tables, "settings": settings}
 
 
-def _held_by_others(found: dict[str, list[ErrorTally]]) -> list[dict[str, Any]]:
-    """Return what a table of the maps of all other places holds of each map."""
+def _held_by_others(tallies: dict[str, list[ErrorTally]]) -> list[dict[str, Any]]:
+    """Measure the coverage of a table of the maps of all other places, on each map."""
     rows = []
-    for name, every in found.items():
+    for name, of_map in tallies.items():
         others = [
             one.margins()
-            for other, some in found.items()
+            for other, other_tallies in tallies.items()
             if place(other) != place(name)
-            for one in some
+            for one in other_tallies
         ]
         line: dict[str, Any] = {"map": public.SOURCES[name].title, "data": name}
         margins = largest(others) if others else MARGINS
-        held = np.array([one.held(margins) for one in every])
+        held = np.array([one.held(margins) for one in of_map])
         for kind, shares in zip(KINDS, held.T, strict=True):
-            known = shares[np.isfinite(shares)]
-            line[kind] = float(known.min()) if known.size else None
+            finite = shares[np.isfinite(shares)]
+            line[kind] = float(finite.min()) if finite.size else None
         rows.append(line)
     return rows
 
 
 def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> ErrorTally:
-    """Release a table some times, and count the errors of its cells."""
-    found = ErrorTally()
+    """Release a table several times, and count the errors of its cells."""
+    errors = ErrorTally()
     for trial in range(trials):
         noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
         release = geodp.publish(
@@ -100,17 +105,17 @@ def tally(source: geodp.CountTable, method: str, budget: str, trials: int) -> Er
         )
         intervals = release.intervals()
         assert isinstance(intervals, ClampedIntervals)
-        found.add(source, release.table, intervals)
-    return found
+        errors.add(source, release.table, intervals)
+    return errors
 
 
 def place(name: str) -> str:
-    """Return what maps of one place have in common; Japan's overlap in no cell but in habits."""
+    """Return the place of a map; Japan's overlap in no cell but in habits."""
     return name.partition("-")[0]
 
 
 def written(margins: Margins) -> list[str]:
-    """Return margins as the code has them."""
+    """Format margins as the code has them."""
     rows = zip(margins.down.tolist(), margins.up.tolist(), strict=True)
     pairs = [[*zip(*row, strict=True)] for row in rows]
     return [
@@ -120,21 +125,21 @@ def written(margins: Margins) -> list[str]:
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's table: margins by share, and children of a node."""
+    """Build the rows of the document's table: margins by share, and children of a node."""
     margins = read_margins("\n".join(result["table"]))
-    heads = ["none", *(f"to {100 * share:.0f} %" for share in SHARES[1:-1]), "more, not all"]
-    groups = [f"up to {most}" for most in CHILDREN] + ["more"]
-    found = []
+    headings = ["none", *(f"to {100 * share:.0f} %" for share in SHARES[1:-1]), "more, not all"]
+    groups = [f"up to {upper}" for upper in CHILDREN] + ["more"]
+    table_lines = []
     for name, down, up in zip(groups, margins.down, margins.up, strict=True):
         line = {"children of a node": name}
-        for head, below, above in zip(heads, down, up, strict=True):
-            line[head] = f"-{below:.2f} / +{above:.2f}" if np.isfinite(above) else "-"
-        found.append(line)
-    return found
+        for heading, below, above in zip(headings, down, up, strict=True):
+            line[heading] = f"-{below:.2f} / +{above:.2f}" if np.isfinite(above) else "-"
+        table_lines.append(line)
+    return table_lines
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the margins, and how every map fares by the others."""
+    """Format the margins, and the coverage of every map by the others."""
     held = [
         {name: 100 * value if isinstance(value, float) else value for name, value in row.items()}
         for row in result["rows"]
@@ -144,5 +149,5 @@ def show(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -1,4 +1,4 @@
-"""Every method of geodp on every data set and size."""
+"""All methods of geodp on all data sets and sizes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Every method of geodp; seconds are of this machine, compare them within one tabl
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="default: all; see below")
     parser.add_argument(
         "--data", type=names, default=["clusters"], help=f"of {', '.join(named.DATA)}; or all"
     )
-    parser.add_argument("--size", type=whole, default=[64, 256, 512], help="cells along a side")
+    parser.add_argument("--size", type=integers, default=[64, 256, 512], help="cells along a side")
     parser.add_argument("--epsilon", type=rational, default=Fraction(1, 10))
     parser.add_argument("--trials", type=int, default=10, help="releases for the error")
     parser.add_argument("--rounds", type=int, default=5, help="rounds for the time")
@@ -43,12 +43,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Return a list, by semicolons if there is one or a setting, otherwise by commas."""
+    """Split a list at semicolons if there is one or a setting, otherwise at commas."""
     return [name.strip() for name in text.split(";" if set(";:") & set(text) else ",")]
 
 
-def whole(text: str) -> list[int]:
-    """Whole numbers, by commas."""
+def integers(text: str) -> list[int]:
+    """Parse integers, separated by commas."""
     return [int(part) for part in text.split(",")]
 
 
@@ -61,24 +61,26 @@ def measure(
     rounds: int = 5,
     patience: float = 30,
 ) -> dict[str, Any]:
-    """Return settings, a row for each data set, size and method, and what was refused."""
+    """Measure a row for each data set, size and method; list settings and refusals."""
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
     sets = data or ["clusters"]
     rows: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for name in _expanded(sets):
         for side in size or [64]:
-            some, others = _measured(name, side, specs, epsilon, trials, rounds, patience)
-            rows += some
-            refused += others
+            measured_rows, refusals = _measured(
+                name, side, specs, epsilon, trials, rounds, patience
+            )
+            rows += measured_rows
+            refused += refusals
     settings = {"epsilon": str(epsilon), "trials": trials, "rounds": rounds, "patience": patience}
     return {"settings": settings, "rows": rows, "refused": refused}
 
 
 def _expanded(sets: list[str]) -> list[str]:
-    """Names of data sets; ``all`` are those that are there."""
-    there = [name for name in named.DATA if name != "real" or named.CENSUS.is_dir()]
-    return there if sets == ["all"] else sets
+    """Expand names of data sets; ``all`` stands for those that are available."""
+    available = [name for name in named.DATA if name != "real" or named.CENSUS.is_dir()]
+    return available if sets == ["all"] else sets
 
 
 def _measured(
@@ -90,23 +92,25 @@ def _measured(
     rounds: int,
     patience: float,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows and refusals of one table."""
+    """Measure rows of one table, and list refusals."""
     here = {"data": name, "size": size}
     try:
         source = named.load(name, size)
     except geodp.GeodpError as error:
         return [], [{**here, "method": "all", "reason": str(error)}]
-    taken, words = libraries.accepted(specs, source)
-    refused = [{**here, "method": spec, "reason": why} for spec, why in words.items()]
-    memory = {spec: cost.alone(spec, name, size, epsilon, patience) for spec in taken}
-    for spec in taken:
+    supported, reasons = libraries.accepted(specs, source)
+    refused = [{**here, "method": spec, "reason": reason} for spec, reason in reasons.items()]
+    # Memory first: a method that fails or takes too long is not timed.
+    memory = {spec: cost.alone(spec, name, size, epsilon, patience) for spec in supported}
+    for spec in supported:
         if "problem" in memory[spec]:
             refused.append({**here, "method": spec, "reason": memory[spec]["problem"]})
-    taken = [spec for spec in taken if "problem" not in memory[spec]]
-    runs = {spec: libraries.of_method(spec).prepare(source, epsilon)[0] for spec in taken}
+    supported = [spec for spec in supported if "problem" not in memory[spec]]
+    runs = {spec: libraries.of_method(spec).prepare(source, epsilon)[0] for spec in supported}
     seconds = cost.alternate(runs, rounds, patience)
     rows = []
-    for spec in taken:
+    for spec in supported:
+        # Slow methods get fewer trials, rather than delaying the others.
         enough = max(1, min(trials, int(patience / max(seconds[spec]["median"], 1e-9))))
         rows.append(
             {
@@ -125,9 +129,10 @@ def _measured(
 
 
 def _errors(spec: str, source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, Any]:
-    """Visited nodes, and errors by area; the noise is the same in every run of the benchmark."""
+    """Measure visited nodes, and errors by area; the noise is the same in every run."""
+    # One key for a method: results differ between versions only where the method does.
     key = geodp.NoiseKey(hashlib.sha256(f"bench {spec}".encode()).digest())
-    found = geodp.evaluate(
+    evaluation = geodp.evaluate(
         source,
         methods=spec,
         epsilon=epsilon,
@@ -136,13 +141,17 @@ def _errors(spec: str, source: geodp.CountTable, epsilon: Fraction, trials: int)
         key=key,
         public=True,
     ).to_dict()
-    (own,) = found["methods"].values()
-    kept = ("visited", "negative", "nonzero", "mae", "mae_se", "rmse", "bias")
-    return {"trials": trials, "areas": found["areas"], **{name: own[name] for name in kept}}
+    (figures,) = evaluation["methods"].values()
+    shown_columns = ("visited", "negative", "nonzero", "mae", "mae_se", "rmse", "bias")
+    return {
+        "trials": trials,
+        "areas": evaluation["areas"],
+        **{name: figures[name] for name in shown_columns},
+    }
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return a table for each data set and size, and the refusals."""
+    """Format a table for each data set and size, and the refusals."""
     parts = []
     for name, size in dict.fromkeys((row["data"], row["size"]) for row in result["rows"]):
         rows = [row for row in result["rows"] if (row["data"], row["size"]) == (name, size)]

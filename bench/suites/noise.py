@@ -1,4 +1,4 @@
-"""Cost of exact noise against the noise that anyone would draw in floating point."""
+"""Cost of exact noise compared with usual floating-point noise."""
 
 from __future__ import annotations
 
@@ -35,26 +35,27 @@ ROUNDS = 15
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """Add no options: there are none."""
 
 
 def measure() -> dict[str, Any]:
-    """Return a row for each law and scale (sigma for the Gaussian)."""
+    """Measure a row for each law and scale (sigma for the Gaussian)."""
     return {"rows": [row(name, scale) for name in ("laplace", "gaussian") for scale in SCALES]}
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the rows."""
+    """Format the rows."""
     return table(result["rows"])
 
 
 def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
-    """Return a law at one scale, beside floating-point noise."""
+    """Measure a law at one scale, and floating-point noise."""
     start = time.perf_counter()
     law: Law = DiscreteLaplace(scale) if name == "laplace" else DiscreteGaussian(scale**2)
     build = time.perf_counter() - start
     peers = _floats(float(scale)) | _exact(law)
     cost = _alternate(peers, rounds)
+    # Compared with the faster of two usual implementations, which is the harder test.
     fastest = min(cost["laplace"], cost["inverse"])
     return {
         "law": name,
@@ -71,9 +72,10 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
-    """Floating-point peers: draws a call, and the call."""
+    """List the floating-point peers: draws per call, and the call."""
     n = GROUPS * WORDS_PER_BLOCK
     generator = np.random.default_rng(1)
+    # Buffers are reused, as an optimised implementation would do.
     uniform, magnitude = np.empty(n), np.empty(n)
 
     def inverse() -> None:
@@ -94,7 +96,7 @@ def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
 
 
 def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
-    """Time the exact draw with words at hand, with full blocks, and with a block for each draw."""
+    """List the exact draws: with given random words, full blocks, and a block for each draw."""
     source = NodeNoise(NoiseKey(os.urandom(32)), 1, law)
     address = np.arange(GROUPS, 2 * GROUPS, dtype=np.uint64)
     words, node = source.words(address), np.arange(WORDS_PER_BLOCK * GROUPS, dtype=np.uint64)
@@ -113,7 +115,7 @@ def _exact(law: Law) -> dict[str, tuple[int, Callable[[], object]]]:
 
 
 def _alternate(peers: dict[str, tuple[int, Callable[[], object]]], rounds: int) -> dict[str, float]:
-    """Nanoseconds a draw of every peer; the first round compiles and is not counted."""
+    """Measure nanoseconds a draw of every peer; the first round compiles and is not counted."""
     best = dict.fromkeys(peers, float("inf"))
     for number in range(rounds + 1):
         for name, (draws, call) in peers.items():

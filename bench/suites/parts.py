@@ -1,4 +1,4 @@
-"""Intervals of parts of cells and of regions, and how much places differ from those around."""
+"""Intervals of parts of cells and of regions, and differences of places from surroundings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ more or less than their people times the shares of 16 times as large areas aroun
 that intervals go by, where so many are expected: t s (1 - s) of t people and the share s."""
 
 MAPS = ["kanto-parts", "hiroshima-parts"]
-MOST = (0, 9, 99)
+MAX_PEOPLE = (0, 9, 99)
 KINDS = ("0", "1 to 9", "10 to 99", "100 and more", "regions")
 SIDES, REGIONS, SEED = (2, 3, 6, 12, 30, 80), 60, 20201001
 CELLS, EXPECTED, ENOUGH = (1, 16, 256), (1, 16, 256, 4096), 100
@@ -37,7 +37,7 @@ MARKS = ("<!-- bench:parts -->", "<!-- /bench:parts -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--epsilons", type=budgets, default=budgets("1/10,1"), metavar="E,E")
@@ -47,7 +47,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     data: Path | None, maps: list[str], epsilons: list[Fraction], trials: int
 ) -> dict[str, Any]:
-    """Return a row for each map and budget, and one for each map and size of area."""
+    """Measure a row for each map and budget, and one for each map and size of area."""
     rows, apart = [], []
     for name in maps:
         source = public.load(name, data)
@@ -60,13 +60,13 @@ def measure(
 
 
 def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, float]:
-    """Return the share of intervals of every kind that hold the truth."""
+    """Compute the share of intervals of every kind that hold the truth."""
     grid = source.grid
     key = grid.encode(np.indices(grid.shape).reshape(len(grid.shape), -1))
     truth = source.to_dense().reshape(-1)
-    kind = np.searchsorted(MOST, truth)
+    kind = np.searchsorted(MAX_PEOPLE, truth)
     regions = list_regions(source)
-    held, asked = np.zeros(len(KINDS)), np.zeros(len(KINDS))
+    held, tested = np.zeros(len(KINDS)), np.zeros(len(KINDS))
     for trial in range(trials):
         noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
         release = geodp.publish(source, method="parts", epsilon=epsilon, contribution=1, key=noise)
@@ -75,33 +75,38 @@ def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[st
         low, high = intervals.of(key)
         inside = (low <= truth) & (truth <= high)
         held += np.bincount(kind, inside, len(KINDS))
-        asked += np.bincount(kind, minlength=len(KINDS))
+        tested += np.bincount(kind, minlength=len(KINDS))
         for region, people in regions:
-            found = release.estimate(region)
-            held[-1] += found.low <= people <= found.high
-        asked[-1] += len(regions)
-    shares = held / np.maximum(asked, 1)
+            estimate = release.estimate(region)
+            held[-1] += estimate.low <= people <= estimate.high
+        tested[-1] += len(regions)
+    shares = held / np.maximum(tested, 1)
     return {name: float(share) for name, share in zip(KINDS, shares, strict=True)}
 
 
 def list_regions(source: geodp.CountTable) -> list[tuple[Region, int]]:
-    """Return inhabited rectangles of one sex, of one age, or of both, with their people."""
-    random, grid, found = np.random.default_rng(SEED), source.grid, []
-    (sex, sexes), (age, ages) = ((one.name, one.labels) for one in grid.attributes)
-    sets = [{sex: sexes[0]}, {age: ages[-1]}, *({sex: sexes[1], age: one} for one in ages[:3])]
-    while len(found) < REGIONS * len(sets):
+    """List inhabited rectangles of one sex, of one age, or of both, with their people."""
+    random, grid, drawn = np.random.default_rng(SEED), source.grid, []
+    (sex, sexes), (age, ages) = ((axis.name, axis.labels) for axis in grid.attributes)
+    sets = [
+        {sex: sexes[0]},
+        {age: ages[-1]},
+        *({sex: sexes[1], age: age_label} for age_label in ages[:3]),
+    ]
+    while len(drawn) < REGIONS * len(sets):
         sides = random.choice(SIDES, 2)
         corner = [random.integers(n - side) for n, side in zip(grid.shape, sides, strict=False)]
         index = np.indices(sides).reshape(2, -1) + np.array(corner)[:, None]
         regions = [Region.of_map(grid, *index, labels) for labels in sets]
-        people = [int(source.count[np.isin(source.key, own.key)].sum()) for own in regions]
+        people = [int(source.count[np.isin(source.key, region.key)].sum()) for region in regions]
+        # Empty rectangles are held by nearly any interval.
         if any(people):
-            found += zip(regions, people, strict=True)
-    return found
+            drawn += zip(regions, people, strict=True)
+    return drawn
 
 
 def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
-    """Return mean squares over those of the law, by size of area and by expected people."""
+    """Compute mean squares over those of the law, by size of area and by expected people."""
     joint = split_grid(source.grid)
     assert joint is not None
     cell, part = joint.split(source.key)
@@ -115,18 +120,22 @@ def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
         np.add.at(around, parent, held)
         share = (around / around.sum(axis=1, keepdims=True))[parent]
         people = held.sum(axis=1, keepdims=True)
+        # Compared with the binomial law that intervals assume for parts of a place.
         mean, square = people * share * (1 - share), (held - people * share) ** 2
         row: dict[str, Any] = {"cells of an area": cells}
         for n in EXPECTED:
-            some = (mean >= n / 2) & (mean < 2 * n)
-            enough = some.sum() >= ENOUGH
-            row[f"{n:,}"] = square[some].sum() / spread(mean[some]).sum() if enough else None
+            cells_near = (mean >= n / 2) & (mean < 2 * n)
+            # Ratios of few places would be chance.
+            enough = cells_near.sum() >= ENOUGH
+            row[f"{n:,}"] = (
+                square[cells_near].sum() / spread(mean[cells_near]).sum() if enough else None
+            )
         rows.append(row)
     return rows
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's first table."""
+    """Build the rows of the document's first table."""
     return [
         {name: row[name] for name in ("map", "epsilon")}
         | {name: f"{100 * row[name]:.1f}" for name in KINDS}
@@ -135,7 +144,7 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of its second table."""
+    """Build the rows of its second table."""
     return [
         {name: f"{value:.2f}" if isinstance(value, float) else value for name, value in row.items()}
         for row in result["differences"]
@@ -143,11 +152,11 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Both tables."""
+    """Format both tables."""
     return "\n\n".join([table(lines(result)), table(apart(result))])
 
 
 def fill_document() -> None:
-    """Write the document's tables from the kept figures."""
-    kept = json.loads(SAVED.read_text(encoding="utf-8"))
-    fill(DOCUMENT, MARKS, f"{markdown(lines(kept))}\n\n{markdown(apart(kept))}")
+    """Fill the document's tables with the saved figures."""
+    saved = json.loads(SAVED.read_text(encoding="utf-8"))
+    fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(apart(saved))}")

@@ -42,12 +42,12 @@ SIX = (
     "diffprivlib histogramdd",
     "NumPy laplace, each cell",
 )
-"""Whom the README shows: the default, and one of each kind of what else is used."""
+"""Peers in the README: the default, and one of each kind of the others."""
 PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", "scipy")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="of geodp; default: all")
     parser.add_argument("--only", type=names, metavar="A;B", help="of the others; default: all")
     parser.add_argument("--data", default="kanto-example", help=f"of {', '.join(named.DATA)}")
@@ -76,43 +76,46 @@ def measure(
     patience: float = 60,
     readme: bool = False,
 ) -> dict[str, Any]:
-    """Return settings, versions, a row for each peer, and who was not measured and why."""
+    """Measure a row for each peer; list settings, versions, and peers with reasons."""
+    # Documents can be filled again without measuring.
     if readme:
         return fill_document()
     source = load(data, size)
     specs, refused = libraries.accepted(methods or list(geodp.METHODS), source)
-    missing = [{"peer": f"geodp {spec}", "reason": why} for spec, why in refused.items()]
-    wanted = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
-    wanted += [other for other in libraries.OTHERS if only is None or other.name in only]
+    missing = [{"peer": f"geodp {spec}", "reason": reason} for spec, reason in refused.items()]
+    # topdown is always measured: it is the reference of all ratios.
+    peers = [libraries.of_method(spec) for spec in dict.fromkeys(["topdown", *specs])]
+    peers += [other for other in libraries.OTHERS if only is None or other.name in only]
     memory: dict[str, dict[str, Any]] = {}
     prepared: dict[str, tuple[libraries.Run, libraries.Vector]] = {}
-    for one in wanted:
-        if libraries.version(one.package) is None:
-            missing.append({"peer": one.name, "reason": "not installed"})
+    for peer in peers:
+        # Missing libraries are listed, so that the table says who was left out.
+        if libraries.version(peer.package) is None:
+            missing.append({"peer": peer.name, "reason": "not installed"})
             continue
-        memory[one.name] = cost.alone(one.name, data, size, epsilon, patience)
-        if problem := memory[one.name].get("problem"):
-            missing.append({"peer": label(one), "reason": problem})
+        memory[peer.name] = cost.alone(peer.name, data, size, epsilon, patience)
+        if problem := memory[peer.name].get("problem"):
+            missing.append({"peer": label(peer), "reason": problem})
             continue
-        prepared[one.name] = one.prepare(source, epsilon)
+        prepared[peer.name] = peer.prepare(source, epsilon)
     runs = {name: run for name, (run, _) in prepared.items()}
     seconds = cost.alternate(runs, rounds, patience)
     rows = []
-    for one in wanted:
-        if one.name in prepared:
-            took = seconds[one.name]
-            enough = max(1, min(trials, int(patience / took["median"])))
+    for peer in peers:
+        if peer.name in prepared:
+            times = seconds[peer.name]
+            enough = max(1, min(trials, int(patience / times["median"])))
             rows.append(
                 {
-                    "peer": label(one),
-                    "guarantee": one.guarantee,
-                    "noise": one.noise,
-                    "best_ms": took["best"] * 1e3,
-                    "median_ms": took["median"] * 1e3,
-                    "rounds": took["rounds"],
-                    "ratio": took["median"] / seconds["topdown"]["median"],
-                    "peak_mb": memory[one.name]["peak"] / 1e6,
-                    **_accuracy(*prepared[one.name], source, enough),
+                    "peer": label(peer),
+                    "guarantee": peer.guarantee,
+                    "noise": peer.noise,
+                    "best_ms": times["best"] * 1e3,
+                    "median_ms": times["median"] * 1e3,
+                    "rounds": times["rounds"],
+                    "ratio": times["median"] / seconds["topdown"]["median"],
+                    "peak_mb": memory[peer.name]["peak"] / 1e6,
+                    **_accuracy(*prepared[peer.name], source, enough),
                 }
             )
     return {
@@ -121,7 +124,8 @@ def measure(
             "size": size,
             "cells": source.grid.size,
             "occupied": int(source.key.size),
-            "people": int(source.count.sum()),  # the inputs are synthetic or public
+            # Not confidential: the inputs are synthetic or public.
+            "people": int(source.count.sum()),
             "epsilon": str(epsilon),
             "trials": trials,
             "rounds": rounds,
@@ -136,9 +140,9 @@ def measure(
 load = named.load
 
 
-def label(one: libraries.Peer) -> str:
-    """Its name in the table."""
-    return f"geodp {one.name}" if one.package == "geodp" else one.name
+def label(peer: libraries.Peer) -> str:
+    """Return the peer's name in the table."""
+    return f"geodp {peer.name}" if peer.package == "geodp" else peer.name
 
 
 def _accuracy(
@@ -147,7 +151,7 @@ def _accuracy(
     source: geodp.CountTable,
     trials: int,
 ) -> dict[str, Any]:
-    """Total, negative counts and errors by area of several releases."""
+    """Measure total, negative counts and errors by area of several releases."""
     truth = source.to_vector()
     errors, negative, nonzero, total = [], [], [], []
     for trial in range(trials):
@@ -168,7 +172,7 @@ def _accuracy(
 
 
 def show(result: dict[str, Any]) -> str:
-    """Cost, then error, then who is not in the tables."""
+    """Format cost, then error, then the peers that are not in the tables."""
     cost_rows = [
         {
             "peer": row["peer"],
@@ -198,7 +202,7 @@ def show(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the tables of the page and of the README from the kept figures, and return those."""
+    """Fill the tables of the page and of the README with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, section(result))
     fill(README, README_MARKS, summary(result))
@@ -206,12 +210,12 @@ def fill_document() -> dict[str, Any]:
 
 
 def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Cells below 0, per cent of all."""
+    """Format the share of cells below 0, in per cent."""
     return f"{100 * row['negative'] / settings['cells']:.0f} %"
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Return the README's table: six peers, and what they are compared by."""
+    """Format the README's table: six peers, with the columns of the comparison."""
     settings = result["settings"]
     rows = {row["peer"]: row for row in result["rows"]}
     lines = [
@@ -224,16 +228,16 @@ def summary(result: dict[str, Any]) -> str:
         }
         for name in SIX
     ]
-    words = (
+    caption = (
         f"{settings['cells']:,} cells ({settings['data']}), epsilon = {settings['epsilon']}: "
         "median time of a release, cells below 0, and mean absolute error (MAE) of the sums of "
         "blocks of so many cells. [All peers](docs/measured/comparison.md)."
     )
-    return f"{paragraph(words)}\n\n{markdown(lines)}"
+    return f"{paragraph(caption)}\n\n{markdown(lines)}"
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return the page's table, with a sentence on how it was made."""
+    """Format the page's table, with a sentence on how it was made."""
     settings, versions = result["settings"], result["versions"]
     here = result["machine"]
     bits = len(result["rows"][0]["mae"]) - 1

@@ -1,4 +1,4 @@
-"""Processor time of whole commands, by phase, beside libraries that write the same rows."""
+"""Processor time of commands, by phase, compared with libraries that write the same rows."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ EXAMPLE = ROOT / "data" / "kanto"
 
 BITS = 37
 JAPAN, EUROPE = 400_000, 1_500_000
-"""Occupied cells of the made maps: as many as are released of all Japan by 500 m, and fewer than of
-Europe by 1 km, as noise lists more."""
+"""Occupied cells of the synthetic maps: as many as a release of all Japan has at 500 m, and fewer
+than one of Europe at 1 km, as noise lists more."""
 
 JIS = (120.0, 28.0, 145.6, 28 + 4096 / 240)
 """4,096 x 4,096 cells of 500 m."""
@@ -47,7 +47,7 @@ EAST, NORTH = WEST + 4096 * METRES, SOUTH + 4096 * METRES
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument(
         "--data",
         type=Path,
@@ -56,7 +56,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--cells",
-        type=lambda words: [int(float(word)) for word in words.split(",")],
+        type=lambda text: [int(float(number)) for number in text.split(",")],
         default=[1_000_000],
         metavar="N,N",
         help=f"occupied cells of maps of 2^{BITS}; default: 1e6. 1e7 takes ten times as long",
@@ -75,61 +75,62 @@ def measure(
     patience: float = 20,
     quick: bool = False,
 ) -> dict[str, Any]:
-    """Return rows of commands, of phases and of peers, input by input."""
+    """Measure rows of commands, of phases and of peers, input by input."""
     makers: dict[str, Callable[[Path], tuple[list[str], str]]] = {"example": example}
     if not quick:
+        # Large inputs are left out of a quick run.
         makers |= {"Japan": lambda folder: japan(folder, data), "Europe": europe}
-        for most in cells or [1_000_000]:
-            makers[f"2^{BITS}, {most:.0e} cells".replace("e+0", "e")] = giant(most)
+        for occupied in cells or [1_000_000]:
+            makers[f"2^{BITS}, {occupied:.0e} cells".replace("e+0", "e")] = giant(occupied)
     limits = (1, 0.0) if quick else (rounds, patience)
-    found: dict[str, Rows] = {"commands": [], "phases": [], "peers": []}
+    measured: dict[str, Rows] = {"commands": [], "phases": [], "peers": []}
     for name, make in makers.items():
         with tempfile.TemporaryDirectory(prefix="geodp-bench-") as folder:
-            words, source = make(Path(folder))
-            for part, rows in measure_one(words, Path(folder), limits).items():
+            arguments, source = make(Path(folder))
+            for part, rows in measure_one(arguments, Path(folder), limits).items():
                 about = {"input": name} | ({"source": source} if part == "commands" else {})
-                found[part] += [{**about, **row} for row in rows]
+                measured[part] += [{**about, **row} for row in rows]
     names = {peer for peers in peers_of_formats.PEERS.values() for peer in peers}
     settings = {"rounds": limits[0], "patience": limits[1], "quick": quick}
-    return {"settings": settings, "versions": versions(names), **found}
+    return {"settings": settings, "versions": versions(names), **measured}
 
 
 def versions(names: set[str]) -> dict[str, str]:
-    """Return the versions of the peers that are there, and of GDAL."""
-    there = {}
+    """Look up the versions of the installed peers, and of GDAL."""
+    installed = {}
     for name in sorted(names):
         if importlib.util.find_spec(name) is not None:
-            there[name] = importlib.import_module(name).__version__
-    return {**there, "GDAL": importlib.import_module("rasterio").__gdal_version__}
+            installed[name] = importlib.import_module(name).__version__
+    return {**installed, "GDAL": importlib.import_module("rasterio").__gdal_version__}
 
 
 def example(_folder: Path) -> tuple[list[str], str]:
-    """Return arguments that publish the embedded example, and what it is."""
-    words = [*map(str, sorted(EXAMPLE.glob("*.zip"))), "--grid", "jis:half", "--value", TOTAL]
-    return [*words, "--bounds", *map(str, KANTO), "--epsilon", "0.1"], "the embedded example"
+    """Return arguments that publish the embedded example, and its description."""
+    arguments = [*map(str, sorted(EXAMPLE.glob("*.zip"))), "--grid", "jis:half", "--value", TOTAL]
+    return [*arguments, "--bounds", *map(str, KANTO), "--epsilon", "0.1"], "the embedded example"
 
 
 def japan(folder: Path, data: Path | None) -> tuple[list[str], str]:
-    """Return the same of a census on the grid of all Japan, or of a map of that size."""
+    """Return arguments for a census on the grid of all Japan, or for a map of that size."""
     paths = [] if data is None else sorted(map(str, (data / CENSUS).glob("*.zip")))
     if paths:
-        words = [*paths, "--grid", "jis:half", "--value", TOTAL, "--epsilon", "1"]
-        return words, f"{len(paths)} primary meshes of the census of 2020, on all Japan"
+        arguments = [*paths, "--grid", "jis:half", "--value", TOTAL, "--epsilon", "1"]
+        return arguments, f"{len(paths)} primary meshes of the census of 2020, on all Japan"
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     made, path = synthetic.clustered(24, JAPAN), folder / "japan.parquet"
     codes = geodp.Grid.mesh("jis:half", bounds=JIS).names.format(0, made.grid.decode(made.key))
     pq.write_table(pa.table({"code": pa.array(codes), "n": made.count}), path)
-    words = [str(path), "--grid", "jis:half", "--code", "code", "--bounds", *map(str, JIS)]
-    return [*words, *COUNTED], "made up, with codes"
+    arguments = [str(path), "--grid", "jis:half", "--code", "code", "--bounds", *map(str, JIS)]
+    return [*arguments, *COUNT_OPTIONS], "made up, with codes"
 
 
-COUNTED = ("--value", "n", "--contribution", "1", "--epsilon", "1")
+COUNT_OPTIONS = ("--value", "n", "--contribution", "1", "--epsilon", "1")
 
 
 def europe(folder: Path) -> tuple[list[str], str]:
-    """Return the same of a made map of Europe's size, by coordinates of centres."""
+    """Return arguments for a synthetic map of Europe's size, by coordinates of centres."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -138,62 +139,67 @@ def europe(folder: Path) -> tuple[list[str], str]:
     x = WEST + METRES * (column + np.float64(0.5))
     y = SOUTH + METRES * (row + np.float64(0.5))
     pq.write_table(pa.table({"x": x, "y": y, "n": made.count}), path)
-    words = [str(path), "--grid", "inspire:1km", "--x", "x", "--y", "y"]
+    arguments = [str(path), "--grid", "inspire:1km", "--x", "x", "--y", "y"]
     bounds = ["--bounds", *map(str, (WEST, SOUTH, EAST, NORTH))]
-    return [*words, *bounds, "--anchor", "centre", *COUNTED], "made up, with coordinates"
+    return [*arguments, *bounds, "--anchor", "centre", *COUNT_OPTIONS], "made up, with coordinates"
 
 
 def giant(cells: int) -> Callable[[Path], tuple[list[str], str]]:
-    """Return what makes the same of a map of so many occupied cells, with rows and columns."""
+    """Make a function that prepares a map of this many occupied cells, with rows and columns."""
 
     def make(folder: Path) -> tuple[list[str], str]:
         made, path = synthetic.clustered(BITS, cells), folder / "cells.parquet"
         write_cells(path, made)
         grid = "regular:{}x{}".format(*made.grid.shape)
-        words = [str(path), "--grid", grid, "--x", "x", "--y", "y", "--anchor", "index"]
-        return [*words, *COUNTED], "made up, with rows and columns"
+        arguments = [str(path), "--grid", grid, "--x", "x", "--y", "y", "--anchor", "index"]
+        return [*arguments, *COUNT_OPTIONS], "made up, with rows and columns"
 
     return make
 
 
-def measure_one(words: list[str], folder: Path, limits: tuple[int, float]) -> dict[str, Rows]:
+def measure_one(arguments: list[str], folder: Path, limits: tuple[int, float]) -> dict[str, Rows]:
     """Publish, verify and report one input; then let the peers write the rows of the release."""
     output, page = folder / "release", folder / "page.html"
-    done = least(lambda: phases.publish(words, output, folder), limits)
+    done = fastest(lambda: phases.publish(arguments, output, folder), limits)
+    # Verification and reports read what publishing wrote.
     others = {
         "verify": ["-m", "geodp", "verify", str(output)],
         "report": ["-m", "geodp", "report", str(output), "--format", "html", "--output", str(page)],
     }
-    spent = done.pop("phases", {})
+    phase_times = done.pop("phases", {})
     commands = [{"command": "publish", **sizes_of(output), **done}]
     for name, command in others.items():
-        commands.append({"command": name, **least(partial(phases.spawn, command), limits)})
+        commands.append({"command": name, **fastest(partial(phases.spawn, command), limits)})
     return {
         "commands": commands,
-        "phases": [{"phase": name, "cpu_seconds": took} for name, took in spent.items()],
-        "peers": peers_of_formats.measure(words[0], output / "public"),
+        "phases": [
+            {"phase": name, "cpu_seconds": seconds} for name, seconds in phase_times.items()
+        ],
+        "peers": peers_of_formats.measure(arguments[0], output / "public"),
     }
 
 
-def least(call: Callable[[], dict[str, Any]], limits: tuple[int, float]) -> dict[str, Any]:
-    """Return the round that took the least processor time, of some until patience ends."""
+def fastest(call: Callable[[], dict[str, Any]], limits: tuple[int, float]) -> dict[str, Any]:
+    """Find the run with the least processor time, of several until patience ends."""
     rounds, patience = limits
-    best, spent = call(), 0.0
+    best, total = call(), 0.0
     for _ in range(rounds - 1):
+        # A failing command would fail again.
         if "problem" in best:
             break
-        spent += best["cpu_seconds"]
-        if spent > patience:
+        total += best["cpu_seconds"]
+        if total > patience:
             break
-        best = min(best, call(), key=lambda one: one.get("cpu_seconds", float("inf")))
+        best = min(best, call(), key=lambda run: run.get("cpu_seconds", float("inf")))
     return best
 
 
 def sizes_of(output: Path) -> dict[str, int]:
-    """Return occupied cells, listed cells and the bytes of a release of what is public anyway."""
+    """Read occupied cells, listed cells and the bytes of a release; its data are public."""
     import pyarrow.parquet as pq
 
     public, run = output / "public", output / "restricted" / "run.json"
+    # The command failed, and its problem is in the row.
     if not run.exists():
         return {}
     return {
@@ -204,12 +210,12 @@ def sizes_of(output: Path) -> dict[str, int]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return both tables."""
+    """Format both tables."""
     return "\n\n".join(table(lines) for lines in (commands(result), by_phase(result)))
 
 
 def commands(result: dict[str, Any]) -> Rows:
-    """Return a line for each input: what its commands take."""
+    """Build a line for each input: the times of its commands."""
     lines: dict[str, dict[str, Any]] = {}
     for row in result["commands"]:
         line = lines.setdefault(row["input"], {"input": row["input"], "what": row["source"]})
@@ -225,7 +231,7 @@ def commands(result: dict[str, Any]) -> Rows:
 
 
 def by_phase(result: dict[str, Any]) -> Rows:
-    """Return a line for each phase, and below it one for each peer; a column for each input."""
+    """Build a line for each phase, and below it one for each peer; a column for each input."""
     inputs = list(dict.fromkeys(row["input"] for row in result["commands"]))
     lines = []
     for phase in phases.PHASES:
@@ -238,35 +244,36 @@ def by_phase(result: dict[str, Any]) -> Rows:
 
 def _across(rows: Rows, inputs: list[str], phase: str) -> dict[str, float | None]:
     took = {row["input"]: row.get("cpu_seconds") for row in rows if row["phase"] == phase}
-    return {name: took.get(name) or None for name in inputs}  # a format that is not written: 0
+    # A format that was not written has time 0, which is shown as missing.
+    return {name: took.get(name) or None for name in inputs}
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables and its picture from the kept figures, and return those."""
+    """Fill the document's tables and its figure with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part, words in sections(result).items():
-        fill(DOCUMENT, marks(part), words)
+    for part, text in sections(result).items():
+        fill(DOCUMENT, marks(part), text)
     draw(result, PICTURE)
     return result
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a part of the document stands between."""
+    """Return the markers around a part of the document."""
     return f"<!-- bench:publish:{part} -->", f"<!-- /bench:publish:{part} -->"
 
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """Return the document's parts, by name."""
-    machine, kept = result["machine"], result["settings"]
-    beside = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    how = (
+    """Format the document's parts, by name."""
+    machine, settings = result["machine"], result["settings"]
+    peer_versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    caption = (
         f"{machine['processors']} processors ({machine['processor']}), load {machine['load']} when "
-        f"all was done; Python {machine['python']}, {beside}. Least of up to {kept['rounds']} "
-        "rounds."
+        f"all was done; Python {machine['python']}, {peer_versions}. Least of up to "
+        f"{settings['rounds']} rounds."
     )
     if machine["load"] and machine["load"] > machine["processors"] / 2:
-        how += " **The machine was busy with other work: figures of a quiet one are lower.**"
+        caption += " **The machine was busy with other work: figures of a quiet one are lower.**"
     return {
         "commands": markdown(commands(result)),
-        "phases": f"{markdown(by_phase(result))}\n\n{how}",
+        "phases": f"{markdown(by_phase(result))}\n\n{caption}",
     }

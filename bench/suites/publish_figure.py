@@ -1,4 +1,4 @@
-"""Where the time of whole commands goes: a bar for each input, cut by phase."""
+"""A figure of the time of commands: a bar for each input, divided by phase."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PARTS = {
     "map": (("map",), "#b88fc0"),
     "card, ledger": ((REST,), "#c9c2b8"),
 }
-"""What a bar is cut into: phases, and a colour."""
+"""Segments of a bar: phases, and a colour."""
 
-LEAST = 0.06
-"""Share of a bar that has room for its figure."""
+MIN_SHARE = 0.06
+"""Smallest share of a bar that has space for its number."""
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    """Draw what each part of `geodp publish` takes of the whole: a PNG."""
+    """Draw the share of each part of `geodp publish`: a PNG."""
     inputs = list(dict.fromkeys(row["input"] for row in result["phases"]))
     with figure_of(path, (8.4, 0.62 * len(inputs) + 1.5)) as figure:
         axes = figure.subplots()
@@ -49,7 +49,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
                     edgecolor="white",
                     linewidth=0.8,
                 )
-                if share >= LEAST:
+                if share >= MIN_SHARE:
                     middle, took = start + share / 2, f"{share * total:.2g}"
                     axes.text(middle, -number, took, ha="center", va="center", fontsize=8)
                 start += share
@@ -58,6 +58,7 @@ def draw(result: dict[str, Any], path: Path) -> None:
         ]
         labels = [f"{name}\n{total:.3g} s" for name, total in zip(inputs, totals, strict=True)]
         axes.set_yticks([-number for number in range(len(inputs))], labels)
+        # Shares and not seconds, as inputs differ by orders of magnitude.
         axes.set_xlim(0, 1)
         axes.set_xticks([])
         for side in axes.spines.values():
@@ -66,5 +67,5 @@ def draw(result: dict[str, Any], path: Path) -> None:
         axes.legend(
             loc="upper center", bbox_to_anchor=(0.4, 0.0), ncols=5, frameon=False, fontsize=8.5
         )
-        words = "geodp publish: seconds of processor time by phase"
-        figure.text(0.02, 1 - below * 0.32, words, fontsize=11.5, fontweight="bold", color=INK)
+        title = "geodp publish: seconds of processor time by phase"
+        figure.text(0.02, 1 - below * 0.32, title, fontsize=11.5, fontweight="bold", color=INK)

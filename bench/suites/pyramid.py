@@ -1,4 +1,4 @@
-"""The pyramid on public statistics: beside the paper's method, and beside its own plans."""
+"""The pyramid on public statistics: compared with the paper's method, and with its own plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ The pyramid (default settings if not named), mean absolute errors of blocks of 2
   output                  cells of the release that are not 0"""
 
 SURE = 0.007
-"""Relative standard error of a ratio that counts as well measured."""
+"""Relative standard error below which a ratio counts as well measured."""
 
 SAVED = Path(__file__).parents[1] / "results" / "pyramid.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "pyramid.md"
@@ -39,11 +39,11 @@ PARTS: dict[str, Callable[[Path | None, int], Rows]] = {
     "dominance": lambda folder, trials: pyramid_parts.dominance(folder, max(2, trials // 2)),
     "planned": lambda folder, trials: pyramid_parts.planned(2 * trials),
 }
-"""What is measured, each a table of the document."""
+"""Measurements, each a table of the document."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument(
         "--parts",
@@ -60,26 +60,26 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     data: Path | None = None, parts: list[str] | None = None, trials: int = 100
 ) -> dict[str, Any]:
-    """Rows of every part; what is not asked for is what was kept, so that figures stay whole."""
+    """Measure rows of the chosen parts; others are taken from the saved figures."""
     chosen = parts or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
-    # Without data nothing is measured for long and then lost.
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    # Fails now where data are missing, rather than after a long measurement.
     if set(chosen) & {"kanto", "sizes", "ratios", "large", "dominance"}:
         public.load("kanto", data)
-    found = {part: PARTS[part](data, trials) for part in chosen}
-    return {part: found.get(part, kept.get(part, [])) for part in PARTS}
+    measured = {part: PARTS[part](data, trials) for part in chosen}
+    return {part: measured.get(part, saved.get(part, [])) for part in PARTS}
 
 
 def show(result: dict[str, Any]) -> str:
-    """All tables that have rows."""
+    """Format all tables that have rows."""
     lines = {part: LINES[part](result[part]) for part in PARTS if result[part]}
     return "\n\n".join(f"{part}\n{table(rows)}" for part, rows in lines.items())
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part in PARTS:
         if result[part]:
@@ -88,7 +88,7 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a table of the document stands between."""
+    """Return the markers around a table of the document."""
     return f"<!-- bench:pyramid:{part} -->", f"<!-- /bench:pyramid:{part} -->"
 
 
@@ -122,24 +122,27 @@ def _kanto(rows: Rows) -> Rows:
 
 
 def _compared(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
-    """MAE ratios up to 2^12 cells, closed-form ratios above."""
-    found: dict[str, Any] = {}
+    """Compute MAE ratios up to 2^12 cells, closed-form ratios above."""
+    ratios: dict[str, Any] = {}
     for i, cells in enumerate(ours["areas"]):
         name = "mae" if cells <= LARGEST_MEASURED else "closed_form"
-        found[_power(cells)] = _decimals(ours[name][i] / theirs[name][i])
-    return {**found, "output": _decimals(ours["output"] / theirs["output"])}
+        ratios[_power(cells)] = _decimals(ours[name][i] / theirs[name][i])
+    return {**ratios, "output": _decimals(ours["output"] / theirs["output"])}
 
 
 def _ratios(rows: Rows) -> Rows:
-    """Return a line for each table and budget; in brackets where zeros would be nearer."""
+    """Build a line for each table and budget; in brackets where zeros would be closer."""
     lines = []
     for row in rows:
+        # Larger blocks are few, so their measured ratios are left to closed forms.
         few = [i for i, cells in enumerate(row["areas"]) if cells <= LARGEST_MEASURED]
-        most = max(few, key=lambda i: row["ratio"][i])
+        largest = max(few, key=lambda i: row["ratio"][i])
         above = row["closed_ratio"][len(few) :]
+        # Small domains have no large blocks; their columns stay empty.
         shown = {f"2^{2 * i}": "-" for i in range(7)}
         for i in few:
             figure = _decimals(row["ratio"][i])
+            # Where publishing zeros is better, a ratio of two useless errors says little.
             faint = row["mae_of_zeros"][i] < row["mae"][PAPER][i]
             shown[_power(row["areas"][i])] = f"({figure})" if faint else figure
         lines.append(
@@ -148,27 +151,27 @@ def _ratios(rows: Rows) -> Rows:
                 "n": f"2^{row['bits']}",
                 "epsilon": row["epsilon"],
                 **{name: shown[name] for name in (f"2^{2 * i}" for i in range(7))},
-                "largest": f"{row['ratio'][most]:.3f} ± {row['ratio_se'][most]:.3f}, "
-                f"{_power(row['areas'][most])}",
+                "largest": f"{row['ratio'][largest]:.3f} ± {row['ratio_se'][largest]:.3f}, "
+                f"{_power(row['areas'][largest])}",
                 "above 2^12": _decimals(max(above)) if above else "-",
-                "output cells": _beside(row["output"], 0),
+                "output cells": _both_figures(row["output"], 0),
             }
         )
     return lines
 
 
 def _large(rows: Rows) -> Rows:
-    """Return the same, with errors."""
+    """Build a line for each table and budget, with errors."""
     lines = _ratios(rows)
     for line, row in zip(lines, rows, strict=True):
         for i in (0, 4, 8, 12):
             both = {spec: errors[i] for spec, errors in row["closed_form"].items()}
-            line[f"RMSE {_power(row['areas'][i])}"] = _beside(both, 1)
+            line[f"RMSE {_power(row['areas'][i])}"] = _both_figures(both, 1)
     return lines
 
 
-def _beside(both: dict[str, float], digits: int) -> str:
-    """Return the pyramid's figure and the paper's."""
+def _both_figures(both: dict[str, float], digits: int) -> str:
+    """Format the pyramid's figure and the paper's."""
     return f"{both[PYRAMID]:,.{digits}f} / {both[PAPER]:,.{digits}f}"
 
 
@@ -188,18 +191,19 @@ def _gaussian(rows: Rows) -> Rows:
 
 
 def _planned(rows: Rows) -> Rows:
-    """How far off a plan is: of sizes that are measured well enough, and of the others."""
+    """Compute how far off plans are: for sizes that are measured well enough, and for others."""
     lines = []
     for row in rows:
         each = list(zip(row["areas"], row["ratio"], row["ratio_se"], strict=True))
+        # A plan is only judged where its ratio is measured exactly enough.
         sure = [(abs(r - 1), e, cells) for cells, r, e in each if e < SURE]
-        off, error, cells = max(sure)
+        deviation, error, cells = max(sure)
         others = [abs(r - 1) / e for _, r, e in each if e >= SURE]
         lines.append(
             {
                 "plan": f"`{row['spec']}`",
                 "well measured": f"2^0 ... {_power(max(cells for _, _, cells in sure))}",
-                "farthest off": f"{off:.2%} ± {error:.2%}, {_power(cells)}",
+                "farthest off": f"{deviation:.2%} ± {error:.2%}, {_power(cells)}",
                 "others, in standard errors": _decimals(max(others), 1) if others else "-",
             }
         )
@@ -240,10 +244,12 @@ def _dominance(rows: Rows) -> Rows:
         line["planned at 2^0, 2^2, 2^4 ..."] = _row(planned) if planned else "-"
         line["Kanto, MAE at 2^0 ... 2^12"] = _row(measured[:7]) if measured else "-"
         for measure in ("mae", "rmse"):
-            own = row.get(measure)
-            most = max(range(7), key=lambda i: own[i]) if own else 0
+            row_ratios = row.get(measure)
+            largest = max(range(7), key=lambda i: row_ratios[i]) if row_ratios else 0
             line[f"Kanto, largest {measure.upper()}"] = (
-                f"{own[most]:.2f} ± {row[f'{measure}_se'][most]:.2f}, 2^{2 * most}" if own else "-"
+                f"{row_ratios[largest]:.2f} ± {row[f'{measure}_se'][largest]:.2f}, 2^{2 * largest}"
+                if row_ratios
+                else "-"
             )
         line["pyramid"] = f"`{row['spec']}`" if planned else f"not planned: {row['refused']}"
         lines.append(line)
@@ -268,7 +274,7 @@ def _sizes(rows: Rows) -> Rows:
 
 
 def _domains(rows: Rows) -> Rows:
-    """Every small domain, and some large ones."""
+    """Build lines for every small domain, and some large ones."""
     shown = [row for row in rows if row["bits"] <= 10 or row["bits"] in (13, 18, 26, 37)]
     return [
         {
@@ -290,4 +296,4 @@ LINES: dict[str, Callable[[Rows], Rows]] = {
     "dominance": _dominance,
     "planned": _planned,
 }
-"""The lines of each part's table."""
+"""Functions that build the lines of each part's table."""

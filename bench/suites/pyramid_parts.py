@@ -1,4 +1,4 @@
-"""What :mod:`bench.suites.pyramid` measures, part by part. All noise has keys made from names."""
+"""Measurements of :mod:`bench.suites.pyramid`, part by part. All keys are derived from names."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ OTHERS = {
     26: ("laplace", "privelet", "hb", "quadtree:height=13", "topdown"),
 }
 PLANS = 10
-LEAST_SHARE = 0.02
+MIN_SHARE = 0.02
 PEOPLE = 1_000_000
-"""In every cell of a map on which nothing is clamped."""
+"""People in every cell of a map on which nothing is clamped."""
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -52,7 +52,7 @@ Rows = list[dict[str, Any]]
 def evaluated(
     table: geodp.CountTable, methods: Sequence[str], trials: int, **budget: str
 ) -> geodp.Evaluation:
-    """Return the library's own evaluation, with a key that the budget's text makes."""
+    """Evaluate methods with the library, with a key that is derived from the budget."""
     secret = hashlib.sha256(f"bench pyramid {sorted(budget.items())}".encode()).digest()
     return geodp.evaluate(
         table,
@@ -66,22 +66,22 @@ def evaluated(
 
 
 def kanto(folder: Path | None, trials: int) -> Rows:
-    """Errors of the paper's window, a row for each method."""
-    found = evaluated(public.load("kanto", folder), KANTO_METHODS, trials, epsilon=EPSILON)
+    """Measure errors of the paper's window, a row for each method."""
+    evaluation = evaluated(public.load("kanto", folder), KANTO_METHODS, trials, epsilon=EPSILON)
     return [
         {
             "method": spec,
             "trials": trials,
-            "areas": list(found.areas),
+            "areas": list(evaluation.areas),
             **{name: figures[name].tolist() for name in ("mae", "mae_se", "rmse", "closed_form")},
             "output": figures["nonzero"],
         }
-        for spec, figures in found.methods.items()
+        for spec, figures in evaluation.methods.items()
     ]
 
 
 def ratios(folder: Path | None, names: Sequence[str], trials: int) -> Rows:
-    """Errors of the pyramid beside the paper's method: a row for each table and epsilon.
+    """Measure errors of the pyramid and the paper's method: a row for each table and epsilon.
 
     ``trials`` is for 100,000 occupied cells; small tables have up to four times as many, and large
     ones down to a tenth.
@@ -93,10 +93,11 @@ def _ratios(folder: Path | None, names: Sequence[str], trials: int) -> Iterator[
     for name in names:
         table = public.load(name, folder)
         often = trials * min(4.0, max(0.1, 100_000 / table.key.size))
+        # Two at least, since a standard error needs a spread.
         number = max(2, round(often))
         for epsilon in (EPSILON, "1"):
-            found = evaluated(table, [PYRAMID, PAPER], number, epsilon=epsilon)
-            ours, theirs = found.methods[PYRAMID], found.methods[PAPER]
+            evaluation = evaluated(table, [PYRAMID, PAPER], number, epsilon=epsilon)
+            ours, theirs = evaluation.methods[PYRAMID], evaluation.methods[PAPER]
             ratio, error = ratio_of(ours, theirs)
             inside = {spec: _inside(table.grid, spec, epsilon) for spec in (PYRAMID, PAPER)}
             people = int(table.count.sum())
@@ -109,21 +110,23 @@ def _ratios(folder: Path | None, names: Sequence[str], trials: int) -> Iterator[
                 "people": people,
                 "epsilon": epsilon,
                 "trials": number,
-                "areas": list(found.areas),
+                "areas": list(evaluation.areas),
                 "ratio": ratio.tolist(),
                 "ratio_se": error.tolist(),
                 "closed_ratio": (inside[PYRAMID] / inside[PAPER]).tolist(),
                 "mae": {PYRAMID: ours["mae"].tolist(), PAPER: theirs["mae"].tolist()},
                 "closed_form": {spec: errors.tolist() for spec, errors in inside.items()},
-                "mae_of_zeros": [people / blocks for blocks in found.blocks],
+                "mae_of_zeros": [people / blocks for blocks in evaluation.blocks],
                 "output": {PYRAMID: ours["nonzero"], PAPER: theirs["nonzero"]},
             }
 
 
 def _inside(grid: geodp.Grid, spec: str, epsilon: str) -> Floats:
-    """Closed-form errors by area, away from edges: all ancestors have all their children."""
+    """Compute closed-form errors by area, away from edges: all ancestors have all children."""
+    # A domain without edges has the errors of inner blocks.
     full = geodp.Grid.regular((1 << grid.bits,))
     method = mechanism(spec)
+    # Pairs and attributes may have another sensitivity than a single map.
     scale = method.sensitivity(grid) / method.sensitivity(full)
     by_bits = np.array([b.standard_error for b in plan(full, spec, epsilon=epsilon).blocks])
     return by_bits[list(shifts_of(grid))] * scale
@@ -132,33 +135,36 @@ def _inside(grid: geodp.Grid, spec: str, epsilon: str) -> Floats:
 def ratio_of(
     ours: dict[str, Any], theirs: dict[str, Any], measure: str = "mae"
 ) -> tuple[Floats, Floats]:
-    """Ratio of two independent errors by area, and its standard error over trials."""
+    """Compute the ratio of two independent errors by area, and its standard error over trials."""
     ratio = ours[measure] / theirs[measure]
     parts = [row[f"{measure}_se"] / row[measure] for row in (ours, theirs)]
     return ratio, ratio * np.hypot(*parts)
 
 
 def sizes(folder: Path | None, trials: int) -> Rows:
-    """Return the ratio on the Kanto window at every power of two, half nodes included."""
+    """Measure the ratio on the Kanto window at every power of two, half nodes included."""
     table = public.load("kanto", folder)
     truth = table.to_vector()
     mae: dict[str, Floats] = {}
     for spec in (PYRAMID, PAPER):
-        own = []
+        trial_errors = []
         for trial in range(trials):
             key = geodp.NoiseKey(hashlib.sha256(f"bench sizes {spec} {trial}".encode()).digest())
             released = geodp.publish(table, method=spec, epsilon=EPSILON, key=key, contribution=1)
-            own.append(accuracy.by_area(released.table.to_vector() - truth))
-        mae[spec] = np.array(own)
-    mean = {spec: own.mean(axis=0) for spec, own in mae.items()}
-    parts = [own.std(axis=0, ddof=1) / trials**0.5 / mean[spec] for spec, own in mae.items()]
+            trial_errors.append(accuracy.by_area(released.table.to_vector() - truth))
+        mae[spec] = np.array(trial_errors)
+    mean = {spec: trial_errors.mean(axis=0) for spec, trial_errors in mae.items()}
+    parts = [
+        trial_errors.std(axis=0, ddof=1) / trials**0.5 / mean[spec]
+        for spec, trial_errors in mae.items()
+    ]
     ratio = mean[PYRAMID] / mean[PAPER]
     closed = _every_size(table.grid, PYRAMID) / _every_size(table.grid, PAPER)
     return [
         {
             "area": 1 << i,
             "trials": trials,
-            "mae": {spec: float(own[i]) for spec, own in mean.items()},
+            "mae": {spec: float(trial_errors[i]) for spec, trial_errors in mean.items()},
             "ratio": float(ratio[i]),
             "ratio_se": float((ratio * np.hypot(*parts))[i]),
             "closed_ratio": float(closed[i]),
@@ -168,7 +174,7 @@ def sizes(folder: Path | None, trials: int) -> Rows:
 
 
 def domains() -> Rows:
-    """Return the largest closed-form ratio over all sizes of blocks, by size of the domain."""
+    """Compute the largest closed-form ratio over all sizes of blocks, by size of the domain."""
     rows = []
     for bits in range(1, 41):
         grid = geodp.Grid.regular((1 << bits,))
@@ -185,32 +191,37 @@ def domains() -> Rows:
 
 
 def _every_size(grid: geodp.Grid, spec: str) -> Floats:
-    """Planned standard errors of blocks of 1, 2, 4 ... cells."""
+    """Compute planned standard errors of blocks of 1, 2, 4 ... cells."""
     return np.array([b.standard_error for b in plan(grid, spec, epsilon=EPSILON).blocks])
 
 
 def dense(side: int) -> geodp.CountTable:
-    """Return a made-up map with so many people in every cell that nothing is clamped."""
+    """Make a map with so many people in every cell that nothing is clamped."""
     return geodp.CountTable.from_dense(
         np.full((side, side), PEOPLE), geodp.Grid.regular((side, side))
     )
 
 
 def gaussian(trials: int, side: int = 512) -> Rows:
-    """Measured and planned standard errors under Gaussian noise where nothing is clamped."""
+    """Measure and plan standard errors under Gaussian noise where nothing is clamped."""
     methods = (FLAT, PYRAMID, PAPER)
-    found = evaluated(dense(side), methods, trials, epsilon=EPSILON, delta=DELTA)
+    evaluation = evaluated(dense(side), methods, trials, epsilon=EPSILON, delta=DELTA)
     return [
-        {"method": spec, "budget": found.budget, "trials": trials, **_planned(found, spec)}
-        for spec in found.methods
+        {
+            "method": spec,
+            "budget": evaluation.budget,
+            "trials": trials,
+            **_planned(evaluation, spec),
+        }
+        for spec in evaluation.methods
     ]
 
 
-def _planned(found: geodp.Evaluation, spec: str) -> dict[str, Any]:
-    """Measured over planned RMSE by area, and its standard error."""
-    figures = found.methods[spec]
+def _planned(evaluation: geodp.Evaluation, spec: str) -> dict[str, Any]:
+    """Compute measured over planned RMSE by area, and its standard error."""
+    figures = evaluation.methods[spec]
     return {
-        "areas": list(found.areas),
+        "areas": list(evaluation.areas),
         "rmse": figures["rmse"].tolist(),
         "closed_form": figures["closed_form"].tolist(),
         "ratio": (figures["rmse"] / figures["closed_form"]).tolist(),
@@ -219,7 +230,7 @@ def _planned(found: geodp.Evaluation, spec: str) -> dict[str, Any]:
 
 
 def gains() -> Rows:
-    """Return what Gaussian noise gains over pure differential privacy, by size, in closed form."""
+    """Compute the gain of Gaussian noise over pure privacy, by size, in closed form."""
     rows = []
     for bits in (18, 26, 40):
         grid = geodp.Grid.regular((1 << bits // 2,) * 2)
@@ -243,12 +254,12 @@ def gains() -> Rows:
 
 
 def _errors(grid: geodp.Grid, spec: str, **budget: str) -> Floats:
-    """Planned standard errors of blocks of 1, 4, 16 ... cells."""
+    """Compute planned standard errors of blocks of 1, 4, 16 ... cells."""
     return np.array([b.standard_error for b in plan(grid, spec, **budget).blocks])[::2]  # type: ignore[arg-type]
 
 
 def dominance(folder: Path | None, trials: int) -> Rows:
-    """Pyramids made so that no aligned block is worse: planned, and measured on Kanto."""
+    """Plan pyramids so that no aligned block is worse, and measure them on Kanto."""
     table = public.load("kanto", folder)
     rows = []
     for bits, others in OTHERS.items():
@@ -257,15 +268,16 @@ def dominance(folder: Path | None, trials: int) -> Rows:
             row: dict[str, Any] = {"bits": bits, "other": other}
             rows.append(row)
             try:
-                found = dominate(grid, other, epsilon=EPSILON, releases=0)
+                dominance_plan = dominate(grid, other, epsilon=EPSILON, releases=0)
+            # Not every method can be dominated; the reason is part of the table.
             except geodp.GeodpError as reason:
                 row["refused"] = str(reason)
                 continue
-            spec = found.plan.event.mechanism
+            spec = dominance_plan.plan.event.mechanism
             row |= {
                 "spec": spec,
-                "largest": found.largest,
-                "planned": list(found.ratios.values())[::2],
+                "largest": dominance_plan.largest,
+                "planned": list(dominance_plan.ratios.values())[::2],
             }
             if bits == table.grid.bits:
                 both = evaluated(table, [spec, other], trials, epsilon=EPSILON)
@@ -282,19 +294,21 @@ def random_plan(draw: np.random.Generator, bits: int) -> str:
     while sum(steps) < bits:
         steps.append(int(draw.integers(1, min(6, bits - sum(steps)) + 1)))
     levels = len(steps) + 1
-    free = 10_000 - round(LEAST_SHARE * 10_000) * levels
-    parts = round(LEAST_SHARE * 10_000) + draw.multinomial(free, draw.dirichlet(np.ones(levels)))
+    # Every level has its minimum first; the rest is divided at random.
+    free = 10_000 - round(MIN_SHARE * 10_000) * levels
+    parts = round(MIN_SHARE * 10_000) + draw.multinomial(free, draw.dirichlet(np.ones(levels)))
     chain, shares = ("-".join(map(str, part)) for part in (steps, parts.tolist()))
     return f"pyramid:chain={chain},shares={shares}"
 
 
 def planned(trials: int, side: int = 256) -> Rows:
-    """Random pyramids: measured over planned standard errors where nothing is clamped."""
+    """Measure random pyramids: measured over planned standard errors where nothing is clamped."""
     draw = np.random.default_rng(public.SEED)
+    # Without empty cells nothing is clamped, so closed forms must be exact.
     table = dense(side)
     specs = [random_plan(draw, table.grid.bits) for _ in range(PLANS)]
     rows = []
     for spec in specs:
-        found = evaluated(table, [spec], trials, epsilon=EPSILON)
-        rows.append({"spec": spec, "trials": trials, **_planned(found, *found.methods)})
+        evaluation = evaluated(table, [spec], trials, epsilon=EPSILON)
+        rows.append({"spec": spec, "trials": trials, **_planned(evaluation, *evaluation.methods)})
     return rows

@@ -1,4 +1,4 @@
-"""CPU time of records to counts of cells, beside engines that do the same GROUP BY of the file."""
+"""CPU time from records to counts of cells, compared with engines that run the same GROUP BY."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.errors import UsageError
 from geodp.grid.codes import code_system
 
@@ -31,7 +31,7 @@ START = "points CSV, one record"
 INPUTS = ("points CSV", "codes CSV", "codes Parquet", "texts Parquet", "persons CSV")
 ENGINES = ("duckdb", "polars")
 EXTRAS = ("pandas", "scipy", "coverage", "cffi")
-"""What geodp's own requirements do not bring, and Numba and Arrow import where it is there."""
+"""Packages that geodp does not need, but Numba and Arrow import where they are installed."""
 SPAN = (139.0, 35.0, 140.0, 36.0)
 SAVED = Path(__file__).parents[1] / "results" / "read.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "databases.md"
@@ -39,77 +39,88 @@ MARKS = ("<!-- bench:read -->", "<!-- /bench:read -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--rows", type=int, default=20_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the engines")
 
 
 def measure(rows: int, rounds: int, threads: int) -> dict[str, Any]:
-    """Return settings, versions, and a row for each input; UsageError where answers differ."""
-    there = [one for one in ENGINES if importlib.util.find_spec(one) is not None]
-    found = []
+    """Measure a row for each input; UsageError where answers differ."""
+    installed = [engine for engine in ENGINES if importlib.util.find_spec(engine) is not None]
+    table_rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in (START, *INPUTS):
             path = _write(name, 1 if name == START else rows, Path(folder))
-            peers = ["geodp", *(one for one in there if (one, name) != ("polars", "persons CSV"))]
-            spent: dict[str, list[float]] = {peer: [] for peer in peers}
-            for number in range(rounds + 1):  # the first warms up
+            peers = [
+                "geodp",
+                *(engine for engine in installed if (engine, name) != ("polars", "persons CSV")),
+            ]
+            seconds_of: dict[str, list[float]] = {peer: [] for peer in peers}
+            # The first round warms up.
+            for number in range(rounds + 1):
                 answers = set()
                 for peer in peers:
                     seconds, answer = _alone(peer, name, path, threads)
                     answers.add(answer)
                     if number:
-                        spent[peer].append(seconds)
+                        seconds_of[peer].append(seconds)
+                # Times of different answers cannot be compared.
                 if len(answers) > 1:
                     raise UsageError(f"The counts of {name} are not the same.")
+            # Files are large, so only one exists at a time.
             path.unlink()
-            found.append(_row(name, {peer: statistics.median(s) for peer, s in spent.items()}))
-    versions = {one: getattr(importlib.import_module(one), "__version__", "") for one in there}
+            table_rows.append(
+                _row(name, {peer: statistics.median(s) for peer, s in seconds_of.items()})
+            )
+    versions = {
+        engine: getattr(importlib.import_module(engine), "__version__", "") for engine in installed
+    }
     settings = {"rows": rows, "rounds": rounds, "threads": threads, "grid": GRID}
-    return {"settings": settings, "versions": versions, "rows": found}
+    return {"settings": settings, "versions": versions, "rows": table_rows}
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return the table."""
+    """Format the table."""
     return table(result["rows"])
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, section)
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return the document's table, and what was measured."""
+    """Format the document's table, and how it was measured."""
     settings, versions = result["settings"], result["versions"]
-    beside = ", ".join(f"{name} {version}" for name, version in versions.items())
+    engines = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
         f"{markdown(result['rows'])}\n\n"
-        f"{settings['rows']:,} records on `{settings['grid']}`; {beside}, "
+        f"{settings['rows']:,} records on `{settings['grid']}`; {engines}, "
         f"{settings['threads']} threads; medians of {settings['rounds']} rounds in turn."
     )
 
 
 def _row(name: str, seconds: dict[str, float]) -> dict[str, Any]:
     row: dict[str, Any] = {"input": name, "geodp, s": seconds["geodp"]}
-    for one in ENGINES:
-        took = seconds.get(one)
-        row[f"{one}, s"] = took
-        row[f"ratio to {one}"] = None if took is None else seconds["geodp"] / took
+    for engine in ENGINES:
+        time = seconds.get(engine)
+        row[f"{engine}, s"] = time
+        row[f"ratio to {engine}"] = None if time is None else seconds["geodp"] / time
     return row
 
 
 def _write(name: str, rows: int, folder: Path) -> Path:
-    """Write records of towns, where most of them are in few cells."""
+    """Write records of towns, most of them in few cells."""
     draw = np.random.default_rng(19)
     west, south, east, north = SPAN
+    # Few towns have most records, as in real files.
     town = draw.zipf(1.4, rows) % 1000
     at = np.random.default_rng(4).uniform(0.2, 0.8, (2, 1000))
     spread = draw.normal(0, 0.02, (2, rows))
     x = west + (at[0][town] + spread[0]) * (east - west)
     y = south + (at[1][town] + spread[1]) * (north - south)
-    # In steps of no edge, as another expression puts points on edges elsewhere.
+    # Coordinates between edges, since rounding of another expression may move a point across one.
     columns: dict[str, Any] = {"lon": np.round(x, 4) + 5e-5, "lat": np.round(y, 4) + 5e-5}
     if name.startswith("persons"):
         columns["id"] = draw.integers(0, rows // 10, rows)
@@ -131,23 +142,23 @@ def _write(name: str, rows: int, folder: Path) -> Path:
 
 
 def _alone(peer: str, name: str, path: Path, threads: int) -> tuple[float, str]:
-    """Return processor time of a process of its own, and what it answers."""
+    """Run a separate process; return its processor time and its answer."""
     paths = os.pathsep.join([*sys.path, os.environ.get("PYTHONPATH", "")])
     limits = {"POLARS_MAX_THREADS": str(threads), "PYTHONPATH": paths}
-    words = [sys.executable, "-m", "bench.suites.read", peer, name, str(path), str(threads)]
+    command = [sys.executable, "-m", "bench.suites.read", peer, name, str(path), str(threads)]
     before = os.times()
     done = subprocess.run(
-        words, capture_output=True, text=True, check=True, env={**os.environ, **limits}
+        command, capture_output=True, text=True, check=True, env={**os.environ, **limits}
     )
     after = os.times()
-    spent = after.children_user + after.children_system
-    return spent - before.children_user - before.children_system, done.stdout.strip()
+    children_time = after.children_user + after.children_system
+    return children_time - before.children_user - before.children_system, done.stdout.strip()
 
 
 def _child(peer: str, name: str, path: str, threads: str) -> tuple[int, int]:
-    """Return cells and the sum of their counts, as one library counts them.
+    """Count cells and the sum of their counts, as one library does.
 
-    Which cell of a person is kept is drawn: then the cells are not compared.
+    Which cell of a person is selected is random: then the cells are not compared.
     """
     if peer == "geodp":
         cells, people = _geodp(name, path)
@@ -161,11 +172,11 @@ def _geodp(name: str, path: str) -> tuple[int, int]:
 
     grid = geodp.Grid.mesh(GRID, bounds=SPAN)
     if name.startswith(("points", "persons")):
-        who: Any = {"person": "id"} if name.startswith("persons") else {}
-        found = geodp.read_points(path, grid=grid, x="lon", y="lat", **who)
+        person: Any = {"person": "id"} if name.startswith("persons") else {}
+        counts = geodp.read_points(path, grid=grid, x="lon", y="lat", **person)
     else:
-        found = geodp.read_table(path, grid=grid, value="n", code="code", duplicates="sum")
-    return found.key.size, int(found.count.sum())
+        counts = geodp.read_table(path, grid=grid, value="n", code="code", duplicates="sum")
+    return counts.key.size, int(counts.count.sum())
 
 
 def _duckdb(name: str, path: str, threads: str) -> tuple[int, int]:
@@ -174,7 +185,7 @@ def _duckdb(name: str, path: str, threads: str) -> tuple[int, int]:
     from geodp.grid.codes.sql import SqlQuery
     from geodp.grid.lattice import Lattice
 
-    link = duckdb.connect(config={"threads": threads})
+    connection = duckdb.connect(config={"threads": threads})
     if name.startswith(("points", "persons")):
         place = Lattice.of_system(code_system(GRID), SPAN)
         query = SqlQuery(
@@ -189,8 +200,8 @@ def _duckdb(name: str, path: str, threads: str) -> tuple[int, int]:
     else:
         reader = "read_parquet" if path.endswith(".parquet") else "read_csv"
         query, count = f"SELECT code, sum(n) AS n FROM {reader}('{path}') GROUP BY code", "n"
-    found = link.sql(query).to_arrow_table()
-    return found.num_rows, int(found[count].to_numpy().sum())
+    counts = connection.sql(query).to_arrow_table()
+    return counts.num_rows, int(counts[count].to_numpy().sum())
 
 
 def _polars(name: str, path: str) -> tuple[int, int]:
@@ -198,17 +209,19 @@ def _polars(name: str, path: str) -> tuple[int, int]:
 
     lazy = pl.scan_parquet(path) if path.endswith(".parquet") else pl.scan_csv(path)
     if name.startswith("points"):
-        side = 2  # of 125 m, in a cell
+        # Two cells of the lattice of 125 m are one cell on a side.
+        side = 2
         row = ((pl.col("lat") * 960 + 1e-5).floor() // side).alias("row")
         col = (((pl.col("lon") - 100) * 640 + 1e-5).floor() // side).alias("col")
-        found = lazy.group_by(row, col).agg(pl.len().alias("n"))
+        grouped = lazy.group_by(row, col).agg(pl.len().alias("n"))
     else:
-        found = lazy.group_by("code").agg(pl.col("n").sum())
-    counts = found.collect()
+        grouped = lazy.group_by("code").agg(pl.col("n").sum())
+    counts = grouped.collect()
     return counts.height, int(counts["n"].sum())
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "geodp":
+        # A user's installation has only what geodp requires, so other packages are hidden.
         sys.modules |= dict.fromkeys(EXTRAS)  # type: ignore[arg-type]
     print(*_child(*sys.argv[1:]))

@@ -4,7 +4,7 @@
 A data set is a shape and a scale: exactly so many people drawn from the shape. The error of a
 release is the scaled average per-query error over random rectangles, its L2 norm divided by
 the number of queries and by the scale. A method is competitive where its mean is not
-significantly above the least one: Welch's t-test, one minus 95 % shared out over the methods.
+significantly above the smallest: Welch's t-test, one minus 95 % divided among the methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.baselines import libraries
 from bench.inputs import named
 from bench.measure import errors as accuracy
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table, text
+from bench.tables import fill_saved, markdown, table, text
 from geodp.mechanisms import mechanism
 from geodp.privacy.budget import rational
 
@@ -39,7 +39,7 @@ MARKS = ("<!-- bench:rectangles -->", "<!-- /bench:rectangles -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--methods", type=names, metavar="A;B", help="default: all")
     parser.add_argument("--shapes", type=names, default=list(named.SHAPES))
     parser.add_argument("--scales", type=scales, default=[10_000, 10_000_000], help="people")
@@ -58,7 +58,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def scales(text: str) -> list[int]:
-    """Numbers of people such as ``1e4,1e7``."""
+    """Parse numbers of people such as ``1e4,1e7``."""
     return [int(float(part)) for part in text.split(",")]
 
 
@@ -73,21 +73,24 @@ def measure(
     patience: float = 30,
     document: bool = False,
 ) -> dict[str, Any]:
-    """Return settings, a row for each shape, scale and method, and what was refused."""
+    """Measure a row for each shape, scale and method; list settings and refusals."""
     if document:
         return fill_document()
     specs = [mechanism(spec).spec for spec in methods or geodp.METHODS]
+    # The same rectangles for all methods and releases.
     queries = accuracy.rectangles((size, size), rectangles, named.SEED)
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
     for shape in shapes or named.SHAPES:
         for people in scales or [10_000]:
             source = named.sample(shape, size, people)
-            taken, words = libraries.accepted(specs, source)
-            refused |= words
-            cell = [_row(spec, source, queries, epsilon, trials, patience) for spec in taken]
-            mark(cell)
-            rows += [{"shape": shape, "scale": people, **row} for row in cell]
+            supported, reasons = libraries.accepted(specs, source)
+            refused |= reasons
+            table_rows = [
+                _row(spec, source, queries, epsilon, trials, patience) for spec in supported
+            ]
+            flag_best(table_rows)
+            rows += [{"shape": shape, "scale": people, **row} for row in table_rows]
     settings = {
         "size": size,
         "rectangles": rectangles,
@@ -106,7 +109,7 @@ def _row(
     trials: int,
     patience: float,
 ) -> dict[str, Any]:
-    """Errors of the trials of one method, as many as its patience allows."""
+    """Measure errors of the trials of one method, as many as its patience allows."""
     run, _ = libraries.of_method(spec).prepare(source, epsilon)
     people = int(source.count.sum())
     truth = accuracy.sums(source.to_dense().astype(np.float64), queries)
@@ -128,15 +131,17 @@ def _row(
     }
 
 
-def mark(rows: list[dict[str, Any]]) -> None:
+def flag_best(rows: list[dict[str, Any]]) -> None:
     """Add ``best`` and ``competitive`` to the rows of one shape and scale."""
     from scipy.stats import ttest_ind
 
     best = min(rows, key=lambda row: row["error"])
+    # Bonferroni's correction for the comparisons with the best method.
     level = SIGNIFICANCE / max(1, len(rows) - 1)
     for row in rows:
         row["best"] = row is best
         few = min(row["trials"], best["trials"]) < 2
+        # Equal samples have no variance, for which the test is undefined.
         same = row is best or row["errors"] == best["errors"]
         row["competitive"] = same or (
             not few
@@ -145,31 +150,31 @@ def mark(rows: list[dict[str, Any]]) -> None:
 
 
 def regrets(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Of each method: its error over the least one, geometric mean over shapes and scales."""
-    least = {(row["shape"], row["scale"]): row["error"] for row in rows if row["best"]}
+    """Compute each method's error over the smallest, geometric mean over shapes and scales."""
+    smallest = {(row["shape"], row["scale"]): row["error"] for row in rows if row["best"]}
     logs: dict[str, list[float]] = {}
     for row in rows:
-        over = np.log(row["error"] / least[row["shape"], row["scale"]])
+        over = np.log(row["error"] / smallest[row["shape"], row["scale"]])
         logs.setdefault(row["method"], []).append(float(over))
-    return {method: float(np.exp(np.mean(own))) for method, own in logs.items()}
+    return {method: float(np.exp(np.mean(values))) for method, values in logs.items()}
 
 
 def show(result: dict[str, Any]) -> str:
-    """Methods by shapes and scales, and the refusals."""
+    """Format methods by shapes and scales, and the refusals."""
     parts = [table(_lines(result, "*", "+"))]
     if result["refused"]:
-        rows = [{"method": spec, "reason": why} for spec, why in result["refused"].items()]
+        rows = [{"method": spec, "reason": reason} for spec, reason in result["refused"].items()]
         parts += ["Not measured", table(rows)]
     return "\n\n".join(parts)
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, section)
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return the document's table: the least in bold, those that are competitive with a plus."""
+    """Format the document's table: the smallest in bold, competitive ones with a plus."""
     settings = result["settings"]
     refused = ", ".join(f"`{spec}`" for spec in result["refused"])
     lines = [
@@ -186,15 +191,15 @@ def section(result: dict[str, Any]) -> str:
 
 
 def _lines(result: dict[str, Any], best: str, competitive: str) -> list[dict[str, Any]]:
-    """Return a line for each method; the marks of the best surround it if they can."""
+    """Build a line for each method; the markers of the best surround it if they can."""
     columns = list(dict.fromkeys((row["shape"], row["scale"]) for row in result["rows"]))
-    found = {(row["method"], row["shape"], row["scale"]): row for row in result["rows"]}
+    row_of = {(row["method"], row["shape"], row["scale"]): row for row in result["rows"]}
     regret = regrets(result["rows"])
     lines = []
     for method in dict.fromkeys(row["method"] for row in result["rows"]):
         line: dict[str, Any] = {"method": method}
         for shape, people in columns:
-            row = found[method, shape, people]
+            row = row_of[method, shape, people]
             figure = text(float(f"{row['error'] * 1e9:.3g}"))
             if row["best"]:
                 figure = f"**{figure}**" if best == "**" else figure + best

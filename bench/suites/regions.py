@@ -1,4 +1,4 @@
-"""Who wins where: geodp's methods and those of papers by the regions that people ask for."""
+"""Which method wins where: geodp's methods and those of papers, by kinds of regions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import geodp
 from bench.baselines import libraries
 from bench.inputs import public
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table, text
+from bench.tables import fill_saved, markdown, table, text
 from geodp.features.plan.families import Objectives, draw_families
 from geodp.features.plan.regions import MapDifference
 from geodp.table.proxy import Proxy
@@ -26,7 +26,7 @@ Mean absolute errors of the sums of regions.
 
 MAPS = ("kanto", "europe-2018-9-8")
 SETTINGS = ("pyramid:setting=R", "pyramid:setting=fine")
-"""Of the pyramid, beside the default of every method."""
+"""Settings of the pyramid, in addition to the default of every method."""
 
 PAPERS = ("HDMM, all ranges", "PrivTree", "AG, as its authors have it", "NumPy topdown (T2)")
 FAMILIES = Objectives.parse("polygons=1,municipalities=1,rectangles=1")
@@ -39,7 +39,7 @@ MARKS = ("<!-- bench:regions -->", "<!-- /bench:regions -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--methods", type=names, metavar="A;B", help="of geodp; default: all")
@@ -58,27 +58,32 @@ def measure(
     trials: int = 4,
     patience: float = 10,
 ) -> dict[str, Any]:
-    """Return a row for each map, method and family, and which methods refuse a map."""
+    """Measure a row for each map, method and family; list the methods that refuse a map."""
     rows: list[dict[str, Any]] = []
     refused: dict[str, str] = {}
     for name in maps or MAPS:
-        given = public.load(name, data)
-        grid = geodp.Grid.regular(given.grid.shape)
-        source = geodp.CountTable.from_dense(given.to_dense(), grid)
-        specs, words = libraries.accepted(methods or [*geodp.METHODS, *SETTINGS], source)
-        refused |= words
+        loaded = public.load(name, data)
+        # Without places, so that all methods accept the grid.
+        grid = geodp.Grid.regular(loaded.grid.shape)
+        source = geodp.CountTable.from_dense(loaded.to_dense(), grid)
+        specs, reasons = libraries.accepted(methods or [*geodp.METHODS, *SETTINGS], source)
+        refused |= reasons
         groups = [
-            g for one in draw_families(FAMILIES, grid, Proxy(source, name)) for g in one.groups
+            g
+            for family in draw_families(FAMILIES, grid, Proxy(source, name))
+            for g in family.groups
         ]
         for peer in (*specs, *PAPERS):
-            found, often = _errors(peer, source, Fraction(epsilon), groups, trials, patience)
+            errors, often = _errors(peer, source, Fraction(epsilon), groups, trials, patience)
             rows += [
                 {"map": name, "peer": peer, "trials": often, "regions": regions, "mae": mae}
-                for regions, mae in found.items()
+                for regions, mae in errors.items()
             ]
     for row in rows:
-        alike = [r["mae"] for r in rows if (r["map"], r["regions"]) == (row["map"], row["regions"])]
-        row["best"] = row["mae"] == min(alike)
+        same_regions = [
+            r["mae"] for r in rows if (r["map"], r["regions"]) == (row["map"], row["regions"])
+        ]
+        row["best"] = row["mae"] == min(same_regions)
     return {"epsilon": epsilon, "trials": trials, "rows": rows, "refused": refused}
 
 
@@ -90,30 +95,35 @@ def _errors(
     trials: int,
     patience: float,
 ) -> tuple[dict[str, float], int]:
-    """Return mean absolute errors by family, and over how many releases."""
+    """Measure mean absolute errors by family, and the number of releases."""
     run, to_vector = libraries.by_name(peer).prepare(source, epsilon)
     grid, people = source.grid, source.to_vector().astype(np.float64)
     inside = grid.domain.to_vector(np.ones(grid.shape, np.bool_))
     errors, start = [], time.perf_counter()
     while len(errors) < trials and (not errors or time.perf_counter() - start < patience):
+        # Cells outside the domain are no answer of any method.
         error = np.where(inside, to_vector(run(len(errors))) - people, 0.0)
         difference = MapDifference(grid, None, people, error)
-        own = {
+        means = {
             f"cells 2^{bits}": float(np.abs(difference.blocks[grid.bits - bits][1]).sum())
             / grid.domain.count_blocks([bits])[0]
             for bits in SIZES
             if bits <= grid.bits
         }
         for group in groups:
-            own[group.name] = float(np.abs(group.sums(difference)[1]).sum()) / group.count(grid)
-        errors.append(own)
-    return {name: float(np.mean([one[name] for one in errors])) for name in errors[0]}, len(errors)
+            means[group.name] = float(np.abs(group.sums(difference)[1]).sum()) / group.count(grid)
+        errors.append(means)
+    return {
+        name: float(np.mean([error_of[name] for error_of in errors])) for name in errors[0]
+    }, len(errors)
 
 
 def show(result: dict[str, Any]) -> str:
-    """Methods by families, a table for each map, and who refuses."""
+    """Format methods by families, a table for each map, and refusals."""
     parts = [f"{name}\n\n{table(lines(result, name, '*'))}" for name in _maps(result)]
-    return "\n\n".join([*parts, *(f"{one}: {why}" for one, why in result["refused"].items())])
+    return "\n\n".join(
+        [*parts, *(f"{method}: {reason}" for method, reason in result["refused"].items())]
+    )
 
 
 def _maps(result: dict[str, Any]) -> list[str]:
@@ -121,28 +131,28 @@ def _maps(result: dict[str, Any]) -> list[str]:
 
 
 def lines(result: dict[str, Any], name: str, best: str) -> list[dict[str, Any]]:
-    """Return a row for each method on a map; the least of a family is between marks."""
-    found: dict[str, dict[str, Any]] = {}
+    """Build a row for each method on a map; the smallest error of a family is between markers."""
+    line_of: dict[str, dict[str, Any]] = {}
     for row in result["rows"]:
         if row["map"] == name:
-            mark = best if row["best"] else ""
-            line = found.setdefault(row["peer"], {"method": row["peer"]})
+            marker = best if row["best"] else ""
+            line = line_of.setdefault(row["peer"], {"method": row["peer"]})
             title = row["regions"].removeprefix("polygons of ").replace(" cells", "")
-            line[title] = f"{mark}{text(row['mae'])}{mark}"
-    return list(found.values())
+            line[title] = f"{marker}{text(row['mae'])}{marker}"
+    return list(line_of.values())
 
 
 def section(result: dict[str, Any]) -> str:
-    """Return the document's tables, one for each map, and who refuses."""
+    """Format the document's tables, one for each map, and refusals."""
     parts = [
         f"{public.SOURCES[name].title}:\n\n{markdown(lines(result, name, '**'))}"
         for name in _maps(result)
     ]
-    refused = ", ".join(f"`{one}`" for one in result["refused"])
-    words = f"Not measured, as they refuse domains of this size: {refused}."
-    return "\n\n".join([*parts, *[words] * bool(refused)])
+    refused = ", ".join(f"`{method}`" for method in result["refused"])
+    sentence = f"Not measured, as they refuse domains of this size: {refused}."
+    return "\n\n".join([*parts, *[sentence] * bool(refused)])
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, section)
+    """Fill the document's tables with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, section)

@@ -1,4 +1,4 @@
-"""Hot spots by geodp and by OpenDP, and how their cost grows with the domain."""
+"""Hot spots by geodp and by OpenDP, and the growth of their cost with the domain."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ The k cells with the most people, in alternating rounds of one run.
   ratio                   median / that of geodp on the map itself
   true                    named cells that are among the true k, of the last answer"""
 
-MOST_DENSE = 1 << 20
-"""Cells of a list that OpenDP is given."""
+MAX_DENSE = 1 << 20
+"""Largest number of cells of a list that OpenDP is given."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--epsilon", type=rational, default=Fraction(1))
@@ -44,19 +44,20 @@ def measure(
     rounds: int = 5,
     patience: float = 60,
 ) -> dict[str, Any]:
-    """Return settings, and a row for each peer and domain."""
+    """Measure a row for each peer and domain."""
     tables = {"map": load(data)}
     tables |= {
         f"2^{2 * side.bit_length() - 2}": embed(tables["map"], side) for side in (1 << 15, 1 << 20)
     }
-    found: dict[str, list[int]] = {}
+    answers: dict[str, list[int]] = {}
     runs = {}
-    for domain, one in tables.items():
-        runs[f"geodp, {domain}"] = _own(one, k, epsilon, found, f"geodp, {domain}")
-    if libraries.version("opendp") is not None and tables["map"].grid.size <= MOST_DENSE:
-        runs["OpenDP make_noisy_top_k, map"] = _opendp(tables["map"], k, epsilon, found)
+    for domain, counts_table in tables.items():
+        runs[f"geodp, {domain}"] = _geodp(counts_table, k, epsilon, answers, f"geodp, {domain}")
+    if libraries.version("opendp") is not None and tables["map"].grid.size <= MAX_DENSE:
+        runs["OpenDP make_noisy_top_k, map"] = _opendp(tables["map"], k, epsilon, answers)
     seconds = cost.alternate(runs, rounds, patience)
-    usual = seconds["geodp, map"]["median"]
+    reference = seconds["geodp, map"]["median"]
+    # Ties with the k-th cell count as right answers.
     best = np.sort(tables["map"].count)[-k]
     return {
         "settings": {
@@ -69,19 +70,19 @@ def measure(
         "rows": [
             {
                 "peer": name,
-                "best_ms": took["best"] * 1e3,
-                "median_ms": took["median"] * 1e3,
-                "rounds": took["rounds"],
-                "ratio": took["median"] / usual,
-                "true": sum(count >= best for count in found[name]),
+                "best_ms": times["best"] * 1e3,
+                "median_ms": times["median"] * 1e3,
+                "rounds": times["rounds"],
+                "ratio": times["median"] / reference,
+                "true": sum(count >= best for count in answers[name]),
             }
-            for name, took in seconds.items()
+            for name, times in seconds.items()
         ],
     }
 
 
 def load(folder: Path | None) -> geodp.CountTable:
-    """Return the census of the Kanto window, or without a directory a made-up map of its size."""
+    """Load the census of the Kanto window, or without a directory make a map of its size."""
     if folder is not None:
         return public.load("kanto", folder)
     draw = np.random.default_rng(15)
@@ -91,13 +92,13 @@ def load(folder: Path | None) -> geodp.CountTable:
 
 
 def embed(source: geodp.CountTable, side: int) -> geodp.CountTable:
-    """Return the same counts in the corner of a larger map."""
+    """Place the counts in the corner of a larger map."""
     grid = geodp.Grid.regular((side, side))
     return geodp.CountTable.from_index(grid, source.grid.decode(source.key), source.count)
 
 
-def _own(
-    source: geodp.CountTable, k: int, epsilon: Fraction, found: dict[str, list[int]], name: str
+def _geodp(
+    source: geodp.CountTable, k: int, epsilon: Fraction, answers: dict[str, list[int]], name: str
 ) -> Any:
     counts = {}
     for key, count in zip(source.key.tolist(), source.count.tolist(), strict=True):
@@ -106,20 +107,21 @@ def _own(
     def run(trial: int) -> None:
         chosen = select.top_cells(source, k, epsilon=epsilon, contribution=1).chosen
         place = source.grid.places[0]
-        for code in (one["code"] for one in chosen):
+        for code in (answer["code"] for answer in chosen):
             if place.system is None:
                 row, col = map(int, str(code).split("_"))
                 index = [[row], [col]]
             else:
                 index = [at.tolist() for at in place.parse([code])]
-            found.setdefault(name, []).append(counts.get(int(source.grid.encode(index)[0]), 0))
-        found[name] = found[name][-k:]
+            answers.setdefault(name, []).append(counts.get(int(source.grid.encode(index)[0]), 0))
+        # Only the last answer is compared; earlier rounds are for time.
+        answers[name] = answers[name][-k:]
 
     return run
 
 
 def _opendp(
-    source: geodp.CountTable, k: int, epsilon: Fraction, found: dict[str, list[int]]
+    source: geodp.CountTable, k: int, epsilon: Fraction, answers: dict[str, list[int]]
 ) -> Any:
     import opendp.prelude as dp
 
@@ -127,18 +129,19 @@ def _opendp(
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
     scale = float(k / epsilon)
     draw = dp.m.make_noisy_top_k(*space, dp.max_divergence(), k=k, scale=scale)
+    # The guarantee is checked, so that equal budgets are compared.
     if not draw.map(1) <= float(epsilon) * (1 + 1e-9):
         raise UsageError("OpenDP's scale does not keep epsilon.")
     counts = source.to_vector().tolist()
 
     def run(trial: int) -> None:
-        found["OpenDP make_noisy_top_k, map"] = [counts[at] for at in draw(counts)]
+        answers["OpenDP make_noisy_top_k, map"] = [counts[at] for at in draw(counts)]
 
     return run
 
 
 def show(result: dict[str, Any]) -> str:
-    """One row a peer."""
+    """Format one row a peer."""
     rows = [
         {
             "peer": row["peer"],
@@ -150,8 +153,8 @@ def show(result: dict[str, Any]) -> str:
         for row in result["rows"]
     ]
     settings = result["settings"]
-    words = (
+    caption = (
         f"{settings['occupied']:,} occupied cells of {settings['cells']:,}, k = {settings['k']}, "
         f"epsilon = {settings['epsilon']}"
     )
-    return f"{words}\n\n{table(rows)}"
+    return f"{caption}\n\n{table(rows)}"

@@ -1,4 +1,4 @@
-"""A series under one budget beside independent releases of its snapshots, on a public series."""
+"""A series under one budget compared with independent releases, on a public series."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SAVED = Path(__file__).parents[1] / "results" / "series.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "series.md"
 
 LARGEST = 12
-"""Bits of the largest blocks whose gain is looked at."""
+"""Bits of the largest blocks whose gain is compared."""
 
 EVERY = 6
-"""Of so many snapshots one is asked for squares."""
+"""One in this many snapshots is used for squares."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--epsilon", type=rational, default=Fraction(1, 10), help="of all")
     parser.add_argument("--delta", type=rational, default=Fraction(1, 10**10), help="of all")
@@ -57,25 +57,27 @@ def measure(
     delta: Fraction = Fraction(1, 10**10),
     trials: int = 3,
 ) -> dict[str, Any]:
-    """Return settings, a row for each method and accounting, and the coverage of the last."""
+    """Measure a row for each method and accounting, and the coverage of the last one."""
     if data is None:
         raise UsageError("This benchmark reads a public series; --data DIR names its directory.")
     times, tables = load_months(data)
     rows, coverage = [], []
     for method in METHODS:
-        usual: list[float] = []
+        pure: list[float] = []
         for name, (noise, smooth) in ACCOUNTS.items():
+            # Laplace noise needs no delta.
             terms = {"epsilon": epsilon, **({"delta": delta} if noise != "laplace" else {})}
-            found = []
+            errors = []
             for _ in range(trials):
                 series = geodp.publish_series(
                     tables, times=times, person="all", contribution=1, method=method,
                     noise=noise, smooth=smooth, **terms
                 )  # fmt: skip
-                found.append(error_of(series, tables))
-            mean, spread = mean_and_error(found)
-            usual = usual or mean
-            gain = [a / b for a, b in zip(usual, mean, strict=True)]
+                errors.append(error_of(series, tables))
+            mean, spread = mean_and_error(errors)
+            # The first accounting is the reference of all gains.
+            pure = pure or mean
+            gain = [a / b for a, b in zip(pure, mean, strict=True)]
             rows.append({"method": method, "accounting": name, "mae": mean[::2], "se": spread[::2],
                          "gain": gain[::2], "least": min(gain[: LARGEST + 1])})  # fmt: skip
         coverage += [{"method": method, **row} for row in cover(series, tables)]
@@ -84,9 +86,11 @@ def measure(
 
 
 def cover(series: list[geodp.Release], tables: list[geodp.CountTable]) -> Iterator[dict[str, Any]]:
-    """Yield how often intervals of squares hold the count, by where these are."""
-    some = [*zip(series, tables, strict=True)][::EVERY]
-    held = np.mean([hold_squares(one, truth.to_dense()) for one, truth in some], axis=0)
+    """Yield the coverage of intervals of squares, by where these are."""
+    sampled = [*zip(series, tables, strict=True)][::EVERY]
+    held = np.mean(
+        [hold_squares(snapshot, truth.to_dense()) for snapshot, truth in sampled], axis=0
+    )
     for place, row in zip(PLACES, held.tolist(), strict=True):
         yield {"place": place, "held": row}
 
@@ -98,54 +102,54 @@ ACCOUNTS: dict[str, tuple[Noise, Mode]] = {
     "zCDP, forward": ("gaussian", "forward"),
     "zCDP, smoothed": ("gaussian", "both"),
 }
-"""Noise and smoothing; the first is what all others are compared with."""
+"""Noise and smoothing; all others are compared with the first."""
 
 
 def error_of(series: list[geodp.Release], tables: list[geodp.CountTable]) -> NDArray[np.float64]:
-    """Mean absolute error of blocks of 1, 2, 4 ... cells, over all snapshots."""
-    found = []
-    for one, truth in zip(series, tables, strict=True):
+    """Compute the mean absolute error of blocks of 1, 2, 4 ... cells, over all snapshots."""
+    errors = []
+    for snapshot, truth in zip(series, tables, strict=True):
         released = np.zeros(1 << truth.grid.bits)
-        released[one.table.key] = one.table.count
-        found.append(by_area(released - truth.to_vector()))
-    mean: NDArray[np.float64] = np.mean(found, axis=0)
+        released[snapshot.table.key] = snapshot.table.count
+        errors.append(by_area(released - truth.to_vector()))
+    mean: NDArray[np.float64] = np.mean(errors, axis=0)
     return mean
 
 
 def show(result: dict[str, Any]) -> str:
-    """Return errors and gains of every method and accounting, and coverage."""
-    words = ", ".join(f"{name} {value}" for name, value in result["settings"].items())
+    """Format errors and gains of every method and accounting, and coverage."""
+    caption = ", ".join(f"{name} {value}" for name, value in result["settings"].items())
     shown = [table(lines(part, result)) for part in PARTS]
-    return "\n\n".join([words, *shown])
+    return "\n\n".join([caption, *shown])
 
 
 def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of a table: errors, gains or coverage."""
+    """Build the lines of a table: errors, gains or coverage."""
     if part == "coverage":
         return [
             {"method": row["method"], "squares": row["place"]}
-            | {f"{n} x {n}": f"{one:.1%}" for n, one in zip(SIDES, row["held"], strict=True)}
+            | {f"{n} x {n}": f"{share:.1%}" for n, share in zip(SIDES, row["held"], strict=True)}
             for row in result["coverage"]
         ]
-    found = []
+    table_lines = []
     for row in result["rows"]:
         values = {f"2^{2 * i}": value for i, value in enumerate(row[part])}
         line = {"method": row["method"], "of": row["accounting"], **values}
-        found.append(line | ({"least": row["least"]} if part == "gain" else {}))
-    return found
+        table_lines.append(line | ({"least": row["least"]} if part == "gain" else {}))
+    return table_lines
 
 
 PARTS = ("mae", "gain", "coverage")
-"""Tables of the document, by their marks."""
+"""Tables of the document, by their markers."""
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a table of the document stands between."""
+    """Return the markers around a table of the document."""
     return f"<!-- bench:series:{part} -->", f"<!-- /bench:series:{part} -->"
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     for part in PARTS:
         fill(DOCUMENT, marks(part), markdown(lines(part, result)))

@@ -1,9 +1,9 @@
-"""What any post-processing must lose of a lone settlement: how well measurements tell where it is.
+"""The smallest loss of an isolated settlement by any post-processing of measurements.
 
-Whoever shares a settlement's people out over a map, none below 0, keeps around its place on average
-no more of them than the chance that they name the place. That is the largest for who knows how many
-people and cells the settlement has and how they lie, that nobody else lives in a square of two
-levels above the cells, and all measurements of it: by Bayes' rule.
+Any method that shares a settlement's people over a map, none below 0, places on average no more of
+them around its place than the chance of naming the place. That chance is largest with knowledge of
+how many people and cells the settlement has and how they lie, that a square of two levels above the
+cells is otherwise empty, and of all measurements of it: by Bayes' rule.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 DRAWS = 400
-"""Settlements of a size class."""
+"""Settlements that are drawn of a size class."""
 
 SEED = 20150901
 
 
-def find_least_lost(
+def find_min_loss(
     grid: geodp.Grid, method: str, epsilon: Fraction, classes: tuple[int, ...], around: int
 ) -> dict[str, float]:
-    """Per cent that is lost at least around settlements, by size class.
+    """Compute the smallest loss around settlements, in per cent, by size class.
 
     Parameters
     ----------
     grid : Grid
-        Whose lowest nodes, and the next ones above, are squares.
+        A grid whose lowest nodes, and the next ones above, are squares.
     method : str
-        That measures counts of nodes with Laplace noise.
+        A method that measures counts of nodes with Laplace noise.
     epsilon : Fraction
     classes : tuple of int
         Ends of size classes.
@@ -50,20 +50,20 @@ def find_least_lost(
     event = chosen.event(grid, Terms.of(epsilon=epsilon, contribution=1), "entropy")
     tree = chosen.tree_variance(grid, event)
     assert tree is not None
-    node, whole = isqrt(tree.fanouts[-1]), isqrt(tree.fanouts[-1] * tree.fanouts[-2])
+    node, square = isqrt(tree.fanouts[-1]), isqrt(tree.fanouts[-1] * tree.fanouts[-2])
     scales = [float(np.sqrt(variance / 2)) for variance in tree.variances[-1:-3:-1]]
-    random, found = np.random.default_rng(SEED), {}
+    random, losses = np.random.default_rng(SEED), {}
     for low, high in pairwise(classes):
-        kept = 0.0
+        placed = 0.0
         for _ in range(DRAWS):
             place, people = draw_settlement(low, high, random)
-            kept += name_place(place, people, (node, whole), scales, around, random) / DRAWS
-        found[f"{low:,}-{high:,}"] = 100 * (kept - 1)
-    return found
+            placed += name_place(place, people, (node, square), scales, around, random) / DRAWS
+        losses[f"{low:,}-{high:,}"] = 100 * (placed - 1)
+    return losses
 
 
 def draw_settlement(low: int, high: int, random: np.random.Generator) -> tuple[Counts, Counts]:
-    """Return rows and columns of a settlement's cells from 0 on, int64[2, n], and their people."""
+    """Draw rows and columns of a settlement's cells from 0 on, int64[2, n], and their people."""
     total = np.exp(random.uniform(np.log(low), np.log(high)))
     place = np.indices((19, 19)).reshape(2, -1) - 9
     away = (place**2).sum(axis=0) + 2 * random.random(place.shape[1])
@@ -81,38 +81,42 @@ def name_place(
     around: int,
     random: np.random.Generator,
 ) -> float:
-    """Return the chance to name a cell around a settlement from measurements of cells and nodes.
+    """Compute the chance to name a cell around a settlement from measurements of its square.
 
     Parameters
     ----------
     place, people : int64[2, n], int64[n]
-        Of the settlement's cells.
+        Cells of the settlement, and their people.
     sides : int, int
-        Of a lowest node and of the square that is looked at, in cells.
+        Sides of a lowest node and of the considered square, in cells.
     scales : list of float
-        Of the noise of cells and of lowest nodes.
+        Scales of the noise of cells and of lowest nodes.
     around : int
     random : Generator
-        Where the settlement lies, and of the noise.
+        Source of the settlement's position, and of the noise.
     """
-    node, whole = sides
-    room = whole - place.max(axis=1)
-    if (room < 1).any():
-        return 1.0  # larger than the square: not looked at
-    first = np.indices(tuple(room)).reshape(2, -1)
-    cells = first[:, :, None] + place[:, None]  # of all candidates: [2, candidates, n]
-    number = cells[0] // node * (whole // node) + cells[1] // node
-    parts = np.zeros((first.shape[1], (whole // node) ** 2))
+    node, square = sides
+    positions = square - place.max(axis=1)
+    # A settlement larger than the square is not considered: its place counts as known.
+    if (positions < 1).any():
+        return 1.0
+    first = np.indices(tuple(positions)).reshape(2, -1)
+    # Cells of all candidate positions: [2, candidates, n].
+    cells = first[:, :, None] + place[:, None]
+    number = cells[0] // node * (square // node) + cells[1] // node
+    parts = np.zeros((first.shape[1], (square // node) ** 2))
     np.add.at(parts, (np.arange(first.shape[1])[:, None], number), people)
     truth = int(random.integers(first.shape[1]))
-    seen = random.laplace(0, scales[0], (whole, whole))
+    seen = random.laplace(0, scales[0], (square, square))
     seen[tuple(cells[:, truth])] += people
     above = random.laplace(0, scales[1], parts.shape[1]) + parts[truth]
     here = seen[cells[0], cells[1]]
+    # Log-likelihood ratios of Laplace noise: each candidate with and without the settlement.
     support = (np.abs(here) - np.abs(here - people)).sum(axis=1) / scales[0]
     support += (np.abs(above) - np.abs(above - parts)).sum(axis=1) / scales[1]
+    # Subtracting the maximum keeps the exponentials from overflowing.
     chance = np.exp(support - support.max())
-    chance = (chance / chance.sum()).reshape(room)
+    chance = (chance / chance.sum()).reshape(positions)
     # A cell is around all candidates that begin within a box before it.
     reach = place.max(axis=1) + 2 * around
     for axis, length in enumerate(reach + 1):

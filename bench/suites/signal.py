@@ -1,4 +1,4 @@
-"""What the default would gain if its levels and shares went by people a cell times epsilon, too."""
+"""Possible gain of the default if its plan also depended on people a cell times epsilon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.suites.auto import DOCUMENT, OBJECTIVES, limits_of
 from bench.suites.auto_bound import ENOUGH, FIRST_LARGE, LARGE, PAPER, SMALL
 from bench.suites.methods import names
 from bench.suites.sparsest import by_family
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.features.plan.families import draw_families
 from geodp.features.plan.search import Candidate
 from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
@@ -37,16 +37,16 @@ CASES = [
     *("samoa-100m:0.1", "europe-2018-9-8:0.1", "hiroshima-2020:0.1", "kanto:0.1"),
     *("germany-1km:1", "flow:0.1"),
 ]
-"""Maps and budgets, from the least signal to the most."""
+"""Maps and budgets, from the weakest signal to the strongest."""
 
-TRIED, FOUND = 2, 24
+TRIED, REMEASURED = 2, 24
 """Releases of every pyramid, and of those that are measured again."""
 
 AGAIN = 12
-"""Pyramids that are measured again."""
+"""Number of pyramids that are measured again."""
 
-LEAST = 0.01
-"""Of the budget, what a level gets before its random factor."""
+MIN_SHARE = 0.01
+"""Share of the budget that a level gets before its random factor."""
 
 SEED = 20261125
 SAVED = Path(__file__).parents[1] / "results" / "signal.json"
@@ -56,17 +56,17 @@ Floats = NDArray[np.float64]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--cases", type=names, default=CASES, metavar="MAP:EPSILON;...")
     parser.add_argument("--plans", type=int, default=200, help="random pyramids of each")
 
 
 def measure(data: Path | None, cases: list[str], plans: int) -> dict[str, Any]:
-    """Return a row for each map and budget."""
-    maps = [Case(case, data) for case in cases]
-    best = {one.name: one.search(plans) for one in maps}
-    return {"plans": plans, "rows": [one.row(best) for one in maps]}
+    """Measure a row for each map and budget."""
+    maps = [Case(name, data) for name in cases]
+    best = {case.name: case.search(plans) for case in maps}
+    return {"plans": plans, "rows": [case.row(best) for case in maps]}
 
 
 class Case:
@@ -80,50 +80,55 @@ class Case:
         proxy = Proxy(source, self.name)
         self.families = draw_families(OBJECTIVES, self.grid, proxy)
         self.simulation = PlanSimulation(proxy, self.families)
-        self.paper = self._run(PAPER, FRESH, FOUND)
+        self.paper = self._run(PAPER, FRESH, REMEASURED)
 
     def search(self, plans: int) -> str:
-        """Return the best of random pyramids on this map."""
+        """Find the best of random pyramids on this map."""
         random = np.random.default_rng(SEED)
         tried = draw_plans(self.grid, random)
         specs = [next(tried) for _ in range(plans)]
+        # A cheap first pass selects the plans that are worth many releases.
         first = sorted(specs, key=lambda spec: self.value(spec, 0, TRIED)[0])
-        return min(first[:AGAIN], key=lambda spec: self.value(spec, TRIED, FOUND)[0])
+        return min(first[:AGAIN], key=lambda spec: self.value(spec, TRIED, REMEASURED)[0])
 
     def row(self, best: dict[str, str]) -> dict[str, Any]:
-        """Return the default and the pyramids that were found, by releases that found none."""
-        here = {name: self.value(spec, FRESH, FOUND) for name, spec in self._fitting(best).items()}
-        _, own = self.value("pyramid", FRESH, FOUND)
+        """Measure the default and the best pyramids, on releases that were not searched with."""
+        here = {
+            name: self.value(spec, FRESH, REMEASURED) for name, spec in self._fitting(best).items()
+        }
+        _, default = self.value("pyramid", FRESH, REMEASURED)
+        # Pyramids of other maps show what a shared choice by signal could reach.
         others = [(v, spec) for (v, spec) in here.values() if spec is not here[self.name][1]]
-        elsewhere = min(others, key=lambda one: one[0])[1]["mean"] if others else None
+        elsewhere = min(others, key=lambda pair: pair[0])[1]["mean"] if others else None
         return {
             "map": self.name,
             "n": f"2^{self.grid.bits}",
             "epsilon": self.epsilon,
             "signal": self.signal,
-            "default": own,
+            "default": default,
             "best": here[self.name][1],
             "elsewhere": elsewhere,
             "pyramid": best[self.name],
         }
 
     def value(self, spec: str, first: int, often: int) -> tuple[float, dict[str, float]]:
-        """Return what is to be least, and ratios by family with their mean."""
+        """Compute the value to minimise, and ratios by family with their mean."""
         ratios = ErrorRatio.all_of(self._run(spec, first, often), self.paper)
-        found = by_family(self.families, np.array([one.mae for one in ratios]))
-        mean = float(np.exp(np.mean(np.log([*found.values()]))))
-        over = self.over(spec, np.array([one.largest for one in ratios]))
-        return np.log(mean) + 3 * max(0.0, over), found | {"mean": mean}
+        by_kind = by_family(self.families, np.array([ratio.mae for ratio in ratios]))
+        mean = float(np.exp(np.mean(np.log([*by_kind.values()]))))
+        over = self.over(spec, np.array([ratio.largest for ratio in ratios]))
+        # Plans above the bound are penalised three times as much as errors.
+        return np.log(mean) + 3 * max(0.0, over), by_kind | {"mean": mean}
 
     def over(self, spec: str, largest: Floats) -> float:
-        """Return by how much the bound on blocks is exceeded: where they are many, as measured."""
+        """Compute by how much the bound on blocks is exceeded; many blocks are measured."""
         blocks = len(self.families[-1].groups)
         many = np.array([group.count(self.grid) for group in self.families[-1].groups]) >= ENOUGH
         bound = np.where(np.arange(blocks) < FIRST_LARGE, SMALL, LARGE)
         return max(float(np.log(largest[-blocks:] / bound)[many].max()), closed(self.grid, spec))
 
     def _fitting(self, best: dict[str, str]) -> dict[str, str]:
-        """Return the pyramids that are of this domain's size."""
+        """Select the pyramids for this domain's size."""
         return {name: spec for name, spec in best.items() if _bits(spec) == self.grid.bits}
 
     def _run(self, spec: str, first: int, often: int) -> Any:
@@ -133,34 +138,35 @@ class Case:
 
 
 def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
-    """Return pyramids around the default, within its bound on few large blocks, without end.
+    """Yield pyramids around the default, within its bound on few large blocks, without end.
 
     Two fifths have its levels, others levels of 2 to 7 bits at the cells and of 2 to 5 above;
     shares are the default's of as many bits, times log-normal factors.
     """
     steps, weights = plan_of(grid.bits)
-    deep, spent = [0, *accumulate(steps)], np.cumsum([float(one) for one in weights])
-    spent /= spent[-1]
+    deep, cumulative = [0, *accumulate(steps)], np.cumsum([float(weight) for weight in weights])
+    cumulative /= cumulative[-1]
     while True:
-        own = list(steps)
+        levels = list(steps)
         if random.random() > 0.4:
-            own = [min(int(random.integers(2, 8)), grid.bits)]
-            while (rest := grid.bits - sum(own)) > 0:
-                own.insert(0, min(int(random.integers(2, 6)), rest))
-        share = np.diff(np.interp([0, *accumulate(own)], deep, spent), prepend=0.0)
+            levels = [min(int(random.integers(2, 8)), grid.bits)]
+            while (rest := grid.bits - sum(levels)) > 0:
+                levels.insert(0, min(int(random.integers(2, 6)), rest))
+        share = np.diff(np.interp([0, *accumulate(levels)], deep, cumulative), prepend=0.0)
+        # Two widths of the factors, for plans close to the default and far from it.
         spread = random.normal(0, random.choice([0.2, 0.5]), share.size)
-        plan = Candidate.of(own, (np.maximum(share, LEAST) * np.exp(spread)).tolist())
+        plan = Candidate.of(levels, (np.maximum(share, MIN_SHARE) * np.exp(spread)).tolist())
         if closed(grid, plan.spec) <= 0:
             yield plan.spec
 
 
 def closed(grid: Grid, spec: str) -> float:
-    """Return the largest logarithm of a closed-form error over its bound, of few large blocks.
+    """Compute the largest logarithm of a closed-form error over its bound, of few large blocks.
 
-    The default itself is at 0 where it is above: its shares are rounded.
+    The default counts as 0 where it exceeds the bound, as its shares are rounded.
     """
-    found = _over_limits(grid, spec)
-    return found - max(0.0, _over_limits(grid, "pyramid"))
+    excess = _over_limits(grid, spec)
+    return excess - max(0.0, _over_limits(grid, "pyramid"))
 
 
 def _over_limits(grid: Grid, spec: str) -> float:
@@ -177,15 +183,15 @@ def _bits(spec: str) -> int:
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's table."""
-    found = []
+    """Build the rows of the document's table."""
+    table_lines = []
     for row in result["rows"]:
         default, best, elsewhere = row["default"], row["best"], row["elsewhere"]
         kinds = {
             kind: f"{default[kind]:.3f} / {best[kind]:.3f}"
             for kind in ("mean", "cells", "municipalities")
         }
-        found.append(
+        table_lines.append(
             {
                 "map": row["map"],
                 "n": row["n"],
@@ -196,14 +202,14 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                 "best": f"`{row['pyramid']}`",
             }
         )
-    return found
+    return table_lines
 
 
 def show(result: dict[str, Any]) -> str:
-    """Show maps and budgets."""
+    """Format maps and budgets."""
     return table(lines(result))
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

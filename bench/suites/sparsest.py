@@ -1,4 +1,4 @@
-"""How near any pyramid comes to what is asked of the default on the maps that gain least."""
+"""How close any pyramid comes to the targets of the default on the maps that gain least."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 
 import geodp
 from bench.inputs import derived
-from bench.suites.auto import ASKED, DOCUMENT
-from bench.suites.auto_bound import FIRST_LARGE, KNOWN, PAPER
+from bench.suites.auto import DOCUMENT, TARGETS
+from bench.suites.auto_bound import FIRST_LARGE, MAX_RELATIVE_ERROR, PAPER
 from bench.suites.methods import names
-from bench.tables import fill_kept, markdown, table
+from bench.tables import fill_saved, markdown, table
 from geodp.features.plan.api import serve
 from geodp.features.plan.families import Family, Objectives, draw_families
 from geodp.features.plan.regions import MapDifference
@@ -40,11 +40,11 @@ same place, or (of Samoa, where there is none) the map itself. Largest: ratio of
 up to 2^12 cells, and of all, in mean absolute or in root-mean-square errors."""
 
 MAPS = ["samoa-100m", "europe-2018-9-8"]
-"""Where the default is above 1.1 times what is asked of its mean."""
+"""Maps on which the default is above 1.1 times the target of its mean."""
 
 PRIORS = {"samoa-100m": "samoa-100m", "europe-2018-9-8": "europe-2011-9-8"}
 PURPOSE = "cells=1,municipalities=2"
-"""What plans are made for, and of which public map."""
+"""The purpose of plans, and the public map that they are made on."""
 
 OBJECTIVES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1")
 WITH_SQUARES = Objectives.parse(f"{OBJECTIVES.text},squares=1")
@@ -52,7 +52,7 @@ WIDEST = 8
 """Bits of the widest level that is tried."""
 
 PRUNED = ("", "1", "2", "3", "4")
-"""Noise scales below which children are dropped, in turn."""
+"""Noise scales below which children are dropped, one after another."""
 
 SEED = 20190601
 SAVED = Path(__file__).parents[1] / "results" / "sparsest.json"
@@ -61,7 +61,7 @@ PLANNED = ("<!-- bench:sparsest:planned -->", "<!-- /bench:sparsest:planned -->"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=names, default=MAPS, metavar="A;B")
     parser.add_argument("--epsilon", default="0.1")
@@ -72,35 +72,35 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     data: Path | None, maps: list[str], epsilon: str, plans: int, trials: int
 ) -> dict[str, Any]:
-    """Return a row for each map and family of regions, and every pyramid that was tried.
+    """Measure a row for each map and family of regions, and list every pyramid that was tried.
 
-    Kept figures of other maps stay.
+    Saved figures of other maps stay.
     """
-    rows, tried, planned = _kept(set(maps))
+    rows, tried, planned = _saved(set(maps))
     for name in maps:
-        source, prior = (derived.load(one, data) for one in (name, PRIORS[name]))
-        own, every = _measure_map(source, name, epsilon, plans, trials)
-        rows += own
-        tried += [{"map": name, **one} for one in every]
+        source, prior = (derived.load(map_name, data) for map_name in (name, PRIORS[name]))
+        map_rows, pyramids = _measure_map(source, name, epsilon, plans, trials)
+        rows += map_rows
+        tried += [{"map": name, **pyramid} for pyramid in pyramids]
         planned += _plan(source, prior, name, epsilon, trials)
-    told = {"epsilon": epsilon, "trials": trials}
-    return {**told, "rows": rows, "planned": planned, "tried": tried}
+    settings = {"epsilon": epsilon, "trials": trials}
+    return {**settings, "rows": rows, "planned": planned, "tried": tried}
 
 
 def _plan(
     source: geodp.CountTable, prior: geodp.CountTable, name: str, epsilon: str, trials: int
 ) -> list[dict[str, Any]]:
-    """Return ratios of the default, and of a plan that was made on another public map."""
+    """Measure ratios of the default, and of a plan that was made on another public map."""
     plan = serve(source.grid, PURPOSE, prior=prior, epsilon=epsilon).name
-    found = compare(source, name, ["pyramid", plan], epsilon, trials)
-    made = zip(("-", PRIORS[name]), ("pyramid", plan), found, strict=True)
+    ratios = compare(source, name, ["pyramid", plan], epsilon, trials)
+    made = zip(("-", PRIORS[name]), ("pyramid", plan), ratios, strict=True)
     return [{"map": name, "planned on": on, "plan": spec, **row} for on, spec, row in made]
 
 
 def compare(
     source: geodp.CountTable, name: str, specs: list[str], epsilon: str, trials: int
 ) -> list[dict[str, float]]:
-    """Return ratios of some methods to the paper's, by family, and the largest of aligned blocks.
+    """Measure ratios of some methods to the paper's, by family, and the largest of aligned blocks.
 
     ``trials``: a third of the releases of each.
     """
@@ -112,74 +112,86 @@ def compare(
         method = mechanism(spec)
         return simulation.run(method, method.event(grid, terms), range(FRESH, FRESH + often))
 
-    paper, found = run(PAPER, 8 * trials), []
+    paper, table_rows = run(PAPER, 8 * trials), []
     for spec in specs:
         ratios = ErrorRatio.all_of(run(spec, 3 * trials), paper)
-        mean = by_family(families, np.array([one.mae for one in ratios]))
-        known = [one.largest if one.mae_error < KNOWN * one.mae else 0.0 for one in ratios]
-        largest = {"largest": max(known[-blocks:][:FIRST_LARGE]), "of all": max(known[-blocks:])}
-        found.append({kind: mean[kind] for kind in [*ASKED, "rectangles"]} | largest)
-    return found
+        mean = by_family(families, np.array([ratio.mae for ratio in ratios]))
+        reliable = [
+            ratio.largest if ratio.mae_error < MAX_RELATIVE_ERROR * ratio.mae else 0.0
+            for ratio in ratios
+        ]
+        largest = {
+            "largest": max(reliable[-blocks:][:FIRST_LARGE]),
+            "of all": max(reliable[-blocks:]),
+        }
+        table_rows.append({kind: mean[kind] for kind in [*TARGETS, "rectangles"]} | largest)
+    return table_rows
 
 
-def _kept(anew: set[str]) -> tuple[list[dict[str, Any]], ...]:
-    """Return the kept figures of the maps of the document that are not measured anew."""
-    before = json.loads(SAVED.read_text(encoding="utf-8"))
-    others, parts = set(MAPS) - anew, ("rows", "tried", "planned")
-    return tuple([one for one in before[part] if one["map"] in others] for part in parts)
+def _saved(remeasured: set[str]) -> tuple[list[dict[str, Any]], ...]:
+    """Load the saved figures of the document's maps that are not measured again."""
+    saved = json.loads(SAVED.read_text(encoding="utf-8"))
+    # Maps that are no longer in the document are dropped.
+    others, parts = set(MAPS) - remeasured, ("rows", "tried", "planned")
+    return tuple([row for row in saved[part] if row["map"] in others] for part in parts)
 
 
 def _measure_map(
     source: geodp.CountTable, name: str, epsilon: str, plans: int, trials: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return rows of one map, and every pyramid that was tried on it."""
+    """Measure rows of one map, and every pyramid that was tried on it."""
     grid, proxy = source.grid, Proxy(source, name)
     families = draw_families(OBJECTIVES, grid, proxy)
     simulation, terms = PlanSimulation(proxy, families), Terms.of(epsilon=epsilon, contribution=1)
 
     def errors(spec: str, first: int, often: int) -> dict[str, float]:
         method = mechanism(spec)
-        found = simulation.run(method, method.event(grid, terms), range(first, first + often))
-        return by_family(families, found.mae)
+        simulated = simulation.run(method, method.event(grid, terms), range(first, first + often))
+        return by_family(families, simulated.mae)
 
     paper, default = (errors(spec, FRESH, 4 * trials) for spec in (PAPER, "pyramid"))
     random = np.random.default_rng(SEED)
     specs = [draw_plan(grid, random, PRUNED[i % len(PRUNED)]) for i in range(plans)]
     tried = [{"spec": spec, **_over(errors(spec, 0, trials), paper)} for spec in specs]
-    zeros, alone = _over(errors_of_zeros(source, families), paper), least_error(source, epsilon)
+    zeros, lowest = _over(errors_of_zeros(source, families), paper), min_error(source, epsilon)
     rows = []
-    for kind in ASKED:
-        best = min(tried, key=lambda one: one[kind])
-        again = errors(best["spec"], FRESH, trials)
+    for kind in TARGETS:
+        best = min(tried, key=lambda pyramid: pyramid[kind])
+        # The best of many tried pyramids looks better than it is on the releases that chose it.
+        remeasured = errors(best["spec"], FRESH, trials)
         rows.append(
             {
                 "map": name,
                 "regions": kind,
                 "limit": limit_of(kind),
-                "pyramids below": sum(one[kind] < limit_of(kind) for one in tried),
-                "below all": sum(all(one[k] < limit_of(k) for k in ASKED) for one in tried),
+                "pyramids below": sum(pyramid[kind] < limit_of(kind) for pyramid in tried),
+                "below all": sum(
+                    all(pyramid[k] < limit_of(k) for k in TARGETS) for pyramid in tried
+                ),
                 "of": len(tried),
                 "default": default[kind] / paper[kind],
-                "best": again[kind] / paper[kind],
+                "best": remeasured[kind] / paper[kind],
                 "best pyramid": best["spec"],
-                "its others": {k: v for k, v in _over(again, paper).items() if k != kind},
+                "its others": {k: v for k, v in _over(remeasured, paper).items() if k != kind},
                 "zeros": zeros[kind],
-                "cells, at best": alone / paper[kind] if kind == "cells" else None,
+                "cells, at best": lowest / paper[kind] if kind == "cells" else None,
             }
         )
     return rows, tried
 
 
 def limit_of(kind: str) -> float:
-    """Return what no map's ratio is to be above."""
-    return 1.1 * ASKED[kind]
+    """Return the limit that no map's ratio should exceed."""
+    return 1.1 * TARGETS[kind]
 
 
 def by_family(families: tuple[Family, ...], groups: Any) -> dict[str, float]:
-    """Return geometric means over the groups of every family."""
-    ends = [0, *accumulate(len(one.groups) for one in families)]
+    """Compute geometric means over the groups of every family."""
+    ends = [0, *accumulate(len(family.groups) for family in families)]
     parts = zip(families, pairwise(ends), strict=True)
-    return {one.objective.name: float(np.exp(np.log(groups[a:b]).mean())) for one, (a, b) in parts}
+    return {
+        family.objective.name: float(np.exp(np.log(groups[a:b]).mean())) for family, (a, b) in parts
+    }
 
 
 def _over(errors: dict[str, float], others: dict[str, float]) -> dict[str, float]:
@@ -187,7 +199,7 @@ def _over(errors: dict[str, float], others: dict[str, float]) -> dict[str, float
 
 
 def draw_plan(grid: Grid, random: np.random.Generator, prune: str) -> str:
-    """Return levels of 2 bits or more and log-normal shares, each 2 % at least."""
+    """Draw levels of 2 bits or more and log-normal shares, each at least 2 %."""
     steps: list[int] = []
     while (rest := grid.bits - sum(steps)) > 0:
         steps.append(int(random.integers(min(2, rest), min(WIDEST, rest) + 1)))
@@ -196,28 +208,31 @@ def draw_plan(grid: Grid, random: np.random.Generator, prune: str) -> str:
 
 
 def errors_of_zeros(source: geodp.CountTable, families: tuple[Family, ...]) -> dict[str, float]:
-    """Return the mean absolute errors of who publishes that nobody is anywhere."""
+    """Compute the mean absolute errors of publishing that all cells are empty."""
     difference = MapDifference(
         source.grid, source.key, source.count.astype(float), -source.count.astype(float)
     )
-    groups = [group for one in families for group in one.groups]
-    every = [np.abs(group.sums(difference)[1]).sum() for group in groups]
+    groups = [group for family in families for group in family.groups]
+    errors = [np.abs(group.sums(difference)[1]).sum() for group in groups]
     cells = [group.count(source.grid) for group in groups]
-    return by_family(families, np.array(every) / cells)
+    return by_family(families, np.array(errors) / cells)
 
 
-def least_error(source: geodp.CountTable, epsilon: str) -> float:
-    """Return the least mean absolute error of cells of who sees each with the whole budget's noise.
+def min_error(source: geodp.CountTable, epsilon: str) -> float:
+    """Compute the smallest mean absolute error of cells with the entire budget's noise on each.
 
-    Who knows how many cells have how many people, and nothing of where, publishes the median of
-    the counts that a noisy one speaks of: by Bayes' rule no other number has a smaller error.
+    With knowledge of how many cells have how many people, but not of where, it is best to publish
+    the median of the counts given a noisy one: by Bayes' rule no other number has a smaller error.
     """
     count, often = np.unique(source.count, return_counts=True)
+    # Empty cells are candidates for the median as well.
     count, often = np.append(0, count), np.append(source.grid.size - source.count.size, often)
     decay = np.exp(-float(rational(epsilon)))
+    # Beyond this distance the noise has a probability below exp(-40).
     reach = int(np.ceil(40 / float(rational(epsilon))))
-    seen = np.arange(-reach, int(count[-1]) + reach + 1)
-    law = (1 - decay) / (1 + decay) * decay ** np.abs(seen[:, None] - count)
+    noisy = np.arange(-reach, int(count[-1]) + reach + 1)
+    # The discrete Laplace law of a noisy count, by true count.
+    law = (1 - decay) / (1 + decay) * decay ** np.abs(noisy[:, None] - count)
     weight = law * often
     median = (weight.cumsum(axis=1) >= weight.sum(axis=1, keepdims=True) / 2).argmax(axis=1)
     error = weight * np.abs(count - count[median][:, None])
@@ -225,12 +240,12 @@ def least_error(source: geodp.CountTable, epsilon: str) -> float:
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the document's table."""
-    found = []
+    """Build the rows of the document's table."""
+    table_lines = []
     for row in result["rows"]:
         others = ", ".join(f"{name} {ratio:.2f}" for name, ratio in row["its others"].items())
-        least = row["cells, at best"]
-        found.append(
+        lowest = row["cells, at best"]
+        table_lines.append(
             {
                 "map": row["map"],
                 "regions": row["regions"],
@@ -240,14 +255,14 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
                 "default": f"{row['default']:.2f}",
                 "best": f"{row['best']:.2f}: `{row['best pyramid']}` ({others})",
                 "zeros": f"{row['zeros']:.2f}",
-                "cells, at best": "" if least is None else f"{least:.2f}",
+                "cells, at best": "" if lowest is None else f"{lowest:.2f}",
             }
         )
-    return found
+    return table_lines
 
 
 def plan_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the document's table of plans."""
+    """Build the rows of the document's table of plans."""
     return [
         {k: f"{v:.2f}" if isinstance(v, float) else v for k, v in row.items()}
         | {"plan": f"`{row['plan']}`"}
@@ -256,11 +271,11 @@ def plan_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def show(result: dict[str, Any]) -> str:
-    """Show maps and families of regions, and plans."""
+    """Format maps and families of regions, and plans."""
     return f"{table(lines(result))}\n\n{table(plan_lines(result))}"
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's table from the kept figures, and return those."""
-    fill_kept(SAVED, DOCUMENT, PLANNED, lambda result: markdown(plan_lines(result)))
-    return fill_kept(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))
+    """Fill the document's table with the saved figures, and return those."""
+    fill_saved(SAVED, DOCUMENT, PLANNED, lambda result: markdown(plan_lines(result)))
+    return fill_saved(SAVED, DOCUMENT, MARKS, lambda result: markdown(lines(result)))

@@ -1,4 +1,4 @@
-"""Speed and memory in one run, beside what else there is; docs/measured/speed.md shows it."""
+"""Speed and memory in one run, compared with alternatives; docs/measured/speed.md shows it."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ PARTS: dict[str, Callable[[Sizes], Rows]] = {
     "growth": speed_growth.measure,
     "instructions": instructions.measure,
 }
-"""What is measured, each a table of the document."""
+"""Measurements, each a table of the document."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument(
         "--quick", action="store_true", help="small sizes, in seconds; ratios then mean little"
     )
     parser.add_argument(
         "--parts",
-        type=lambda words: words.split(","),
+        type=lambda text: text.split(","),
         metavar="A,B",
         help=f"of {', '.join(PARTS)}; default: all. Others are kept as they were measured",
     )
@@ -54,16 +54,18 @@ def options(parser: argparse.ArgumentParser) -> None:
 def measure(
     quick: bool = False, parts: list[str] | None = None, plot: Path | None = None
 ) -> dict[str, Any]:
-    """Rows of every part; what is not asked for is as kept, if of the same sizes."""
+    """Measure rows of the chosen parts; others are taken from saved figures of the same sizes."""
     chosen = parts or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         raise UsageError(f"parts are of: {', '.join(PARTS)}; not {', '.join(unknown)}.")
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
-    if kept and kept["settings"]["quick"] != quick:
-        kept = {}  # figures of small and of large tables are not mixed
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    if saved and saved["settings"]["quick"] != quick:
+        # Figures of small and of large tables must not be mixed.
+        saved = {}
     sizes = QUICK if quick else FULL
+    # Compiling must not count as time of the first part.
     refinement.warm()
-    found = {part: PARTS[part](sizes) for part in chosen}
+    measured = {part: PARTS[part](sizes) for part in chosen}
     result: dict[str, Any] = {
         "settings": {
             "quick": quick,
@@ -72,7 +74,7 @@ def measure(
             "rounds": sizes.rounds,
             "patience": sizes.patience,
         },
-        **{part: found.get(part, kept.get(part, [])) for part in PARTS},
+        **{part: measured.get(part, saved.get(part, [])) for part in PARTS},
     }
     result["exponents"] = speed_growth.exponents(result["growth"]) if result["growth"] else []
     if plot and result["growth"]:
@@ -81,28 +83,31 @@ def measure(
 
 
 def yardsticks(result: dict[str, Any]) -> Rows:
-    """Return what a method is measured by, a row for each: ratios within one run, and counts.
+    """Compute the yardsticks of a method, a row for each: ratios within one run, and counts.
 
-    Time over what the noise alone takes, time of others over its own, instructions and bytes.
+    They are time over that of the noise alone, time of others over its own, instructions and bytes.
     """
     baselines = {row["baseline"]: row for row in result["baselines"]}
+    # Instructions are missing where valgrind is not installed.
     counted = {row["method"]: row.get("a_node") for row in result["instructions"]}
     rows: Rows = []
     for method in refinement.METHODS:
-        own = [row for row in result["refinement"] if row["method"] == method]
-        (most,) = (row for row in own if (row["table"], row["bits"]) == LARGEST)
-        held = [row["bytes_an_output_cell"] for row in result["memory"] if row["method"] == method]
-        shares = [row["floor"] for row in own]
+        method_rows = [row for row in result["refinement"] if row["method"] == method]
+        (largest,) = (row for row in method_rows if (row["table"], row["bits"]) == LARGEST)
+        bytes_held = [
+            row["bytes_an_output_cell"] for row in result["memory"] if row["method"] == method
+        ]
+        shares = [row["floor"] for row in method_rows]
         rows.append(
             {
                 "method": method,
-                "ns_a_node": most["ns_a_node"],
-                "floor": most["floor"],
+                "ns_a_node": largest["ns_a_node"],
+                "floor": largest["floor"],
                 "least_floor": min(shares),
                 "most_floor": max(shares),
                 "instructions": counted.get(method),
-                "least_bytes": min(held),
-                "most_bytes": max(held),
+                "least_bytes": min(bytes_held),
+                "most_bytes": max(bytes_held),
                 **{name: row.get(f"over_{method}") for name, row in baselines.items()},
             }
         )
@@ -114,7 +119,7 @@ EXPONENT = "time / m+ log2 n"
 
 
 def show(result: dict[str, Any]) -> str:
-    """All tables that have rows; then one line for all that must be equal."""
+    """Format all tables that have rows; then one line for all that must be equal."""
     parts = [f"{part}\n{table(LINES[part](result[part]))}" for part in LINES if result[part]]
     if result["identical"]:
         same = "yes" if all(row["identical"] for row in result["identical"]) else "NO"
@@ -123,10 +128,10 @@ def show(result: dict[str, Any]) -> str:
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables, its plot and its first lines from the kept figures."""
+    """Fill the document's tables, its plot and its first lines with the saved figures."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
-    for part, words in sections(result).items():
-        fill(DOCUMENT, marks(part), words)
+    for part, content in sections(result).items():
+        fill(DOCUMENT, marks(part), content)
     fill(DOCUMENT, marks("summary"), summary(result))
     if result["growth"]:
         speed_growth.draw(result["growth"], PLOT)
@@ -136,38 +141,39 @@ def fill_document() -> dict[str, Any]:
 
 
 def marks(part: str) -> tuple[str, str]:
-    """Return what a part of a document stands between."""
+    """Return the markers around a part of a document."""
     return f"<!-- bench:speed:{part} -->", f"<!-- /bench:speed:{part} -->"
 
 
 def sections(result: dict[str, Any]) -> dict[str, str]:
-    """Return the document's parts, by name."""
-    found = {
+    """Format the document's parts, by name."""
+    parts = {
         part: markdown(lines(result[part])) if result[part] else "Not measured."
         for part, lines in LINES.items()
     }
-    return {"machine": machine_words(result), **found}
+    return {"machine": describe_machine(result), **parts}
 
 
-def machine_words(result: dict[str, Any]) -> str:
-    """Where, and how, the figures were taken."""
-    here, settings = result["machine"], result["settings"]
-    words = [
-        f"{here['processors']} processors ({here['processor']}; the kernels ran with "
-        f"{settings['registers']}), load {here['load']} when all was done; "
-        f"Python {here['python']}, Numba {here['numba']}; np.sort is {settings['np_sort']}. "
-        f"Least of up to {settings['rounds']} rounds."
+def describe_machine(result: dict[str, Any]) -> str:
+    """Describe where, and how, the figures were measured."""
+    environment, settings = result["machine"], result["settings"]
+    sentences = [
+        f"{environment['processors']} processors ({environment['processor']}; the kernels ran with "
+        f"{settings['registers']}), load {environment['load']} when all was done; "
+        f"Python {environment['python']}, Numba {environment['numba']}; "
+        f"np.sort is {settings['np_sort']}. Least of up to {settings['rounds']} rounds."
     ]
     if settings["quick"]:
-        words.append("**These are figures of a quick run on small tables.**")
-    return " ".join(words)
+        sentences.append("**These are figures of a quick run on small tables.**")
+    return " ".join(sentences)
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Return the document's first lines: the yardsticks of both methods."""
+    """Format the document's first lines: the yardsticks of both methods."""
+    # Yardsticks combine figures of all parts, so a partial run has none.
     if not all(result[part] for part in PARTS):
         return "Not measured."
-    some = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)
+    example = next(r for r in result["refinement"] if (r["table"], r["bits"]) == LARGEST)
     rows = [
         {
             "": f"`{row['method']}`",
@@ -180,15 +186,15 @@ def summary(result: dict[str, Any]) -> str:
         }
         for row in yardsticks(result)
     ]
-    asked = (
-        f"A map of 2^{some['bits']} cells, {some['occupied']:,} of them occupied by "
-        f"{some['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and how "
-        "much of that its noise alone takes, here and on all tables below; instructions of a node "
-        "and bytes of memory an output cell; and how many times longer others take, each on a "
+    caption = (
+        f"A map of 2^{example['bits']} cells, {example['occupied']:,} of them occupied by "
+        f"{example['people']:,} people, at epsilon 1, on one thread: nanoseconds of a node, and "
+        "how much of that its noise alone takes, here and on all tables below; instructions of a "
+        "node and bytes of memory an output cell; and how many times longer others take, each on a "
         "table of its own."
     )
-    found = f"{machine_words(result)} Measure again: `python -m bench speed --update`."
-    return "\n\n".join([paragraph(asked), markdown(rows), paragraph(found)])
+    source = f"{describe_machine(result)} Measure again: `python -m bench speed --update`."
+    return "\n\n".join([paragraph(caption), markdown(rows), paragraph(source)])
 
 
 COMPARED = ("T2, NumPy", "Laplace, NumPy", "Laplace, OpenDP", "Privelet, PyWavelets")
@@ -329,4 +335,4 @@ LINES: dict[str, Callable[[Rows], Rows]] = {
     "instructions": _instructions,
     "growth": _growth,
 }
-"""The lines of each table."""
+"""Functions that build the lines of each table."""

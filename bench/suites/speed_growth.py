@@ -1,4 +1,4 @@
-"""How time grows: with cells, occupied cells, budget, threads and parts; exponents and a plot."""
+"""Growth of time: with cells, occupied cells, budget, threads and parts; exponents and a plot."""
 
 from __future__ import annotations
 
@@ -28,22 +28,23 @@ MIDDLE = 37
 """Bits of n where other things vary."""
 
 FITTED = {"output_bits": "m+ log2 n", "visited": "visited"}
-"""What time is fitted against: columns, and their names."""
+"""Columns that time is fitted against, and their names."""
 
 
 def measure(sizes: Sizes) -> Rows:
-    """Return a row for every method and setting; each setting varies one thing."""
-    most, middle = max(sizes.occupied), MIDDLE
+    """Measure a row for every method and setting; each setting varies one thing."""
+    largest, middle = max(sizes.occupied), MIDDLE
     rows = []
     for bits in sizes.bits:
         for occupied in sizes.occupied:
+            # In denser maps clustered draws would repeat nearly all cells, and take very long.
             if 4 * occupied <= 1 << bits:
                 rows += _rows("n", bits, occupied, Fraction(1), [(1, 0)], sizes)
     for epsilon in EPSILONS:
-        rows += _rows("epsilon", middle, most, epsilon, [(1, 0)], sizes)
+        rows += _rows("epsilon", middle, largest, epsilon, [(1, 0)], sizes)
     ways = [(threads, 0) for threads in THREADS]
-    rows += _rows("threads", middle, most, Fraction(1), ways, sizes)
-    rows += _rows("parts", middle, most, Fraction(1), [(2, parts) for parts in PARTS], sizes)
+    rows += _rows("threads", middle, largest, Fraction(1), ways, sizes)
+    rows += _rows("parts", middle, largest, Fraction(1), [(2, parts) for parts in PARTS], sizes)
     return rows
 
 
@@ -55,46 +56,46 @@ def _rows(
     ways: list[tuple[int, int]],
     sizes: Sizes,
 ) -> Rows:
-    """Both methods on one table in some ways, in alternating rounds."""
+    """Run both methods on one table in several ways, in alternating rounds."""
     table = synthetic.clustered(bits, occupied)
     calls: dict[str, Callable[[], Any]] = {}
     for method in METHODS:
-        one = Refinement(method, table, epsilon)
+        refinement = Refinement(method, table, epsilon)
         for threads, parts in ways:
-            calls[f"{method} {threads} {parts}"] = partial(one.run, threads, parts)
-    least, results = cost.best(calls, sizes.rounds, sizes.patience / 3)
+            calls[f"{method} {threads} {parts}"] = partial(refinement.run, threads, parts)
+    fastest, results = cost.best(calls, sizes.rounds, sizes.patience / 3)
     rows: Rows = []
     for name, (key, _, visited) in results.items():
         method, *way = name.split()
         row = {"varied": what, "method": method, "bits": bits, "occupied": occupied}
         way_of = {"epsilon": float(epsilon), "threads": int(way[0]), "parts": int(way[1])}
         size = {"output": int(key.size), "output_bits": int(key.size) * bits}
-        rows.append({**row, **way_of, **size, "visited": int(visited), "seconds": least[name]})
+        rows.append({**row, **way_of, **size, "visited": int(visited), "seconds": fastest[name]})
     return rows
 
 
 def exponents(rows: Rows) -> Rows:
-    """Slopes of log time, by least squares over all serial rows at epsilon 1."""
-    found = []
+    """Compute slopes of log time, by least squares over all serial rows at epsilon 1."""
+    slopes = []
     for method in METHODS:
-        mine = [row for row in rows if row["method"] == method and row["varied"] == "n"]
-        row: dict[str, Any] = {"method": method, "rows": len(mine)}
+        method_rows = [row for row in rows if row["method"] == method and row["varied"] == "n"]
+        row: dict[str, Any] = {"method": method, "rows": len(method_rows)}
         for column, name in FITTED.items():
-            row[f"time / {name}"] = slope(mine, column, "seconds")
-        row["visited / m+ log2 n"] = slope(mine, "output_bits", "visited")
-        found.append(row)
-    return found
+            row[f"time / {name}"] = slope(method_rows, column, "seconds")
+        row["visited / m+ log2 n"] = slope(method_rows, "output_bits", "visited")
+        slopes.append(row)
+    return slopes
 
 
 def slope(rows: Rows, x: str, y: str) -> float:
-    """Least squares on logarithms."""
+    """Fit a slope by least squares on logarithms."""
     across, up = (np.log([float(row[column]) for row in rows]) for column in (x, y))
     return float(np.polyfit(across, up, 1)[0])
 
 
 @contextmanager
 def figure_of(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
-    """Give a figure in the documents' style, which is then written: a PNG."""
+    """Yield a figure in the documents' style, and write it as a PNG afterwards."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -103,6 +104,7 @@ def figure_of(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
     settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK)
     with mpl.rc_context(settings):
         figure = Figure(figsize=size, dpi=150, facecolor="white")
+        # Positions are given in the code, so that figures change only with the data.
         figure.set_layout_engine("none")
         FigureCanvasAgg(figure)
         yield figure
@@ -110,7 +112,7 @@ def figure_of(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
 
 
 def draw_memory(rows: Rows, path: Path) -> None:
-    """Peak memory beyond the table's against output cells, beside lines of so many bytes each."""
+    """Draw peak memory beyond the table's against output cells, with lines of constant bytes."""
     with figure_of(path, (6.4, 4.2)) as figure:
         axes = figure.subplots()
         figure.subplots_adjust(left=0.11, right=0.94, top=0.88, bottom=0.13)
@@ -149,7 +151,7 @@ def draw_memory(rows: Rows, path: Path) -> None:
 
 
 def draw(rows: Rows, path: Path) -> None:
-    """Time against work with fitted lines; then what each setting alone does. A PNG."""
+    """Draw time against work with fitted lines; then the effect of each setting. A PNG."""
     with figure_of(path, (10.5, 6.8)) as figure:
         above, below = figure.subplots(2, 3)
         figure.subplots_adjust(
@@ -165,6 +167,7 @@ def draw(rows: Rows, path: Path) -> None:
         _lines(below[2], _varied(rows, "parts"), "parts", "parts, on 2 threads")
         below[1].set_xticks(list(THREADS), [str(threads) for threads in THREADS])
         for axes in below:
+            # From 0 on, so that heights can be compared.
             axes.set_ylim(0, 1.12 * max(axes.get_ylim()))
         figure.text(
             0.065,
@@ -199,13 +202,14 @@ def _dressed(axes: Any, label: str) -> None:
 
 
 def _work(axes: Any, rows: Rows, column: str, label: str) -> None:
-    """Every table as a dot, and the fitted line with its exponent."""
+    """Draw every table as a dot, and the fitted line with its exponent."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     for number, method in enumerate(METHODS):
         mine = [row for row in rows if row["method"] == method]
         x, y = (np.array([row[name] for row in mine], float) for name in (column, "seconds"))
         axes.plot(x, y, "os"[number], color=COLOURS[number], markersize=4.2)
+        # A line on logarithms is a power law.
         power, level = np.polyfit(np.log(x), np.log(y), 1)
         ends = np.array([x.min(), x.max()])
         axes.plot(ends, np.exp(level) * ends**power, color=COLOURS[number], linewidth=1)

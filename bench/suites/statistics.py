@@ -1,4 +1,4 @@
-"""Statistics of released maps: their biases as estimated from a release, beside measured ones."""
+"""Statistics of released maps: biases as estimated from a release, compared with measured ones."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ PRIORS = {
 """Maps, and public ones that are named as prior: an older date, another place, or none."""
 
 MEASUREMENTS = "measurements"
-"""Instead of a prior map: those of all cells."""
+"""In place of a prior map: the measurements of all cells."""
 
 SUMS = Objectives.parse("polygons=1,municipalities=1")
 SUM_MAPS = ("kanto", "hiroshima-2020", "europe-2018-9-8")
-"""Regions of whose sums the simulated error is compared, beside aligned squares, and where."""
+"""Regions of whose sums the simulated error is compared, with aligned squares, and the maps."""
 
 SEED, REGIONS = 20150901, 300
-"""Of aligned squares."""
+"""Seed and number of aligned squares."""
 
 RIGHT, SMALL = 0.3, 0.01
 """Parts of the measured bias, and of the value: see ``TITLE``."""
 
 SHOWN = ("inhabited", "cells:1-19", "cells:20-99", "cells:100-499", "median", "gini", "moran")
-"""Statistics in the document; the kept file has all."""
+"""Statistics in the document; the saved file has all."""
 
-MARK = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
+SYMBOLS = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
 
 SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "statistics.md"
@@ -68,7 +68,7 @@ SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->"
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Add the command line's options; their names are :func:`measure`'s."""
+    """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
@@ -85,18 +85,18 @@ def measure(
     sums: int = 40,
     epsilons: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Return a row for each map, budget, prior and statistic, and one for each family of sums.
+    """Measure a row for each map, budget, prior and statistic, and one for each family of sums.
 
-    Kept ones of maps and budgets that are not asked for stay, and of sums where none are.
+    Saved rows of other maps and budgets stay, and those of sums where none are measured.
     """
-    asked = maps or [*PRIORS]
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
-    again = {(name, epsilon) for name in asked for epsilon in epsilons or ["0.1", "1"]}
+    names = maps or [*PRIORS]
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
+    remeasured = {(name, epsilon) for name in names for epsilon in epsilons or ["0.1", "1"]}
     rows, errors = (
-        [row for row in kept.get(kind, []) if (row["map"], row["epsilon"]) not in some]
-        for kind, some in (("rows", again), ("sums", again if sums else ()))
+        [row for row in saved.get(kind, []) if (row["map"], row["epsilon"]) not in replaced]
+        for kind, replaced in (("rows", remeasured), ("sums", remeasured if sums else ()))
     )
-    for name in asked:
+    for name in names:
         source = public.load(name, data)
         for epsilon in epsilons or ["0.1", "1"]:
             rows += _rows(name, source, epsilon, trials, data)
@@ -105,10 +105,10 @@ def measure(
     return {"trials": trials, "sums": errors, "rows": rows}
 
 
-def release_of(source: geodp.CountTable, epsilon: str, trial: int, **given: Any) -> geodp.Release:
-    """Return one of the releases that are measured."""
+def release_of(source: geodp.CountTable, epsilon: str, trial: int, **kwargs: Any) -> geodp.Release:
+    """Make one of the releases that are measured."""
     key = geodp.NoiseKey(hashlib.sha256(f"bench statistics {trial}".encode()).digest())
-    return geodp.publish(source, epsilon=epsilon, key=key, contribution=1, **given)
+    return geodp.publish(source, epsilon=epsilon, key=key, contribution=1, **kwargs)
 
 
 def _rows(
@@ -116,7 +116,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Estimate from the first release, with and without the prior, and measure over all.
 
-    Last from the same release with measurements of all cells.
+    The last estimates are from the same release with measurements of all cells.
     """
     figures = list_figures(source.grid.domain.to_dense(), square_kilometres(source.grid))
 
@@ -124,57 +124,61 @@ def _rows(
         dense = np.asarray(cells.to_dense(), np.float64)
         return np.array([figure.of(dense) for figure in figures.values()])
 
+    # The first release is both measured and the one that is estimated from.
     true, first = compute(source), release_of(source, epsilon, 0)
     shown = [compute(first.table)]
     shown += [compute(release_of(source, epsilon, i).table) for i in range(1, trials)]
     bias = np.mean(shown, axis=0) - true
-    found = []
+    rows = []
     for prior in dict.fromkeys([PRIORS[name], "", MEASUREMENTS]):
         public_map = public.load(prior, data) if prior in public.SOURCES else None
         if prior == MEASUREMENTS:
             first = release_of(source, epsilon, 0, measurements="cell")
-        for i, one in enumerate(estimate_statistics(first, prior=public_map)):
-            found.append(
+        for i, estimate in enumerate(estimate_statistics(first, prior=public_map)):
+            rows.append(
                 {
                     "map": name,
                     "epsilon": epsilon,
                     "prior": prior,
-                    "statistic": one.name,
+                    "statistic": estimate.name,
                     "true": float(true[i]),
                     "measured": float(bias[i]),
-                    "estimated": one.bias,
-                    "standard_error": one.standard_error,
-                    "corrected": one.corrected,
-                    "low": one.low,
-                    "high": one.high,
-                    "basis": one.basis,
-                    "right": verdict(one, float(bias[i]), float(true[i])),
+                    "estimated": estimate.bias,
+                    "standard_error": estimate.standard_error,
+                    "corrected": estimate.corrected,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "basis": estimate.basis,
+                    "right": verdict(estimate, float(bias[i]), float(true[i])),
                 }
             )
-    return found
+    return rows
 
 
-def verdict(one: Any, measured: float, true: float) -> str:
-    """Return how an estimated bias compares with the measured one."""
-    if one.bias is None:
+def verdict(estimate: Any, measured: float, true: float) -> str:
+    """Compare an estimated bias with the measured one."""
+    if estimate.bias is None:
         return ""
-    away = abs(one.bias - measured)
-    if away <= RIGHT * abs(measured):
+    deviation = abs(estimate.bias - measured)
+    if deviation <= RIGHT * abs(measured):
         return "yes"
-    if away <= one.standard_error:
+    if deviation <= estimate.standard_error:
         return "~"
-    return "<1" if max(abs(one.bias), abs(measured)) <= SMALL * abs(true) else "no"
+    # Two biases below 1 % agree for every purpose, whatever their ratio is.
+    return "<1" if max(abs(estimate.bias), abs(measured)) <= SMALL * abs(true) else "no"
 
 
 def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> list[dict[str, Any]]:
-    """Root-mean-square errors of sums of regions: simulated from one release, and measured."""
+    """Measure root-mean-square errors of sums of regions, and simulate them from one release."""
     grid = source.grid
     families = draw_families(SUMS, grid, Proxy(source, name))
     groups: list[Any] = [group for one in families for group in one.groups]
     for cells in (1, 64):
         draw = np.random.default_rng(SEED).integers(grid.size // cells, size=REGIONS)
         first = np.unique(draw).astype(np.uint64) * np.uint64(cells)
+        # Keys of an aligned square are consecutive in Morton order.
         keys = [k + np.arange(cells, dtype=np.uint64) for k in first]
+        # Squares at the edge have fewer cells.
         inside = [k[grid.contains_keys(k)] for k in keys]
         groups.append(CellSets.of(f"{REGIONS} aligned squares of {cells} cells", inside))
     releases = [release_of(source, epsilon, i).table for i in range(trials)]
@@ -184,15 +188,18 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         [Region(grid, group.key[a:b]) for a, b in zip(group.start, end, strict=True)]
         for group, end in zip(groups, ends, strict=True)
     ]
-    found = release_of(source, epsilon, trials).estimate_all(
-        [one for some in regions for one in some], method="simulation"
+    estimates = release_of(source, epsilon, trials).estimate_all(
+        [one for group_regions in regions for one in group_regions], method="simulation"
     )
     rows, at = [], 0
-    for group, some in zip(groups, regions, strict=True):
-        told = np.array([one.standard_error for one in found[at : at + len(some)]])
-        at += len(some)
+    for group, group_regions in zip(groups, regions, strict=True):
+        simulated_errors = np.array(
+            [one.standard_error for one in estimates[at : at + len(group_regions)]]
+        )
+        at += len(group_regions)
         errors = np.array([group.sums(one)[1] for one in differences])
-        true, simulated = (float(np.sqrt((part**2).mean())) for part in (errors, told))
+        measured_and_simulated = (errors, simulated_errors)
+        true, simulated = (float(np.sqrt((part**2).mean())) for part in measured_and_simulated)
         rows.append(
             {
                 "map": name,
@@ -207,66 +214,71 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
 
 
 def show(result: dict[str, Any]) -> str:
-    """Biases, then errors of sums."""
+    """Format biases, then errors of sums."""
     return "\n\n".join([table(lines(result)), counted(result), table(sum_lines(result))])
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each map, budget and prior: of each statistic measured and estimated."""
-    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    """Build a row for each map, budget and prior: measured and estimated bias of each statistic."""
+    line_of: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in result["rows"]:
         if row["statistic"] not in SHOWN:
             continue
         place = row["map"], row["epsilon"], row["prior"]
-        line = found.setdefault(
+        line = line_of.setdefault(
             place, {"map": place[0], "epsilon": place[1], "prior": place[2] or "none"}
         )
         line[row["statistic"]] = _cell(row)
-    return list(found.values())
+    return list(line_of.values())
 
 
 def _cell(row: dict[str, Any]) -> str:
-    """Return measured and estimated bias in per cent of the true value."""
+    """Format measured and estimated bias in per cent of the true value."""
+    # Per cent of 0 are undefined.
     if not row["true"]:
         return ""
     measured = f"{100 * row['measured'] / row['true']:+.1f}"
     if row["estimated"] is None:
         return f"{measured} / ?"
-    return f"{measured} / {100 * row['estimated'] / row['true']:+.1f} {MARK[row['right']]}".strip()
+    return (
+        f"{measured} / {100 * row['estimated'] / row['true']:+.1f} {SYMBOLS[row['right']]}".strip()
+    )
 
 
 def counted(result: dict[str, Any]) -> str:
-    """Return how many biases were estimated, and how many of them are right, in a sentence."""
+    """Describe in a sentence how many biases were estimated, and how many of them are right."""
     rows = [row for row in result["rows"] if row["true"]]
-    told = [row for row in rows if row["estimated"] is not None]
-    right = {name: sum(row["right"] == name for row in told) for name in ("yes", "~", "<1", "no")}
+    estimated = [row for row in rows if row["estimated"] is not None]
+    right = {
+        name: sum(row["right"] == name for row in estimated) for name in ("yes", "~", "<1", "no")
+    }
     wrong = ", ".join(
         f"{row['statistic']} of {row['map']} at {row['epsilon']}"
         + (f" from {row['prior']}" if row["prior"] else "")
-        for row in told
+        for row in estimated
         if row["right"] == "no"
     )
     return paragraph(
-        f"Of {len(rows)} biases {len(told)} were estimated: {right['yes']} within 30 % of the "
+        f"Of {len(rows)} biases {len(estimated)} were estimated: {right['yes']} within 30 % of the "
         f"measured, {right['~']} within a standard error, {right['<1']} below 1 % as measured, "
         f"{right['no']} wrong ({wrong or 'none'}). {held_of(rows)}"
     )
 
 
 def held_of(rows: list[dict[str, Any]]) -> str:
-    """Return how many intervals from measurements hold the true value, in a sentence."""
-    some = [row for row in rows if row["basis"] == MEASURED]
-    held = sum(row["low"] <= row["true"] <= row["high"] for row in some)
-    return f"Of {len(some)} intervals from measurements {held} hold the true value."
+    """Describe in a sentence how many intervals from measurements hold the true value."""
+    measured = [row for row in rows if row["basis"] == MEASURED]
+    held = sum(row["low"] <= row["true"] <= row["high"] for row in measured)
+    return f"Of {len(measured)} intervals from measurements {held} hold the true value."
 
 
 def sum_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table of sums."""
+    """Build the rows of the table of sums."""
     return [{**row, "ratio": f"{row['ratio']:.2f}"} for row in result["sums"]]
 
 
 def fill_document() -> dict[str, Any]:
-    """Write the document's tables from the kept figures, and return those."""
+    """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(result))}\n\n{counted(result)}")
     fill(DOCUMENT, SUM_MARKS, markdown(sum_lines(result)))

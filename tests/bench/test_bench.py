@@ -180,7 +180,7 @@ def test_rectangles_mark_the_best_and_its_equals():
         {"error": 1.05, "trials": 4, "errors": [0.95, 1.05, 1.15, 1.05]},
         {"error": 9.0, "trials": 4, "errors": [8.9, 9.0, 9.1, 9.0]},
     ]
-    rectangles.mark(rows)
+    rectangles.flag_best(rows)
     assert [row["competitive"] for row in rows] == [True, True, False]
 
 

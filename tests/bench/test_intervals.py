@@ -113,11 +113,11 @@ def test_with_a_threshold_intervals_are_wide():
 
 def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
     random = np.random.default_rng(1)
-    source, villages = regions.settle(towns, random)
+    source, villages = regions.place_villages(towns, random)
     added = source.to_dense() - towns.to_dense()
     assert villages.shape[1] == (added > 0).sum() > 3
     assert ((added[tuple(villages)] >= 500) & (added[tuple(villages)] <= 3_000)).all()
-    around = regions.windows(np.pad(source.to_dense() > 0, regions.ALONE), regions.ALONE)
+    around = regions.windows(np.pad(source.to_dense() > 0, regions.CLEARANCE), regions.CLEARANCE)
     assert (around.sum(axis=(2, 3))[tuple(villages)] == 1).all()
     found = regions.draw(source, villages, 6, random)
     people = source.to_dense()
@@ -138,7 +138,7 @@ def test_settlements_are_placed_alone_and_regions_are_of_their_kind(towns):
 def test_coverage_and_width_are_measured(towns, monkeypatch):
     monkeypatch.setattr(simulation, "RELEASES", 60)
     random = np.random.default_rng(1)
-    source, villages = regions.settle(towns, random)
+    source, villages = regions.place_villages(towns, random)
     kinds = regions.draw(source, villages, 6, random)
     kinds = {name: kinds[name] for name in ("dense cells", "municipalities", "their sea")}
     found = intervals.cover(source, kinds, ("pyramid", Fraction(1)), 2, 60)

@@ -9,7 +9,7 @@ import pytest
 import geodp
 from bench.inputs import derived, public
 from bench.suites import held_out, islands, signal, sparsest
-from bench.suites.auto import ASKED
+from bench.suites.auto import TARGETS
 from bench.suites.auto_bound import LARGE, SMALL
 from bench.tables import markdown
 from tests.features.statistics.test_unmixing import villages
@@ -52,7 +52,7 @@ def test_no_random_pyramid_comes_near_what_is_asked_on_the_sparsest_maps():
     for name in sparsest.MAPS:
         rows = {row["regions"]: row for row in KEPT[sparsest]["rows"] if row["map"] == name}
         tried = [one for one in KEPT[sparsest]["tried"] if one["map"] == name]
-        assert [*rows] == [*ASKED]
+        assert [*rows] == [*TARGETS]
         for kind, row in rows.items():
             below = [one for one in tried if one[kind] < row["limit"]]
             assert row["of"] == len(tried) == 300
@@ -75,12 +75,12 @@ def test_an_earlier_census_makes_a_plan_that_meets_what_is_asked_on_the_tile_at_
     plan = rows["europe-2018-9-8", "europe-2011-9-8"]
     assert plan["plan"].startswith("pyramid:chain=10-8,")
     assert 0.79 <= int(plan["plan"].rpartition("-")[2]) / 10_000 < 0.8
-    assert all(plan[kind] < 1.1 * ASKED[kind] for kind in ASKED)
+    assert all(plan[kind] < 1.1 * TARGETS[kind] for kind in TARGETS)
     assert round(plan["largest"], 2) == 1.49 > SMALL
     assert round(plan["rectangles"], 2) == 1.16
     assert rows["europe-2018-9-8", "-"]["largest"] < SMALL
     samoa = rows["samoa-100m", "samoa-100m"]
-    assert [kind for kind in ASKED if samoa[kind] < 1.1 * ASKED[kind]] == ["polygons"]
+    assert [kind for kind in TARGETS if samoa[kind] < 1.1 * TARGETS[kind]] == ["polygons"]
 
 
 def test_maps_that_nothing_was_chosen_by_fare_as_the_others():
@@ -89,7 +89,7 @@ def test_maps_that_nothing_was_chosen_by_fare_as_the_others():
     for row in rows:
         assert row["largest"] <= SMALL
         assert row["of all"] <= LARGE
-        over = [kind for kind in ASKED if row[kind] > ASKED[kind]]
+        over = [kind for kind in TARGETS if row[kind] > TARGETS[kind]]
         weak = (row["map"], row["epsilon"]) == ("kanto-foreigners", "0.1")
         assert over == (["cells", "municipalities"] if weak else [])
 
@@ -179,5 +179,5 @@ def test_the_least_error_of_cells_is_that_of_the_best_rule(epsilon):
     decay, seen = np.exp(-float(Fraction(epsilon))), np.arange(-400, 401)
     empty, full = ((1 - decay) / (1 + decay) * decay ** np.abs(seen - n) for n in (0, 12))
     errors = [12 * (0.75 * empty[bar:].sum() + 0.25 * full[:bar].sum()) for bar in range(801)]
-    assert sparsest.least_error(table, epsilon) == pytest.approx(min(errors), rel=1e-6)
+    assert sparsest.min_error(table, epsilon) == pytest.approx(min(errors), rel=1e-6)
     assert min(errors) < 3 == counts.mean()

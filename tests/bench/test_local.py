@@ -38,9 +38,9 @@ def test_it_measures_what_is_there(monkeypatch):
 
 
 def test_a_figure_is_met_on_its_own_side():
-    row = local.judged("a", "b", 101.0, 100, 1.0, True)
+    row = local.compare_with_target("a", "b", 101.0, 100, 1.0, True)
     assert row["met"]
-    assert not local.judged("a", "b", 101.0, 100, 1.0, False)["met"]
+    assert not local.compare_with_target("a", "b", 101.0, 100, 1.0, False)["met"]
 
 
 def test_errors_are_those_of_a_list_of_counts():

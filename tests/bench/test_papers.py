@@ -82,7 +82,7 @@ def test_a_person_is_in_one_block_and_in_one_part():
 
 def test_parts_agree_with_the_average_that_has_the_least_variance():
     parts = np.full(9, 2.0)
-    found = adaptive_grid.agree(27.0, parts)
+    found = adaptive_grid.make_consistent(27.0, parts)
     variances = 1 / adaptive_grid.SHARE**2, 9 / (1 - adaptive_grid.SHARE) ** 2
     best = (27 / variances[0] + 18 / variances[1]) / (1 / variances[0] + 1 / variances[1])
     assert found.sum() == pytest.approx(best)

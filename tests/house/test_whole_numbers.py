@@ -128,7 +128,7 @@ RAW = (
 )
 """Kernels that true counts are given to."""
 
-LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.mark, hashing.turn)
+LOCAL = (oracles.answer, oracles.project, projective.respond, hashing.draw_bits, hashing.flip_bits)
 """Kernels that draw the reports of devices."""
 
 

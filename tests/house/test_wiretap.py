@@ -319,7 +319,7 @@ def test_a_sampled_table_is_charged_and_nothing_is_drawn(tmp_path):
 
 @pytest.mark.parametrize("name", sorted(ORACLES))
 def test_devices_flip_the_coins_that_their_oracle_declares(name):
-    """The chances are those of ``turns``, which follow from what the round's public file says."""
+    """The chances are ``flip_chances``, which follow from what the round's public file says."""
     one, seen = oracle(name), set()
     known = one.identity
 
@@ -334,9 +334,9 @@ def test_devices_flip_the_coins_that_their_oracle_declares(name):
 
     one.randomize(np.arange(9).repeat(20), Heard())
     assert seen
-    assert seen <= {*one.declare()}
+    assert seen <= {*one.list_flip_chances()}
     other = oracle(name, epsilon=2)
-    assert {*other.declare()} != {*one.declare()}
+    assert {*other.list_flip_chances()} != {*one.list_flip_chances()}
     assert other.identity != known
     with mock.patch.object(type(one), "version", one.version + 1):
         assert one.identity != known

@@ -1,4 +1,4 @@
-"""Published methods that no maintained package installs, written from their papers to compare with.
+"""Published methods without a maintained package, written from their papers for comparison.
 
 They draw plain floating-point noise, which leaks (Mironov 2012): for measuring errors only.
 """

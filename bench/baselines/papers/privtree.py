@@ -15,33 +15,33 @@ from numpy.typing import NDArray
 Real = NDArray[np.float64]
 
 CHILDREN = 4
-"""Of a node: beta in the paper."""
+"""Number of children of a node: beta in the paper."""
 
 THRESHOLD = 0.0
 """Theta: section 3.4 takes 0."""
 
 TREE = 0.5
-"""Of the budget, for the tree; the rest for the leaves' counts (section 3.4)."""
+"""Share of the budget for the tree; the rest is for the leaves' counts (section 3.4)."""
 
 
 def scale_of(epsilon: float) -> float:
-    """Return lambda, the scale of the noise of a tree with such a budget: corollary 1."""
+    """Compute lambda, the scale of the noise of a tree with this budget: corollary 1."""
     return (2 * CHILDREN - 1) / (CHILDREN - 1) / epsilon
 
 
 def decay_of(scale: float) -> float:
-    """Return delta, what is taken off for every level: ``lambda ln(beta)``."""
+    """Compute delta, the decay for every level: ``lambda ln(beta)``."""
     return scale * log(CHILDREN)
 
 
 def score(count: Real, depth: int, scale: float) -> Real:
-    """Return the biased counts that noise is added to: equation 8.
+    """Compute the biased counts that noise is added to: equation 8.
 
     Parameters
     ----------
     count : float64[n]
     depth : int
-        Of these nodes; 0 of the root.
+        Depth of these nodes; 0 for the root.
     scale : float
         Lambda.
     """
@@ -57,7 +57,7 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
     counts : int64[rows, cols]
     epsilon : float
     random : Generator
-        Of the noise.
+        Source of the noise.
     """
     rows, cols = counts.shape
     height = max(rows - 1, cols - 1).bit_length()
@@ -65,29 +65,30 @@ def release(counts: NDArray[np.int64], epsilon: float, random: np.random.Generat
     wide = np.zeros((side, side))
     wide[:rows, :cols] = counts
     inside = np.zeros((side, side))
+    # The map is padded to a square; only cells inside share a leaf's count.
     inside[:rows, :cols] = 1
-    scale, found = scale_of(epsilon * TREE), np.zeros((side, side))
+    scale, released = scale_of(epsilon * TREE), np.zeros((side, side))
     row = col = np.zeros(1, np.int64)
     for depth in range(height + 1):
         block = side >> depth
         people, cells = (
-            one.reshape(side // block, block, side // block, block).sum(axis=(1, 3))[row, col]
-            for one in (wide, inside)
+            values.reshape(side // block, block, side // block, block).sum(axis=(1, 3))[row, col]
+            for values in (wide, inside)
         )
         noisy = score(people, depth, scale) + random.laplace(0, scale, people.size)
         leaf = (noisy <= THRESHOLD) | (block == 1)
-        told = people + random.laplace(0, 1 / (epsilon * (1 - TREE)), people.size)
+        noisy_people = people + random.laplace(0, 1 / (epsilon * (1 - TREE)), people.size)
         for i, j, each in zip(
-            row[leaf], col[leaf], (told / np.maximum(cells, 1))[leaf], strict=True
+            row[leaf], col[leaf], (noisy_people / np.maximum(cells, 1))[leaf], strict=True
         ):
-            found[i * block : (i + 1) * block, j * block : (j + 1) * block] = each
+            released[i * block : (i + 1) * block, j * block : (j + 1) * block] = each
         if leaf.all():
             break
-        row, col = (np.repeat(one[~leaf] * 2, CHILDREN) for one in (row, col))
+        row, col = (np.repeat(values[~leaf] * 2, CHILDREN) for values in (row, col))
         row, col = (
             row + np.tile([0, 0, 1, 1], row.size // 4),
             col + np.tile([0, 1] * 2, col.size // 4),
         )
-        some = (row * (block // 2) < rows) & (col * (block // 2) < cols)
-        row, col = row[some], col[some]
-    return found[:rows, :cols]
+        inside_map = (row * (block // 2) < rows) & (col * (block // 2) < cols)
+        row, col = row[inside_map], col[inside_map]
+    return released[:rows, :cols]

@@ -1,4 +1,4 @@
 """Audit conventional tables: how much they reveal.
 
-Its public names, those of ``geodp.audit``, are offered by :mod:`geodp.features.audit.api`.
+:mod:`geodp.features.audit.api` holds the public names, which are offered as ``geodp.audit``.
 """

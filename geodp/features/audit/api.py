@@ -2,8 +2,8 @@
 
 from geodp.features.audit.charge import charge_threshold, find_threshold_charge
 from geodp.features.audit.classes import Columns, k_anonymity
+from geodp.features.audit.comparison import ReleaseComparison, Size, compare_release
 from geodp.features.audit.curve import Curve, Point, curve
-from geodp.features.audit.instead import Instead, Size, release_instead
 from geodp.features.audit.realized import Diagnostic, realized
 from geodp.features.audit.recoding import Recoding, generalize
 from geodp.features.audit.smallest import smallest_k
@@ -14,20 +14,20 @@ __all__ = [
     "Columns",
     "Curve",
     "Diagnostic",
-    "Instead",
     "Point",
     "Recoding",
+    "ReleaseComparison",
     "Size",
     "Taxonomy",
     "Threshold",
     "charge_threshold",
+    "compare_release",
     "curve",
     "find_threshold_charge",
     "generalize",
     "k_anonymity",
     "ncp",
     "realized",
-    "release_instead",
     "sampled_threshold",
     "smallest_k",
 ]

@@ -1,4 +1,4 @@
-"""Areas that stand for cells of a map: those of its code system, regions, or squares of cells."""
+"""Areas that cells of a map are generalised to: published ones, regions, or squares of cells."""
 
 from __future__ import annotations
 
@@ -20,69 +20,75 @@ from geodp.grid.hierarchy import CELL
 from geodp.table.counts import CountTable
 
 Level = tuple[NDArray[np.int64], list[str], list[Fraction]]
-"""Area of every occupied cell, from 0 on; names of these areas, and what they blur."""
+"""Area of every occupied cell, numbered from 0; names of these areas, and the loss of each."""
 
 
-def areas_above(
+def classes_and_areas(
     table: CountTable, hierarchies: Mapping[str, Any] | Sequence[str | int] | None
 ) -> tuple[Classes, list[Paths]]:
-    """Put the cells of a map into classes, and number what may stand for them.
+    """Group the cells of a map into classes, and build the trees of areas above them.
 
     Parameters
     ----------
     table : CountTable
         Of one map, with attributes or without.
     hierarchies : sequence, mapping or None
-        Names of published areas, or cells on a side, the coarsest first; None for all of the code
-        system. A map in the order of an office's regions takes the names of its levels. With
-        attributes a mapping: the same under ``"cell"``, and the Taxonomy of an attribute under its
-        name. An attribute without one keeps its labels, or has one node for all.
+        Names of published areas, or cells on a side, the coarsest first; None for all areas of the
+        code system. A map in the order of an office's regions takes the names of its levels. With
+        attributes a mapping: such a sequence under ``"cell"``, and the Taxonomy of an attribute
+        under its name. An attribute without one keeps its labels, or has one node for all.
 
     Raises
     ------
     UsageError
         Another kind of grid, a name that the grid does not have, or areas that do not nest.
     InputError
-        A table of nobody, or a label that its Taxonomy does not have.
+        A table without people, or a label that its Taxonomy does not have.
     """
     grid = table.grid
     place = grid.raster_map
     if place is None:
         raise UsageError(
-            "Areas stand for cells of one map; pairs and plain axes have none.",
+            "Cells can be generalised on one map only; pairs and plain axes have no areas.",
             code="audit-needs-one-map",
         )
-    given: Mapping[str, Any] = {CELL: hierarchies}
+    by_column: Mapping[str, Any] = {CELL: hierarchies}
     if isinstance(hierarchies, Mapping):
-        given = hierarchies
-    names = [CELL, *(one.name for one in grid.attributes)]
+        by_column = hierarchies
+    names = [CELL, *(attribute.name for attribute in grid.attributes)]
     if names.count(CELL) > 1:
         raise UsageError(
-            f"An attribute is called {CELL}, as the cells are; call it otherwise.",
+            f"An attribute is called {CELL}, as the cells are; rename it.",
             code="attribute-named-cell",
         )
-    if not {*given} <= {*names}:
+    if not {*by_column} <= {*names}:
         raise UsageError(
-            f"The hierarchies of this table are of: {', '.join(names)}.",
+            f"The hierarchies of this table are for: {', '.join(names)}.",
             code="hierarchies-of-other-columns",
         )
     if not table.count.size:
         raise InputError("The table has no record.", code="table-without-records")
     index = grid.decode(table.key)
+    # Records of one cell share its areas whatever their attributes, so cells are numbered alone.
     cell, at = np.unique(index[:2], axis=1, return_inverse=True)
-    above = (_regions if grid.areas.tables else _squares)(grid, cell, given.get(CELL))
+    above = (_regions if grid.areas.tables else _squares)(grid, cell, by_column.get(CELL))
     if place.system is None:
         codes = [f"{row} {col}" for row, col in cell.T.tolist()]
     else:
         codes = place.system.format(place.row0 + cell[0], place.col0 + cell[1]).tolist()
-    own: Level = (np.arange(len(codes)), codes, [Fraction()] * len(codes))
-    trees = [Paths.of_levels([*above, own])]
-    for one in grid.attributes:
-        flat = Taxonomy.of(dict.fromkeys(one.labels, ROOT))
-        trees.append(Paths.of(one.name, one.labels, given.get(one.name, flat)))
-    values = dict(zip(names, (codes, *(one.labels for one in grid.attributes)), strict=True))
+    cells: Level = (np.arange(len(codes)), codes, [Fraction()] * len(codes))
+    trees = [Paths.of_levels([*above, cells])]
+    for attribute in grid.attributes:
+        # Without a hierarchy an attribute has one node above all labels.
+        flat = Taxonomy.of(dict.fromkeys(attribute.labels, ROOT))
+        trees.append(
+            Paths.of(attribute.name, attribute.labels, by_column.get(attribute.name, flat))
+        )
+    values = dict(
+        zip(names, (codes, *(attribute.labels for attribute in grid.attributes)), strict=True)
+    )
     classes = Classes(
-        {name: tuple(those) for name, those in values.items()},
+        {name: tuple(labels) for name, labels in values.items()},
         np.stack([at.ravel(), *index[2:]]),
         table.count,
     )
@@ -92,35 +98,36 @@ def areas_above(
 def _regions(
     grid: Grid, index: NDArray[np.int64], levels: Sequence[str | int] | None
 ) -> list[Level]:
-    """Return levels of an office's regions."""
+    """List the levels of an office's regions above some cells."""
     (regions,) = grid.areas.tables
     wanted = [*regions.levels] if levels is None else [*levels]
     if not {*wanted} <= {*regions.levels}:
         raise UsageError(
-            f"Areas of this map are its regions: {', '.join(regions.levels)}.",
+            f"The areas of this map are its regions: {', '.join(regions.levels)}.",
             code="areas-are-regions",
         )
     places = [regions.levels.index(str(name)) for name in wanted]
+    # Levels are stored from the coarsest on, so increasing positions are nested areas.
     if places != sorted({*places}):
         raise UsageError(
             "A hierarchy is a tree: name the coarsest areas first, each once.",
             code="areas-are-tree",
         )
     at = np.searchsorted(regions.number, regions.number_of(index))
-    found = []
+    result = []
     for level in places:
         cells = np.bincount(regions.region[level])
-        area, which = np.unique(regions.region[level, at], return_inverse=True)
+        area, position = np.unique(regions.region[level, at], return_inverse=True)
         names = [f"{regions.levels[level]} {regions.codes[level][a]}" for a in area.tolist()]
-        lost = [Fraction(int(n), regions.cells) for n in cells[area]]
-        found.append((which, names, lost))
-    return found
+        loss = [Fraction(int(n), regions.cells) for n in cells[area]]
+        result.append((position, names, loss))
+    return result
 
 
 def _squares(
     grid: Grid, index: NDArray[np.int64], levels: Sequence[str | int] | None
 ) -> list[Level]:
-    """Return published areas of a code system, or squares of cells."""
+    """List the published areas of a code system, or squares of cells, above some cells."""
     place = grid.places[0]
     places = grid.size // prod(len(one.labels) for one in grid.attributes)
     if levels is None:
@@ -130,11 +137,13 @@ def _squares(
                 code="areas-unpublished",
             )
         levels = [name for name, side in place.system.areas if side > 1]
-    found: list[Level] = []
+    result: list[Level] = []
     sides: list[int] = []
     for level in levels:
         coarser = Coarsening.of(grid, level)
-        side, onto = coarser.side, coarser.grid.places[0]
+        side, lattice = coarser.side, coarser.grid.places[0]
+        # Squares nest only if each side is a multiple of the next; otherwise a cell would lie in
+        # two areas of one level.
         if sides and (side >= sides[-1] or sides[-1] % side):
             raise UsageError(
                 "A hierarchy is a tree: name the largest areas first, and let the sides of each be "
@@ -143,14 +152,14 @@ def _squares(
             )
         sides.append(side)
         row, col = coarser.index(index)
-        area, which = np.unique(row * onto.cols + col, return_inverse=True)
-        at = np.divmod(area, onto.cols)
+        area, position = np.unique(row * lattice.cols + col, return_inverse=True)
+        at = np.divmod(area, lattice.cols)
         cells = coarser.count_places(np.stack(at))
-        if onto.system is None:
+        if lattice.system is None:
             names = [f"{side} cells a side, {r} {c}" for r, c in zip(*map(list, at), strict=True)]
         else:
-            codes = onto.system.format(onto.row0 + at[0], onto.col0 + at[1]).tolist()
-            names = [f"{onto.system.name} {code}" for code in codes]
-        lost = [Fraction(n, places) for n in cells.tolist()]
-        found.append((which, names, lost))
-    return found
+            codes = lattice.system.format(lattice.row0 + at[0], lattice.col0 + at[1]).tolist()
+            names = [f"{lattice.system.name} {code}" for code in codes]
+        loss = [Fraction(n, places) for n in cells.tolist()]
+        result.append((position, names, loss))
+    return result

@@ -1,4 +1,4 @@
-"""A sampled table's guarantee in a ledger."""
+"""Charge a sampled table's guarantee to a ledger."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from geodp.privacy.samples import SecretSample
 
 
 def charge_threshold(
-    found: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+    threshold: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
 ) -> Charge:
-    """Charge a sampled table to a data set, and with it that its sample stays secret.
+    """Charge a sampled table to a data set, and record that its sample stays secret.
 
-    Every later charge to the data set then says what it was made from: all records, or a fresh
-    sample. From the same sample it is refused, as the losses would not add up.
+    Every later charge to the data set must then say what it was made from: all records, or a fresh
+    sample. A charge for the same sample is refused, as the losses would not add up.
 
     Parameters
     ----------
-    found : Threshold
+    threshold : Threshold
     ledger : Ledger
     dataset : str
         Entered for neighbours add-remove-one and with a cap of approximate differential privacy.
@@ -29,7 +29,7 @@ def charge_threshold(
         Name of the sample. You vouch that it is fresh: that nothing charged to the data set so far
         was made from it.
     unit : str
-        Whose one record it is, as a noun; that of the data set.
+        Noun for what one record stands for; that of the data set.
 
     Raises
     ------
@@ -45,29 +45,30 @@ def charge_threshold(
     >>> from fractions import Fraction
     >>> from geodp.features.audit.threshold import sampled_threshold
     >>> from geodp.privacy.loss import ApproximateDP
-    >>> found = sampled_threshold(10, "0.2", delta="1e-6")
+    >>> threshold = sampled_threshold(10, "0.2", delta="1e-6")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger.create(f"{folder}/office.ledger")
     ...     account = ledger.add_dataset("census", ApproximateDP(Fraction(3), Fraction(1, 10**5)))
-    ...     print(charge_threshold(found, ledger, "census", "sample of 2020").spent)
+    ...     print(charge_threshold(threshold, ledger, "census", "sample of 2020").spent)
     epsilon 670915381/500000000, delta 1/1000000
     """
     _require_unit(ledger, dataset, unit)
     return ledger.charge(
         dataset,
-        found.loss,
-        mechanism=found.mechanism,
+        threshold.loss,
+        mechanism=threshold.mechanism,
         neighbours=ADD_REMOVE,
         contribution=1,
+        # Random, as there is no table here to take a digest of.
         fingerprint=secrets.token_hex(32),
         records=SecretSample(sample),
     )
 
 
 def find_threshold_charge(
-    found: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
+    threshold: Threshold, ledger: Ledger, dataset: str, sample: str, *, unit: str = "person"
 ) -> Charge:
-    """Return what :func:`charge_threshold` has charged for the same table before.
+    """Find the charge that :func:`charge_threshold` made earlier for the same table.
 
     Parameters and errors are those of :func:`charge_threshold`; UsageError where the ledger has no
     charge for the sample, or one of another table.
@@ -76,23 +77,24 @@ def find_threshold_charge(
     --------
     >>> import tempfile, geodp
     >>> from fractions import Fraction
-    >>> found = geodp.audit.sampled_threshold(10, "0.2", delta="1e-6")
+    >>> threshold = geodp.audit.sampled_threshold(10, "0.2", delta="1e-6")
     >>> cap = geodp.ApproximateDP(3, Fraction("1e-5"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = geodp.Ledger.create(f"{folder}/office.ledger")
     ...     account = ledger.add_dataset("census", cap)
-    ...     charge = geodp.audit.charge_threshold(found, ledger, "census", "sample of 2020")
-    ...     geodp.audit.find_threshold_charge(found, ledger, "census", "sample of 2020") == charge
+    ...     charge = geodp.audit.charge_threshold(threshold, ledger, "census", "2020")
+    ...     geodp.audit.find_threshold_charge(threshold, ledger, "census", "2020") == charge
     True
     """
     _require_unit(ledger, dataset, unit)
     charge = ledger.find_sample(dataset, SecretSample(sample))
     if charge is None:
         raise UsageError(
-            f"Nothing waits to be resumed: the ledger has no charge for the sample {sample}.",
+            f"There is nothing to resume: the ledger has no charge for the sample {sample}.",
             code="sample-not-charged",
         )
-    if (charge.loss, charge.mechanism) != (found.loss, found.mechanism):
+    # A sample's name identifies the charge; another guarantee would be another table.
+    if (charge.loss, charge.mechanism) != (threshold.loss, threshold.mechanism):
         raise UsageError(
             f"The ledger has another charge for the sample {sample}; repeat the command of the "
             "interrupted run.",

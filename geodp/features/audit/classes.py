@@ -1,4 +1,4 @@
-"""Classes of records that look alike: who shares all columns that others may know of somebody."""
+"""Equivalence classes: records that agree in all columns that others may know."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, UsageError
 from geodp.table.counts import CountTable, whole_counts
 
-MOST_CODES = 1 << 62
-"""Most combinations of values of all columns."""
+MAX_COMBINATIONS = 1 << 62
+"""Largest number of combinations of values of all columns."""
 
 DENSE = 1 << 16
-"""Combinations that are counted one by one, however few records there are."""
+"""Number of combinations up to which each has a counter, however few records there are."""
 
 
 @runtime_checkable
@@ -26,20 +26,20 @@ class Columns(Protocol):
     """Columns by name: a mapping of names to sequences, or a data frame."""
 
     def __getitem__(self, name: str, /) -> Any:
-        """One column."""
+        """Return one column."""
 
     def keys(self) -> Any:
-        """Names of the columns."""
+        """List the names of the columns."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes:
-    """Confidential records by what can be known of them from elsewhere; the repr shows none.
+    """Confidential records grouped by what others may know of them; the repr shows none.
 
     Attributes
     ----------
     values : dict of str to tuple
-        Different values of every column, in the order in which they come.
+        Distinct values of every column, in the order in which they occur.
     code : int64[columns, n]
         Positions of the values of every class.
     count : int64[n]
@@ -52,61 +52,65 @@ class Classes:
 
     @classmethod
     def of(cls, table: Columns, columns: Sequence[str] | None, count: str | None) -> Self:
-        """Put records into classes.
+        """Group records into classes.
 
         Parameters
         ----------
         table : mapping or data frame
             Columns of one length.
         columns : sequence of str, optional
-            What others may know; default: all but `count`.
+            Columns that others may know; default: all but `count`.
         count : str, optional
-            Column of how many records a row stands for: whole, not negative.
+            Column with the number of records that a row stands for: whole, not negative.
 
         Raises
         ------
         UsageError
-            No column, one that is not there, or columns of different lengths.
+            No column, an unknown one, or columns of different lengths.
         InputError
             Missing values, values of several types, or no record.
         """
+        # A list of rows would be indexed by name later, with an error that nobody understands.
         if not isinstance(table, Columns):
             raise UsageError(
-                "Records are a mapping of names to columns, or a data frame.", code="records-form"
+                "Give records as a mapping of names to columns, or as a data frame.",
+                code="records-form",
             )
-        there = [*table.keys()]
-        names = [name for name in there if name != count] if columns is None else [*columns]
-        if not names or not {*names, *([] if count is None else [count])} <= {*there}:
+        available = [*table.keys()]
+        names = [name for name in available if name != count] if columns is None else [*columns]
+        if not names or not {*names, *([] if count is None else [count])} <= {*available}:
             raise UsageError(
-                f"The table has columns {', '.join(map(str, there))}.", code="columns-unknown"
+                f"The table has columns {', '.join(map(str, available))}.", code="columns-unknown"
             )
         coded = {name: _encode(table[name], name) for name in names}
         rows = {codes.size for codes, _ in coded.values()}
+        # Weights are read exactly, as a fraction of a record would be a silent error.
         people = None if count is None else whole_counts(np.asarray(table[count]))
         if len(rows | ({people.size} if people is not None else set())) != 1:
             raise UsageError(
-                "All columns have the same number of rows.", code="columns-differ-in-length"
+                "All columns must have the same number of rows.", code="columns-differ-in-length"
             )
         sizes = [len(values) for _, values in coded.values()]
-        if prod(sizes) > MOST_CODES:
+        if prod(sizes) > MAX_COMBINATIONS:
             raise UsageError(
                 "The columns have more than 2**62 combinations; name fewer.",
                 code="combinations-too-many",
             )
+        # One mixed-radix number for each combination, so that classes are counted by one sort.
         key = np.zeros(rows.pop(), np.int64)
         for codes, values in coded.values():
             key = key * len(values) + codes
-        found, number = _tally(key, prod(sizes), people)
+        keys, number = _count_keys(key, prod(sizes), people)
         if not number.size:
             raise InputError("The table has no record.", code="table-without-records")
-        code = np.empty((len(sizes), found.size), np.int64)
+        code = np.empty((len(sizes), keys.size), np.int64)
         for at in reversed(range(len(sizes))):
-            found, code[at] = np.divmod(found, sizes[at])
+            keys, code[at] = np.divmod(keys, sizes[at])
         return cls({name: values for name, (_, values) in coded.items()}, code, number)
 
     @property
     def total(self) -> int:
-        """All records."""
+        """The number of all records."""
         return int(self.count.sum())
 
     def __repr__(self) -> str:
@@ -116,9 +120,9 @@ class Classes:
 def k_anonymity(
     table: CountTable | Columns, columns: Sequence[str] | None = None, count: str | None = None
 ) -> int:
-    """Count the records of the smallest class; confidential, as all that is not noisy.
+    """Count the records of the smallest class; confidential, as everything without noise.
 
-    **It protects nobody by itself**: a class of k people who all have the same answer tells the
+    **It protects nobody by itself**: a class of k people who all have the same answer reveals the
     answer of each, and a change of one record changes what is published with certainty.
 
     Parameters
@@ -126,9 +130,9 @@ def k_anonymity(
     table : CountTable, mapping or data frame
         Classes are the occupied cells of a table of counts, or records that agree in all columns.
     columns : sequence of str, optional
-        What others may know, of records; default: all but `count`.
+        Columns of records that others may know; default: all but `count`.
     count : str, optional
-        Column of how many records a row stands for.
+        Column with the number of records that a row stands for.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def k_anonymity(
         return int(Classes.of(table, columns, count).count.min())
     if columns is not None or count is not None:
         raise UsageError(
-            "Columns are those of records; a table of counts has cells.",
+            "Columns are chosen for records; a table of counts has cells.",
             code="columns-need-records",
         )
     if not table.count.size:
@@ -158,46 +162,48 @@ def k_anonymity(
 
 
 def require_k(k: Any) -> int:
-    """Return a number of records, as int; UsageError for what is no whole number of 1 or more."""
+    """Convert k to int; UsageError unless it is a whole number of 1 or more."""
     if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
-        raise UsageError("k is a whole number of 1 or more.", code="k-not-whole")
+        raise UsageError("k must be a whole number of 1 or more.", code="k-not-whole")
     return int(k)
 
 
-def _tally(
+def _count_keys(
     key: NDArray[np.int64], size: int, people: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Different keys below a size in order, and how many records each stands for."""
+    """Count the records of each key below a size; return the occurring keys and their counts."""
     if people is not None:
-        found, which = np.unique(key, return_inverse=True)
-        number = np.zeros(found.size, np.int64)
-        np.add.at(number, which, people)
+        keys, position = np.unique(key, return_inverse=True)
+        number = np.zeros(keys.size, np.int64)
+        np.add.at(number, position, people)
     elif size <= max(DENSE, 4 * key.size):
+        # Counting is faster than sorting while the counters fit memory.
         number = np.bincount(key, minlength=1)
-        found = np.arange(number.size)
+        keys = np.arange(number.size)
     else:
-        found, number = np.unique(key, return_counts=True)
-    return found[number > 0], number[number > 0]
+        keys, number = np.unique(key, return_counts=True)
+    return keys[number > 0], number[number > 0]
 
 
 def _encode(column: Any, name: str) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
-    """Positions of a column's values among the different ones: int64[n]."""
+    """Encode a column: positions of its values among the distinct ones, int64[n], and these."""
     import pyarrow as pa
 
+    # Arrow would infer a type by its own rules; a list of Python texts is read as texts.
     if isinstance(column, np.ndarray) and column.dtype.kind in "US":
         column = column.tolist()
     try:
         array = pa.array(column)
-        whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-        found = whole.dictionary_encode()
+        flat = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        encoded = flat.dictionary_encode()
     except (pa.ArrowException, TypeError, ValueError):
         raise InputError(
             f"The column {name} must have values of one plain type.", code="column-of-mixed-types"
         ) from None
-    values = tuple(found.dictionary.to_pylist())
-    if found.null_count or any(value is None or value != value for value in values):
+    values = tuple(encoded.dictionary.to_pylist())
+    if encoded.null_count or any(value is None or value != value for value in values):
         raise InputError(
             f"The column {name} has missing values; drop them or give them a name.",
             code="column-has-missing",
         )
-    return found.indices.to_numpy(zero_copy_only=False).astype(np.int64), values
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values

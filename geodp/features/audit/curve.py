@@ -1,4 +1,4 @@
-"""All pairs of epsilon and delta of a sampled table, by the exact law and by Li's bound."""
+"""The curve of epsilon and delta of a sampled table, exactly and by the bound of Li et al."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from geodp.features.audit.binomial import delta_bounds, least_epsilon
+from geodp.features.audit.binomial import delta_bounds, min_epsilon
 from geodp.features.audit.threshold import (
     require_epsilon,
     require_rate,
@@ -20,24 +20,24 @@ from geodp.privacy.budget import Budget
 from geodp.reprs import one_line
 
 POINTS = 13
-"""Of a curve for which none are asked."""
+"""Number of points of a curve without given epsilons."""
 
-LEAST = Fraction(1, 10**200)
-"""Smaller deltas are not looked for."""
+MIN_DELTA = Fraction(1, 10**200)
+"""Smallest delta that the last default epsilon is searched for."""
 
 DIGITS = 10**4
-"""Their epsilons are multiples of its inverse."""
+"""Default epsilons are multiples of its inverse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One epsilon, and the delta that holds for it.
+    """One epsilon, and a delta that holds for it.
 
     Attributes
     ----------
     epsilon : Fraction
     exact, li : Fraction
-        Upper bounds of delta: the least one, and that of Li, Qardaji and Su 2012.
+        Upper bounds of delta: the tight one, and that of Li, Qardaji and Su 2012.
     """
 
     epsilon: Fraction
@@ -45,7 +45,7 @@ class Point:
     li: Fraction
 
     def to_dict(self) -> dict[str, float]:
-        """Plain values, rounded up."""
+        """Return plain values, rounded up."""
         names = ("epsilon", "exact", "li")
         return {name: round_up(getattr(self, name)) for name in names}
 
@@ -69,43 +69,45 @@ class Curve:
     points: tuple[Point, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         points = [point.to_dict() for point in self.points]
         return {"threshold": self.k, "rate": str(self.rate), "points": points}
 
 
 def curve(k: int, rate: Budget, epsilons: Sequence[Budget] | None = None) -> Curve:
-    """Work out delta for many values of epsilon.
+    """Compute delta for many values of epsilon.
 
     Parameters
     ----------
     k, rate
         As for :func:`geodp.audit.sampled_threshold`.
     epsilons : sequence, optional
-        Default: 13, evenly from the least one to where both bounds are ``rate**k``, the least
-        delta that there is.
+        Default: 13, evenly from the smallest one to where both bounds are ``rate**k``, the
+        smallest delta of any epsilon.
 
     Raises
     ------
     UsageError
-        As there.
+        As in :func:`geodp.audit.sampled_threshold`.
 
     Examples
     --------
-    >>> found = curve(3, "1/5", ["0.3", "1.5973"])
-    >>> [f"{float(point.exact):.4g}" for point in found.points]
+    >>> result = curve(3, "1/5", ["0.3", "1.5973"])
+    >>> [f"{float(point.exact):.4g}" for point in result.points]
     ['0.0212', '0.008']
     """
-    share, k = require_rate(rate), require_threshold(k)
+    exact_rate, k = require_rate(rate), require_threshold(k)
     if epsilons is None:
-        low = least_epsilon(share)
-        high = search_epsilon(k, share, max(share**k, LEAST), "li")
+        low = min_epsilon(exact_rate)
+        # Li's bound is larger, so where it reaches rate**k the exact delta has reached it, too.
+        high = search_epsilon(k, exact_rate, max(exact_rate**k, MIN_DELTA), "li")
         steps = (low + (high - low) * Fraction(i, POINTS - 1) for i in range(POINTS))
+        # Rounded up to few digits, so that a printed epsilon is exactly the one of its delta.
         chosen = [Fraction(math.ceil(step * DIGITS), DIGITS) for step in steps]
     else:
-        chosen = sorted({require_epsilon(share, epsilon) for epsilon in epsilons})
+        chosen = sorted({require_epsilon(exact_rate, epsilon) for epsilon in epsilons})
     points = (
-        Point(e, *(delta_bounds(k, share, e, bound)[1] for bound in ("exact", "li")))
+        Point(e, *(delta_bounds(k, exact_rate, e, bound)[1] for bound in ("exact", "li")))
         for e in chosen
     )
-    return Curve(k, share, tuple(points))
+    return Curve(k, exact_rate, tuple(points))

@@ -1,4 +1,4 @@
-"""Generalised tables: every class has k records, and as little as possible is blurred."""
+"""Generalise tables so that every class has k records, and as little as possible is lost."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
-from geodp.features.audit.areas import areas_above
+from geodp.features.audit.areas import classes_and_areas
 from geodp.features.audit.classes import Classes, Columns, require_k
 from geodp.features.audit.paths import Paths, sum_by
 from geodp.table.counts import CountTable
 
-CHOSEN = Rule(
+RECODED_FROM_DATA = Rule(
     "recoding-from-data",
-    "A recoding that was chosen from the data is outside the model: which one it is tells of the "
-    "data, and the choice would need a budget of its own. Fix the areas beforehand.",
+    "A recoding that was chosen from the data is outside the model: the choice reveals something "
+    "about the data, and would need a budget of its own. Fix the areas beforehand.",
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding:
-    """What stands for what, chosen from confidential records; the repr shows none of it.
+    """The node that each value is generalised to, chosen from confidential records.
 
-    It is outside the model of :func:`geodp.audit.sampled_threshold`: the choice was made from the
-    data, tells of them, and would need a budget of its own.
+    Its repr shows none of it. It is outside the model of :func:`geodp.audit.sampled_threshold`: the
+    choice was made from the data, reveals something about them, and would need its own budget.
 
     Attributes
     ----------
     k : int
     nodes : dict of str to dict of str to str
-        By column: the node that stands for every value that there is.
+        By column: the node that every occurring value is generalised to.
     count : int64[n]
-        Records of the classes that are left, each at least k.
+        Records of the resulting classes, each at least k.
     ncp : Fraction
         Sum of :func:`geodp.audit.ncp` over all records.
     """
@@ -49,7 +49,7 @@ class Recoding:
 
     @property
     def smallest(self) -> int:
-        """Records of the smallest class."""
+        """The number of records of the smallest class."""
         return int(self.count.min())
 
     def __repr__(self) -> str:
@@ -65,29 +65,29 @@ def generalize(
 ) -> Recoding:
     """Generalise a table from the top down, as long as every class keeps k records.
 
-    At first every column is its root. Then, again and again, the node is replaced by its children
-    that lowers the sum of penalties most, unless a class would become smaller than k: such a node
-    stays for good, as later steps only make classes smaller.
+    At first every column is its root. Then, step by step, the node whose replacement by its
+    children lowers the sum of penalties most is replaced, unless a class would become smaller than
+    k: such a node stays for good, as later steps only make classes smaller.
 
     Parameters
     ----------
     table : CountTable, mapping or data frame
         Counts of a map, or records.
     hierarchies : mapping of str to Taxonomy, or sequence
-        Of the columns of records that others may know. Of a map: names of published areas or
-        cells on a side, the coarsest first; None for all areas of its code system, or the regions
-        that its order goes by. Of a map with attributes also a mapping: these under ``"cell"``,
-        and trees of attributes by their names; an attribute without one keeps its labels, or has
-        one node for all. Only cells of a mask count as what an area blurs.
+        For records: the tree of every column that others may know. For a map: names of published
+        areas or cells on a side, the coarsest first; None for all areas of its code system, or the
+        regions of its order. For a map with attributes also a mapping: these under ``"cell"``, and
+        trees of attributes by their names; an attribute without one keeps its labels, or has one
+        node for all. The loss of an area counts cells of the mask only.
     k : int
         At least 1.
     count : str, optional
-        Column of how many records a row stands for.
+        Column with the number of records that a row stands for.
 
     Returns
     -------
     Recoding
-        Confidential. Of a map, values are codes or numbers of cells, and nodes areas.
+        Confidential. For a map, values are codes or numbers of cells, and nodes are areas.
 
     Raises
     ------
@@ -100,17 +100,17 @@ def generalize(
     --------
     >>> from geodp.features.audit.api import Taxonomy
     >>> ages = Taxonomy.of({30: "30-39", 31: "30-39", 40: "40-49", "30-39": "*", "40-49": "*"})
-    >>> found = generalize({"age": [30, 31, 31, 40, 40]}, {"age": ages}, 2)
-    >>> found.nodes["age"], found.ncp
+    >>> recoding = generalize({"age": [30, 31, 31, 40, 40]}, {"age": ages}, 2)
+    >>> recoding.nodes["age"], recoding.ncp
     ({'30': '30-39', '31': '30-39', '40': '40'}, Fraction(2, 1))
     """
     k = require_k(k)
     if isinstance(table, CountTable):
-        classes, trees = areas_above(table, hierarchies)
+        classes, trees = classes_and_areas(table, hierarchies)
     else:
         if not isinstance(hierarchies, Mapping):
             raise UsageError(
-                "Records are generalised by a hierarchy for every column.",
+                "Records need a hierarchy for every column.",
                 code="hierarchy-for-every-column",
             )
         classes = Classes.of(table, [*hierarchies], count)
@@ -121,11 +121,12 @@ def generalize(
 
 
 class _Descent:
-    """The state of a generalisation: which node stands for every class in every column.
+    """The state of a generalisation: the node of every class in every column.
 
     Attributes
     ----------
     at : int64[columns, n]
+        Current node.
     group : int64[n]
         Number of the generalised class that holds every class.
     rows : dict
@@ -137,16 +138,17 @@ class _Descent:
         self.at = np.zeros_like(classes.code)
         self.group = np.zeros(classes.count.size, np.int64)
         self.groups = 1
-        every = np.arange(classes.count.size)
-        self.rows = {(column, 0): every for column in range(len(trees))}
+        all_rows = np.arange(classes.count.size)
+        self.rows = {(column, 0): all_rows for column in range(len(trees))}
         self.records = [
             tree.records(code, classes.count)
             for tree, code in zip(trees, classes.code, strict=True)
         ]
 
     def run(self) -> Recoding:
-        """Replace nodes by their children while classes allow it."""
+        """Replace nodes by their children as long as all classes keep k records."""
         waiting = [self.step(column, 0) for column in range(len(self.trees))]
+        # Ties are broken by column and node, so that the result is reproducible.
         heapq.heapify(waiting)
         while waiting:
             _, column, node = heapq.heappop(waiting)
@@ -155,26 +157,29 @@ class _Descent:
                 for child in below[node]:
                     if below[child]:
                         heapq.heappush(waiting, self.step(column, child))
-        return self.found()
+        return self.recoding()
 
     def step(self, column: int, node: int) -> tuple[Fraction, int, int]:
-        """Return what the replacement of a node adds to the sum of penalties, and which it is."""
+        """Compute by how much splitting a node changes the sum of penalties, as a heap entry."""
         tree, records = self.trees[column], self.records[column]
         below = tree.below[node]
         after = sum((int(records[child]) * tree.loss[child] for child in below), Fraction())
+        # Negative, so the heap yields the largest decrease first.
         return after - int(records[node]) * tree.loss[node], column, node
 
     def split(self, column: int, node: int) -> bool:
-        """Replace a node by its children, if every class keeps its records."""
+        """Replace a node by its children, if every class keeps its k records."""
         tree, rows = self.trees[column], self.rows.pop((column, node))
         child = tree.path[self.classes.code[column, rows], tree.depth[node] + 1]
         key = child * self.groups + self.group[rows]
+        # Sorted by child and group, so that each new group is one run.
         order = np.argsort(key, kind="stable")
         rows, child, key = rows[order], child[order], key[order]
         first = _starts(key)
         if np.add.reduceat(self.classes.count[rows], first).min() < self.k:
             return False
         self.at[column, rows] = child
+        # New groups are numbered after the old ones, so that no group has to be renumbered.
         number = np.zeros(rows.size, np.int64)
         number[first[1:]] = 1
         self.group[rows] = self.groups + np.cumsum(number)
@@ -184,23 +189,23 @@ class _Descent:
             self.rows[column, int(child[start])] = rows[start:stop]
         return True
 
-    def found(self) -> Recoding:
-        """Return what stands for what now, and what it costs."""
-        nodes, lost = {}, Fraction()
+    def recoding(self) -> Recoding:
+        """Build the recoding of the current nodes, with its loss."""
+        nodes, loss = {}, Fraction()
         for column, (name, values) in enumerate(self.classes.values.items()):
             tree, code = self.trees[column], self.classes.code[column]
-            stands = np.zeros(len(values), np.int64)
-            stands[code] = self.at[column]
-            names = (tree.names[node] for node in stands.tolist())
+            node_of = np.zeros(len(values), np.int64)
+            node_of[code] = self.at[column]
+            names = (tree.names[node] for node in node_of.tolist())
             nodes[name] = dict(zip(map(str, values), names, strict=True))
             records = sum_by(self.at[column], self.classes.count)
-            lost += sum(int(records[n]) * tree.loss[n] for n in np.flatnonzero(records).tolist())
-        _, which = np.unique(self.group, return_inverse=True)
-        return Recoding(self.k, nodes, sum_by(which, self.classes.count), lost)
+            loss += sum(int(records[n]) * tree.loss[n] for n in np.flatnonzero(records).tolist())
+        _, position = np.unique(self.group, return_inverse=True)
+        return Recoding(self.k, nodes, sum_by(position, self.classes.count), loss)
 
 
 def _starts(number: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where runs of equal numbers begin: int64[runs]."""
-    found = np.ones(number.size, np.bool_)
-    np.not_equal(number[1:], number[:-1], out=found[1:])
-    return np.flatnonzero(found)
+    """Find where runs of equal numbers begin: int64[runs]."""
+    is_start = np.ones(number.size, np.bool_)
+    np.not_equal(number[1:], number[:-1], out=is_start[1:])
+    return np.flatnonzero(is_start)

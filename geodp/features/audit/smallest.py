@@ -1,8 +1,8 @@
-"""The smallest threshold of a sampled table that keeps to a budget."""
+"""Find the smallest threshold of a sampled table that keeps to a budget."""
 
 from __future__ import annotations
 
-from geodp.features.audit.binomial import Bound, exceed
+from geodp.features.audit.binomial import Bound, thresholds_above
 from geodp.features.audit.threshold import (
     require_bound,
     require_delta,
@@ -13,7 +13,7 @@ from geodp.privacy.budget import Budget
 
 
 def smallest_k(rate: Budget, epsilon: Budget, delta: Budget, bound: Bound = "exact") -> int:
-    """Return the smallest count that may be published with an epsilon and a delta.
+    """Find the smallest count that may be published with an epsilon and a delta.
 
     Parameters
     ----------
@@ -23,13 +23,16 @@ def smallest_k(rate: Budget, epsilon: Budget, delta: Budget, bound: Bound = "exa
     Raises
     ------
     UsageError
-        As there.
+        As in :func:`geodp.audit.sampled_threshold`.
 
     Examples
     --------
     >>> smallest_k("0.632", 1, "1e-6"), smallest_k("0.632", 1, "1e-6", bound="li")
     (58, 74)
     """
-    share = require_rate(rate)
-    spent, chance = require_epsilon(share, epsilon), require_delta(delta)
-    return 1 + max(exceed(share, spent, chance, require_bound(bound)), default=0)
+    exact_rate = require_rate(rate)
+    exact_epsilon, exact_delta = require_epsilon(exact_rate, epsilon), require_delta(delta)
+    # Every threshold above the last one that exceeds delta keeps to it.
+    return 1 + max(
+        thresholds_above(exact_rate, exact_epsilon, exact_delta, require_bound(bound)), default=0
+    )

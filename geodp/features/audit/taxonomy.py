@@ -1,4 +1,4 @@
-"""Trees of values: what a value may be replaced by, and how much that blurs."""
+"""Trees of values: what a value is generalised to, and the loss of information."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any, Self
 
 from geodp.errors import UsageError, printable
 
-LONGEST = 80
+MAX_NAME = 80
 """Letters of a name that a message repeats."""
 
 ROOT = "*"
-"""Name of the node that stands for every value, where none is given."""
+"""Default name of the node above all values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A public tree of values: leaves are what a column holds, nodes what may stand for them.
+    """A public tree of values: leaves are the values of a column, nodes generalise them.
 
     Attributes
     ----------
     parents : dict of str to str
-        Of every node but the root.
+        Parent of every node but the root.
 
     Examples
     --------
@@ -40,9 +40,10 @@ class Taxonomy:
         roots = {*self.parents.values()} - {*self.parents}
         if len(roots) != 1:
             raise UsageError(
-                "A hierarchy is a tree: it has one root, which every value leads to.",
+                "A hierarchy must be a tree: one root, which every value leads to.",
                 code="hierarchy-one-root",
             )
+        # Nodes on a cycle are never reached from the root.
         reached = 0
         waiting = [*roots]
         while waiting:
@@ -51,12 +52,13 @@ class Taxonomy:
             waiting += below
         if reached != len(self.parents):
             raise UsageError(
-                "A hierarchy is a tree: no value leads back to itself.", code="hierarchy-in-circle"
+                "A hierarchy must be a tree: no value may lead back to itself.",
+                code="hierarchy-in-circle",
             )
 
     @classmethod
     def of(cls, parents: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Self:
-        """Make a tree of pairs: a value or node, and what it lies directly under.
+        """Build a tree from pairs: a value or node, and its parent.
 
         Parameters
         ----------
@@ -66,24 +68,24 @@ class Taxonomy:
         Raises
         ------
         UsageError
-            No tree: several roots, a node under two others, a node under itself.
+            Not a tree: several roots, a node with two parents, a cycle.
         """
         pairs = parents.items() if isinstance(parents, Mapping) else parents
-        found: dict[str, str] = {}
+        parent_of: dict[str, str] = {}
         for child, parent in pairs:
-            if found.setdefault(str(child), str(parent)) != str(parent):
-                name = printable(str(child)[:LONGEST])
+            if parent_of.setdefault(str(child), str(parent)) != str(parent):
+                name = printable(str(child)[:MAX_NAME])
                 raise UsageError(
-                    f"A hierarchy is a tree: {name} lies under two others.",
+                    f"A hierarchy must be a tree: {name} has two parents.",
                     code="hierarchy-two-parents",
                 )
-        return cls(found)
+        return cls(parent_of)
 
     @classmethod
     def of_rows(cls, rows: Iterable[Sequence[Any]]) -> Self:
-        """Make the tree of a table: a value, and what it lies under from the finest level up.
+        """Build the tree of a table: a value in each row, and its ancestors from the finest up.
 
-        Where the last column has several nodes, they lie under one root.
+        Where the last column has several nodes, they get one root.
 
         Examples
         --------
@@ -93,25 +95,27 @@ class Taxonomy:
         ('*', 'adult', '30s', '31')
         """
         pairs: dict[tuple[str, str], None] = {}
-        tops: dict[str, None] = {}
+        top_nodes: dict[str, None] = {}
         for row in rows:
+            # A name that is repeated on several levels is one node.
             path = [*dict.fromkeys(map(str, row))]
             pairs |= dict.fromkeys(pairwise(path))
-            tops[path[-1]] = None
-        if len(tops) > 1 or not pairs:
-            pairs |= dict.fromkeys((top, ROOT) for top in tops if top != ROOT)
+            top_nodes[path[-1]] = None
+        if len(top_nodes) > 1 or not pairs:
+            # A hierarchy needs one root, which tables of areas often leave out.
+            pairs |= dict.fromkeys((top, ROOT) for top in top_nodes if top != ROOT)
         return cls.of([*pairs])
 
     @classmethod
     def of_prefixes(cls, codes: Iterable[Any], lengths: Sequence[int]) -> Self:
-        """Make the tree of codes whose first characters are codes of larger areas.
+        """Build the tree of codes whose first characters are codes of larger areas.
 
         Parameters
         ----------
         codes : iterable
-            The finest ones.
+            The finest codes.
         lengths : sequence of int
-            Of the larger areas' codes, increasing; such as 4, 6, 8 of codes of JIS X 0410.
+            Lengths of the larger areas' codes, increasing; such as 4, 6, 8 for JIS X 0410.
 
         Examples
         --------
@@ -120,83 +124,84 @@ class Taxonomy:
         """
         if not all(0 < a < b for a, b in zip(lengths, [*lengths[1:], 1 << 30], strict=True)):
             raise UsageError(
-                "Lengths of codes are whole numbers above 0 that increase.",
+                "Lengths of codes must be whole numbers above 0 that increase.",
                 code="code-lengths-increase",
             )
-        found: dict[str, str] = {}
+        parent_of: dict[str, str] = {}
         for code in map(str, codes):
-            above = ROOT
+            parent = ROOT
             for length in lengths:
                 if length < len(code):
-                    above = found.setdefault(code[:length], above) and code[:length]
-            found[code] = above
-        return cls(found)
+                    parent = parent_of.setdefault(code[:length], parent) and code[:length]
+            parent_of[code] = parent
+        return cls(parent_of)
 
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
-        """Nodes directly under every inner node."""
-        found: dict[str, list[str]] = {}
+        """The children of every inner node."""
+        nodes: dict[str, list[str]] = {}
         for child, parent in self.parents.items():
-            found.setdefault(parent, []).append(child)
-        return {parent: tuple(below) for parent, below in found.items()}
+            nodes.setdefault(parent, []).append(child)
+        return {parent: tuple(children) for parent, children in nodes.items()}
 
     @cached_property
     def root(self) -> str:
-        """The node that stands for every value."""
-        (found,) = {*self.parents.values()} - {*self.parents}
-        return found
+        """The node above all values."""
+        (top,) = {*self.parents.values()} - {*self.parents}
+        return top
 
     @cached_property
     def _leaves(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         waiting = [self.root]
         while waiting:
+            # Children come first, without recursion: a hierarchy may be deeper than Python's stack.
             node = waiting[-1]
             below = self.children.get(node, ())
-            if below and below[0] not in found:
+            if below and below[0] not in counts:
                 waiting += below
                 continue
-            found[waiting.pop()] = sum(found[child] for child in below) if below else 1
-        return found
+            counts[waiting.pop()] = sum(counts[child] for child in below) if below else 1
+        return counts
 
     def leaves(self, node: str) -> int:
-        """Count the leaves under a node; 1 for a leaf. UsageError for what is no node."""
+        """Count the leaves under a node; 1 for a leaf. UsageError for an unknown node."""
         if node not in self._leaves:
             raise UsageError("A value is not in its hierarchy.", code="value-not-in-hierarchy")
         return self._leaves[node]
 
     def loss(self, node: str) -> Fraction:
-        """Return 0 for a leaf, else the share of all leaves that lie under a node."""
+        """Compute the loss of a node: 0 for a leaf, else its share of all leaves."""
         below = self.leaves(node)
         if node not in self.children:
             return Fraction()
         return Fraction(below, self.leaves(self.root))
 
     def path(self, node: str) -> tuple[str, ...]:
-        """Return the nodes from the root to one; UsageError for what is no node."""
+        """List the nodes from the root to one; UsageError for an unknown node."""
         self.leaves(node)
-        found = [node]
-        while found[-1] != self.root:
-            found.append(self.parents[found[-1]])
-        return tuple(reversed(found))
+        nodes = [node]
+        while nodes[-1] != self.root:
+            nodes.append(self.parents[nodes[-1]])
+        return tuple(reversed(nodes))
 
 
 def ncp(values: Mapping[str, Any], hierarchies: Mapping[str, Taxonomy]) -> Fraction:
-    """Return what one record has lost by generalisation: its normalised certainty penalty.
+    """Compute the normalised certainty penalty of one generalised record.
 
-    The sum over columns of 0 for a value itself, and of the share of all values that a node
+    It is the sum over columns of 0 for a value itself, and of the share of all values that a node
     stands for (Xu et al. 2006, "Utility-based anonymization using local recoding").
 
     Parameters
     ----------
     values : mapping of str to str
-        Nodes that stand for the record's values, by column.
+        Nodes that the record's values are generalised to, by column.
     hierarchies : mapping of str to Taxonomy
 
     Raises
     ------
     UsageError
-        A column without a hierarchy, or a value that is none of its nodes.
+        A column without a hierarchy, or a value that is not one of its nodes.
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""What a sampled table with suppressed small cells is in terms of differential privacy.
+"""The guarantee of a sampled table with suppressed small cells, as epsilon and delta.
 
-The model: every record is kept independently with the same rate below 1; the recoding, a mesh say,
-was fixed without the data; counts of at least k are published and all others suppressed; neighbours
-are tables of which one has one record more. One record changes the count of one cell, so what
-holds for a cell of every size holds for the table. It rests on a secret: who was drawn.
+The model: every record is sampled independently with the same rate below 1; the recoding, such as a
+grid, was fixed without the data; counts of at least k are published and all others suppressed;
+neighbours are tables of which one has one record more. One record changes the count of one cell, so
+what holds for a cell of every size holds for the table. It rests on a secret: who was drawn.
 
 Sources
 -------
 Li, Qardaji and Su 2012, "On sampling, anonymization, and differential privacy or, k-anonymization
-meets differential privacy"; Bild, Kuhn and Prasser 2018, "SafePub". The exact delta is worked out
-in :mod:`geodp.features.audit.binomial`.
+meets differential privacy"; Bild, Kuhn and Prasser 2018, "SafePub". The exact delta is computed in
+:mod:`geodp.features.audit.binomial`.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from typing import Any, cast, get_args
 
 from geodp.errors import UsageError
 from geodp.features.audit.binomial import (
-    MOST_PEOPLE,
+    MAX_PEOPLE,
     Bound,
     delta_bounds,
-    exceed,
-    is_enough,
-    least_epsilon,
+    epsilon_suffices,
+    min_epsilon,
+    thresholds_above,
 )
 from geodp.features.audit.classes import require_k
-from geodp.features.audit.recoding import CHOSEN, Recoding
+from geodp.features.audit.recoding import RECODED_FROM_DATA, Recoding
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.loss import ApproximateDP
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.reprs import one_line
 
 STEP = Fraction(1, 10**9)
-"""An epsilon that is looked for is a multiple of it."""
+"""An epsilon that is searched for is a multiple of it."""
 
-LARGEST_EPSILON = 64
-"""No epsilon above it is looked at: it promises nothing."""
+MAX_EPSILON = 64
+"""Largest epsilon that is considered: a larger one promises nothing."""
 
-ASSUMED = (
-    "every record was kept independently, with the same rate",
-    "who was kept stays secret, also from those who were",
+ASSUMPTIONS = (
+    "every record was sampled independently, with the same rate",
+    "who was sampled stays secret, also from those who were",
     "cells, thresholds and all that is published were fixed without looking at the data",
     "nothing else was made from the same sample",
 )
-"""What the office vouches for when it states the guarantee."""
+"""Assumptions that the office vouches for when it publishes the guarantee."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Threshold:
     k : int
         The smallest count that is published.
     rate : Fraction
-        Of the sample, in (0, 1).
+        Sampling rate, in (0, 1).
     bound : {"exact", "li"}
-    stated : (Fraction, Fraction)
+    pair : (Fraction, Fraction)
         Epsilon, and a delta that holds for it: a proven pair.
     interval : (Fraction, Fraction)
-        Bounds of the least delta for that epsilon; the guarantee holds for the upper one.
+        Bounds of the smallest delta for that epsilon; the guarantee holds for the upper one.
     """
 
     __repr__ = one_line
@@ -73,23 +73,24 @@ class Threshold:
     k: int
     rate: Fraction
     bound: Bound
-    stated: tuple[Fraction, Fraction]
+    pair: tuple[Fraction, Fraction]
     interval: tuple[Fraction, Fraction]
 
     @property
     def epsilon(self) -> float:
-        """Epsilon, rounded up."""
-        return round_up(self.stated[0])
+        """The epsilon, rounded up."""
+        return round_up(self.pair[0])
 
     @property
     def delta(self) -> float:
-        """Delta, rounded up."""
-        return round_up(self.stated[1])
+        """The delta, rounded up."""
+        return round_up(self.pair[1])
 
     @property
     def loss(self) -> ApproximateDP:
-        """What a ledger is charged: delta is rounded up to 12 digits."""
-        epsilon, delta = self.stated
+        """The loss that a ledger is charged: delta is rounded up to 12 digits."""
+        epsilon, delta = self.pair
+        # Short enough for a ledger's text, and never below the proven delta.
         up = Context(prec=12, rounding=ROUND_CEILING)
         return ApproximateDP(
             epsilon, Fraction(up.divide(Decimal(delta.numerator), Decimal(delta.denominator)))
@@ -97,20 +98,21 @@ class Threshold:
 
     @property
     def mechanism(self) -> str:
-        """Rate, threshold and bound, as a ledger names them."""
+        """The rate, threshold and bound, as a ledger names them."""
         return f"sampled-threshold:k={self.k},rate={self.rate},bound={self.bound}"
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """The guarantee as one sentence."""
         return (
-            f"With every record kept with rate {self.rate} and counts below {self.k} suppressed, "
-            f"the table is ({show_up(self.stated[0])}, {show_up(self.stated[1])})-differentially "
-            f"private for neighbours {ADD_REMOVE}, as long as nobody knows who was kept."
+            f"With every record sampled with rate {self.rate} and counts below {self.k} "
+            f"suppressed, the table is ({format_up(self.pair[0])}, {format_up(self.pair[1])})-"
+            f"differentially private for neighbours {ADD_REMOVE}, as long as nobody knows who was "
+            "sampled."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "threshold": self.k,
             "rate": str(self.rate),
@@ -118,11 +120,11 @@ class Threshold:
             "neighbours": ADD_REMOVE,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "least_epsilon": round_up(least_epsilon(self.rate)),
+            "least_epsilon": round_up(min_epsilon(self.rate)),
             "loss": self.loss.describe(),
             "mechanism": self.mechanism,
-            "words": self.words,
-            "assumed": list(ASSUMED),
+            "words": self.statement,
+            "assumed": list(ASSUMPTIONS),
         }
 
 
@@ -137,7 +139,7 @@ def sampled_threshold(
     weight: Budget | None = None,
     tables: int = 1,
 ) -> Threshold:
-    """Find the guarantee of "each record kept with a rate, counts below k suppressed".
+    """Compute the guarantee of "each record sampled with a rate, counts below k suppressed".
 
     Parameters
     ----------
@@ -146,17 +148,17 @@ def sampled_threshold(
     rate : str, int, float, Decimal or Fraction
         Chance of a record to be in the sample: above 0, below 1. Read exactly, as all budgets.
     epsilon, delta : as rate, optional
-        One of them; the other is worked out. Epsilon is at least ``-ln(1 - rate)``, and delta at
+        One of them; the other is computed. Epsilon is at least ``-ln(1 - rate)``, and delta at
         least ``rate**k``.
     bound : {"exact", "li"}
-        The least delta, or the larger one of Li, Qardaji and Su 2012, as the literature has it.
+        The smallest delta, or the larger one of Li, Qardaji and Su 2012, as in the literature.
     sample_size : int, optional
-        Of a sample of a fixed number of records: refused, as records are not kept independently.
+        Size of a fixed-size sample: refused, as its records are not sampled independently.
     weight : as rate, optional
-        By which counts were multiplied before they were published. Other weights than 1 / rate
-        are refused, as they were made from more than the rate.
+        Factor by which counts were multiplied before they were published. Other weights than
+        1 / rate are refused, as they were made from more than the rate.
     tables : int
-        Published of the same sample; several are refused, as a record is in all of them.
+        Tables published of the same sample; several are refused, as a record is in all of them.
 
     Raises
     ------
@@ -165,56 +167,58 @@ def sampled_threshold(
 
     Examples
     --------
-    >>> found = sampled_threshold(10, "0.2", epsilon="1.0252")
-    >>> f"{found.delta:.4g}", f"{sampled_threshold(10, 0.2, delta=1e-6).epsilon:.5g}"
+    >>> guarantee = sampled_threshold(10, "0.2", epsilon="1.0252")
+    >>> f"{guarantee.delta:.4g}", f"{sampled_threshold(10, 0.2, delta=1e-6).epsilon:.5g}"
     ('3.443e-06', '1.3418')
     """
-    share = require_rate(rate)
-    _require_model(share, sample_size, weight, tables)
+    exact_rate = require_rate(rate)
+    _require_model(exact_rate, sample_size, weight, tables)
     k, bound = require_threshold(k), require_bound(bound)
     if (epsilon is None) == (delta is None):
         raise UsageError(
-            "Give either epsilon or delta; the other one is worked out.", code="epsilon-or-delta"
+            "Give either epsilon or delta; the other one is computed.", code="epsilon-or-delta"
         )
     if delta is None:
-        spent = require_epsilon(share, cast(Budget, epsilon))
-        interval = delta_bounds(k, share, spent, bound)
-        return Threshold(k, share, bound, (spent, interval[1]), interval)
-    chance = require_delta(delta)
-    if chance < (least := share**k):
+        exact_epsilon = require_epsilon(exact_rate, cast(Budget, epsilon))
+        interval = delta_bounds(k, exact_rate, exact_epsilon, bound)
+        return Threshold(k, exact_rate, bound, (exact_epsilon, interval[1]), interval)
+    exact_delta = require_delta(delta)
+    # rate**k is the probability that all k people are drawn, which no epsilon excuses.
+    if exact_delta < (smallest := exact_rate**k):
         raise UsageError(
-            f"With that threshold delta is at least {show_up(least)} = rate**{k}: the chance "
+            f"With that threshold delta is at least {format_up(smallest)} = rate**{k}: the chance "
             "that all people of a cell of that many are drawn. Choose a larger threshold or delta.",
             code="delta-below-least",
         )
-    spent = search_epsilon(k, share, chance, bound)
-    interval = delta_bounds(k, share, spent, bound)
-    return Threshold(k, share, bound, (spent, chance), interval)
+    exact_epsilon = search_epsilon(k, exact_rate, exact_delta, bound)
+    interval = delta_bounds(k, exact_rate, exact_epsilon, bound)
+    return Threshold(k, exact_rate, bound, (exact_epsilon, exact_delta), interval)
 
 
 def search_epsilon(k: int, rate: Fraction, delta: Fraction, bound: Bound) -> Fraction:
-    """Return the least multiple of ``STEP`` that has at most a delta."""
+    """Search for the smallest multiple of ``STEP`` whose delta is at most the given one."""
 
-    def has(step: int) -> bool:
-        return not any(t >= k for t in exceed(rate, step * STEP, delta, bound))
+    def suffices(step: int) -> bool:
+        return not any(t >= k for t in thresholds_above(rate, step * STEP, delta, bound))
 
-    low = math.ceil(least_epsilon(rate) / STEP) - 1
+    # Delta decreases with epsilon, so bisection applies; the first bracket doubles.
+    low = math.ceil(min_epsilon(rate) / STEP) - 1
     high = low + 1
-    while not has(high):
+    while not suffices(high):
         low, high = high, 2 * high
-        if high * STEP > 2 * LARGEST_EPSILON:
+        if high * STEP > 2 * MAX_EPSILON:
             raise UsageError(
-                f"No epsilon of at most {LARGEST_EPSILON} has that delta.",
+                f"No epsilon of at most {MAX_EPSILON} has that delta.",
                 code="epsilon-out-of-reach",
             )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if has(middle) else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high * STEP
 
 
 def require_rate(rate: Budget) -> Fraction:
-    """Return the rate of a sample, read exactly; UsageError outside (0, 1)."""
+    """Read the rate of a sample exactly; UsageError outside (0, 1)."""
     exact = rational(rate, "rate")
     if exact == 1:
         raise UsageError(
@@ -224,28 +228,28 @@ def require_rate(rate: Budget) -> Fraction:
             code="rate-is-one",
         )
     if exact > 1:
-        raise UsageError("rate is a chance: above 0 and below 1.", code="rate-no-chance")
+        raise UsageError("rate must be a chance above 0 and below 1.", code="rate-no-chance")
     return exact
 
 
 def require_epsilon(rate: Fraction, epsilon: Budget) -> Fraction:
-    """Return an epsilon, read exactly; UsageError below what a rate allows, or above 64."""
+    """Read an epsilon exactly; UsageError below the minimum for the rate, or above 64."""
     exact = rational(epsilon)
-    if exact > LARGEST_EPSILON:
+    if exact > MAX_EPSILON:
         raise UsageError(
-            f"An epsilon above {LARGEST_EPSILON} promises nothing.", code="epsilon-promises-nothing"
+            f"An epsilon above {MAX_EPSILON} promises nothing.", code="epsilon-promises-nothing"
         )
-    if not is_enough(rate, exact):
+    if not epsilon_suffices(rate, exact):
         raise UsageError(
-            f"epsilon must be at least {float(least_epsilon(rate)):.12g} = -ln(1 - rate): with a "
-            "smaller one, delta is what a suppressed count alone gives away.",
+            f"epsilon must be at least {float(min_epsilon(rate)):.12g} = -ln(1 - rate): with a "
+            "smaller one, delta is what a suppressed count alone reveals.",
             code="epsilon-below-least",
         )
     return exact
 
 
 def require_delta(delta: Budget) -> Fraction:
-    """Return a delta, read exactly; UsageError outside (0, 1)."""
+    """Read a delta exactly; UsageError outside (0, 1)."""
     exact = rational(delta, "delta")
     if exact >= 1:
         raise UsageError(
@@ -256,7 +260,7 @@ def require_delta(delta: Budget) -> Fraction:
 
 
 def require_bound(bound: str) -> Bound:
-    """Return one of the bounds; UsageError for another word."""
+    """Check the name of a bound; UsageError for another one."""
     if bound not in get_args(Bound):
         raise UsageError(
             f"bound must be one of: {', '.join(get_args(Bound))}.", code="bound-unknown"
@@ -265,11 +269,12 @@ def require_bound(bound: str) -> Bound:
 
 
 def require_threshold(k: Any) -> int:
-    """Return a threshold; UsageError for anything else, and for a recoding."""
+    """Check a threshold; UsageError for anything else, and for a recoding."""
+    # A recoding has a k as well, but its areas were chosen from the data.
     if isinstance(k, Recoding):
-        raise UsageError(CHOSEN)
-    if require_k(k) > MOST_PEOPLE:
-        raise UsageError(f"k must be at most {MOST_PEOPLE:,}.", code="k-too-large")
+        raise UsageError(RECODED_FROM_DATA)
+    if require_k(k) > MAX_PEOPLE:
+        raise UsageError(f"k must be at most {MAX_PEOPLE:,}.", code="k-too-large")
     return int(k)
 
 
@@ -280,26 +285,27 @@ def _require_model(
     if sample_size is not None:
         raise UsageError(
             "A sample of a fixed number of records is outside the model: who is in it then depends "
-            "on who else is, so that records are not kept independently. Draw each with the rate.",
+            "on who else is, so that records are not independent. Draw each one with the rate.",
             code="sample-of-fixed-size",
         )
+    # Dividing by the rate is public scaling; any other weight was computed from records.
     if weight is not None and rational(weight, "weight") * rate != 1:
         raise UsageError(
-            "Weights other than 1 / rate are outside the model: they tell more of a record than "
-            "that it was kept. Publish counts of the sample, or all of them divided by the rate.",
+            "Weights other than 1 / rate are outside the model: they reveal more of a record than "
+            "that it was sampled. Publish counts of the sample, or divide all of them by the rate.",
             code="weights-outside-model",
         )
     if tables != 1:
         raise UsageError(
             "Several tables of one sample are outside the model: a record changes all of them, and "
-            "who was kept is the same in all. Audit one table of all classes together, or draw a "
-            "fresh sample for every table and charge each to a ledger.",
+            "who was sampled is the same in all. Audit one table of all classes together, or draw "
+            "a fresh sample for every table and charge each to a ledger.",
             code="several-tables-of-sample",
         )
 
 
 def round_up(value: Fraction) -> float:
-    """Return the least float that is not below an exact number.
+    """Round an exact number up to a float.
 
     Examples
     --------
@@ -310,15 +316,15 @@ def round_up(value: Fraction) -> float:
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
-def show_up(value: Fraction | float, digits: int = 6) -> str:
-    """Return an exact number in so many digits, rounded up.
+def format_up(value: Fraction | float, digits: int = 6) -> str:
+    """Format an exact number with ``digits`` digits, rounded up.
 
     Examples
     --------
-    >>> show_up(Fraction(2, 3)), show_up(Fraction(1, 10**7), 3)
+    >>> format_up(Fraction(2, 3)), format_up(Fraction(1, 10**7), 3)
     ('0.666667', '1e-7')
     """
     up = Context(prec=digits, rounding=ROUND_CEILING)
     exact = Fraction(value)
-    found = up.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(up)
-    return f"{found:g}"
+    rounded = up.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(up)
+    return f"{rounded:g}"

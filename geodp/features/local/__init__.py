@@ -1,4 +1,4 @@
-"""Local collection: counts from reports that devices randomise themselves.
+"""Local differential privacy: counts from reports that devices randomise themselves.
 
-Its public names, those of ``geodp.local``, are offered by :mod:`geodp.features.local.api`.
+:mod:`geodp.features.local.api` holds the public names, which are offered as ``geodp.local``.
 """

@@ -1,33 +1,33 @@
-"""Epsilons that devices choose in secret from a public menu: what the secret is worth.
+"""Menus of epsilons from which devices choose in secret: what the secrecy is worth.
 
 Devices answer by randomised response over the same values, each with the epsilon of a label of the
-menu that it tells nobody. Whoever sees a report without the label sees the mixture of all labels'
-answers. Takagi, Cao and Yoshikawa propose a number for what is lost then: label t's
+menu that it keeps secret. An observer of a report without the label sees the mixture of all labels'
+answers. Takagi, Cao and Yoshikawa propose a number for the remaining loss: label t's
 
     pbp(t) = max over d, d', o with P_t(o|d) > 0 of min over u of
              |ln(w_t P_t(o|d) / (w_u P_u(o|d')))|
 
 with the shares w and the laws P. **It is an indicator and no guarantee.** Split a label in two that
-answer alike: the truth is told with probability 0.8, 0.8 and 0.2, a third of the devices each. Then
-for every answer of one label another label explains it as well, so that the indicator is 0 for all
-three; yet the mixture tells the truth with probability 0.6, and who sees a report learns ln 1.5 =
-0.405 about its device. (Merged into 0.8 with two thirds and 0.2 with one it is ln 2.) Where half of
-the devices are honest and half answer at random, it is ln 2 and the mixture has ln 3. Nor does it
-add up over several reports of a device. So it stands beside what is proved: the local epsilon of
-the label (:attr:`Blend.ldp`), of which the largest alone may reach a ledger (:attr:`Blend.loss`),
-and the epsilon of the mixture (:attr:`Blend.mixture`), which holds against those who never learn
-the label and only while the shares are what they are said to be.
+answer alike: true answers have probability 0.8, 0.8 and 0.2, with a third of the devices each. Then
+every answer of one label is explained as well by another label, so that the indicator is 0 for all
+three; yet the mixture answers truthfully with probability 0.6, and an observer of a report learns
+ln 1.5 = 0.405 about its device. (Merged into 0.8 with two thirds and 0.2 with one it is ln 2.) If
+half of the devices are honest and half answer at random, it is ln 2 and the mixture has ln 3. Nor
+does it add up over several reports of a device. So it only complements what is proved: the local
+epsilon of the label (:attr:`Blend.ldp`), of which the largest alone may be charged to a ledger
+(:attr:`Blend.loss`), and the epsilon of the mixture (:attr:`Blend.mixture`), which holds against
+observers who never learn the label, as long as the shares are the real ones.
 
-A label may always tell the truth, or never (a probability of 1 or 0): then it has no local epsilon,
-and nothing can be charged. Unary encodings gain nothing from four values on, as the number of ones
-tells the label.
+A label may always answer truthfully, or never (a probability of 1 or 0): then it has no local
+epsilon, and nothing can be charged. Unary encodings gain nothing from four values on, as the number
+of ones reveals the label.
 
 Source
 ------
-Takagi, Cao and Yoshikawa: the parameters of local privacy as a secret of their own. Its equations
-15 and 16 are used with the sum over labels inside the logarithm. Its rule to take the estimate with
-the smallest estimated variance is here to be compared with (:meth:`Blend.mean_square_errors`): of
-labels that are told, maximum likelihood is better.
+Takagi, Cao and Yoshikawa, on keeping the parameters of local privacy secret. Equations 15 and 16
+are used with the sum over labels inside the logarithm. The rule to take the estimate with the
+smallest estimated variance is included for comparison (:meth:`Blend.mean_square_errors`): with
+known labels, maximum likelihood is better.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from geodp.privacy.loss import PureDP
 from geodp.reprs import one_line
 
 WEAK = 16
-"""An epsilon above protects hardly anybody and has to be asked for."""
+"""Local epsilon above which a report hides little, so that it must be allowed explicitly."""
 
-MOST_LABELS = 64
-"""Most labels of a menu."""
+MAX_LABELS = 64
+"""Largest number of labels of a menu."""
 
-MOST_REPORTS = 1_000
-"""Most reports of one device whose loss is worked out."""
+MAX_REPORTS = 1_000
+"""Largest number of reports of one device whose loss is computed."""
 
 _WORK = Context(prec=40)
 _ROUND_UP = Context(prec=15, rounding=ROUND_CEILING)
@@ -86,14 +86,14 @@ class Blend:
     Attributes
     ----------
     shares : tuple of Fraction
-        Of the devices that have each label; their sum is 1.
+        Share of the devices that have each label; they add up to 1.
     epsilons : tuple of Fraction or None
         The local epsilon of each label, rounded up to 15 digits where it is a logarithm; None where
         there is no finite one.
     values : int
-        How many values there are, k.
+        Number of values, k.
     keep, lie : float64[labels]
-        Probability of the truth, and of each other value.
+        Probability of the true value, and of each other value.
     """
 
     __repr__ = one_line
@@ -111,10 +111,12 @@ class Blend:
 
     @property
     def loss(self) -> PureDP:
-        """What a ledger may be charged for one report: the largest local epsilon.
+        """The loss that a ledger may be charged for one report: the largest local epsilon.
 
         Raises UsageError where a label always tells the truth, or never.
         """
+        # A label without local epsilon protects nothing by itself, so no finite loss may be
+        # charged.
         finite = [one for one in self.epsilons if one is not None]
         if len(finite) < len(self.epsilons):
             raise UsageError(
@@ -139,9 +141,9 @@ class Blend:
     def repeated(self, reports: int) -> float:
         """Return the epsilon of several reports of a device that keeps its unknown label.
 
-        The device answers anew each time, about the same value. Of the sequences of answers only
-        how often they name either of two values matters: the largest ratio is found over those
-        numbers, in O(reports squared).
+        The device answers anew each time, about the same value. Only how often a sequence of
+        answers names either of two values matters: the largest ratio is searched over those
+        counts, in O(reports squared).
 
         Parameters
         ----------
@@ -159,28 +161,28 @@ class Blend:
         >>> [round(menu.repeated(times), 3) for times in (1, 2, 3)]
         [0.847, 1.609, 2.314]
         """
-        if isinstance(reports, bool) or not 1 <= reports <= MOST_REPORTS:
+        if isinstance(reports, bool) or not 1 <= reports <= MAX_REPORTS:
             raise UsageError(
-                f"reports must be a whole number from 1 to {MOST_REPORTS:,}.",
+                f"reports must be a whole number from 1 to {MAX_REPORTS:,}.",
                 code="repeated-reports-range",
             )
         times = np.arange(reports + 1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.array([self._weights, self.keep, self.lie]))
             # A probability of 0 to the power of 0 is 1.
-            kept = np.where(times[:, None] == 0, 0.0, times[:, None] * logs[1])
+            truthful = np.where(times[:, None] == 0, 0.0, times[:, None] * logs[1])
             rest = reports - times[:, None]
-            lied = np.where(rest == 0, 0.0, rest * logs[2])
-            chances = np.logaddexp.reduce(logs[0] + kept + lied, axis=1)
-            gaps = chances[:, None] - chances[None]
-        # Two values are named at most as often as there are reports; with two values, exactly.
+            lying = np.where(rest == 0, 0.0, rest * logs[2])
+            log_chances = np.logaddexp.reduce(logs[0] + truthful + lying, axis=1)
+            gaps = log_chances[:, None] - log_chances[None]
+        # Two values are named at most as often as there are reports; exactly as often where k = 2.
         named = times[:, None] + times[None]
         possible = named == reports if self.values == 2 else named <= reports
         return float(np.nanmax(np.where(possible, gaps, np.nan)))
 
     @property
     def best_shares(self) -> tuple[float, float] | None:
-        """The shares of two labels with the least largest indicator; None of other menus.
+        """The shares of two labels that minimise the largest indicator; None for other menus.
 
         That indicator is half the sum of both epsilons where both tell the truth more often than
         any other value. None also where a label has no finite epsilon, or one of 0.
@@ -192,8 +194,8 @@ class Blend:
         return ratio / (1 + ratio), 1 / (1 + ratio)
 
     @property
-    def words(self) -> str:
-        """What is guaranteed and what is not."""
+    def statement(self) -> str:
+        """The guarantee, and what the indicator does not promise, as sentences."""
         indicator = (
             "The indicator is no guarantee: labels that are split make it small without "
             "protecting anybody, and it does not add up over several reports."
@@ -209,8 +211,9 @@ class Blend:
         )
 
     def with_shares(self, shares: Sequence[float]) -> Blend:
-        """Return the same labels with other shares, above 0, whose sum is 1."""
+        """Copy the menu with other shares, which are above 0 and add up to 1."""
         exact = [Fraction(share) for share in shares]
+        # The last share is made exact, as floating-point shares need not add up to 1.
         exact[-1] = 1 - sum(exact[:-1], Fraction())
         if len(exact) != len(self.shares) or min(exact) <= 0:
             raise UsageError(
@@ -218,24 +221,25 @@ class Blend:
             )
         return replace(self, shares=tuple(exact))
 
-    def hidden(self, told: int, n: int) -> Share:
+    def hidden(self, named: int, n: int) -> Share:
         """Estimate the share of devices with a value from reports without labels.
 
-        Unbiased, so it may lie outside 0 to 1; the variance is that at the estimate moved inside.
+        The estimate is unbiased, so it may lie outside 0 to 1; the variance is taken at the
+        estimate clipped to 0 to 1.
 
         Parameters
         ----------
-        told : int
-            Reports that name the value.
+        named : int
+            Number of reports that name the value.
         n : int
-            All reports, at least 2.
+            Number of all reports, at least 2.
         """
-        _require_counts([told], [n])
-        share = (told / n - self._other) / (self._truth - self._other)
+        _require_counts([named], [n])
+        share = (named / n - self._other) / (self._truth - self._other)
         return Share(share, self.hidden_variance(min(max(share, 0.0), 1.0), n))
 
     def hidden_variance(self, share: float, n: int) -> float:
-        """Return the variance of :meth:`hidden` about the share of the n devices themselves.
+        """Compute the variance of :meth:`hidden` around the share among the n devices themselves.
 
         The groups of the labels have fixed sizes and are drawn without regard to values.
         """
@@ -243,52 +247,53 @@ class Blend:
         return self._variance(self._weights, share, n)
 
     def disclosed(
-        self, told: Sequence[int], n: Sequence[int], estimator: str = "likelihood"
+        self, named: Sequence[int], n: Sequence[int], estimator: str = "likelihood"
     ) -> Share:
-        """Estimate the same from reports whose labels are known.
+        """Estimate the share of devices with a value from reports whose labels are known.
 
         Parameters
         ----------
-        told, n : sequence of int
-            By label: reports that name the value, and all reports.
+        named, n : sequence of int
+            By label: number of reports that name the value, and of all reports.
         estimator : {"likelihood", "inverse-variance", "min-rule"}
             Maximum likelihood, which is within 0 to 1: the likelihood is concave, so its slope is
-            bisected. Or the mean of the labels' own estimates, by ``n (keep - lie)^2``. Or the
-            rule of the source: the label's own estimate that has the smallest estimated variance,
+            bisected. Or the mean of the labels' estimates, weighted by ``n (keep - lie)^2``. Or the
+            rule of the source: the estimate of the label with the smallest estimated variance,
             which drops all other reports. The latter two are unbiased or nearly so, and may lie
             outside 0 to 1.
         """
-        self._require_labels(told, n)
+        # Silent broadcasting of a shorter list would give a wrong estimate.
+        self._require_labels(named, n)
         gain, size = self.keep - self.lie, np.array(n, float)
         if estimator == "likelihood":
-            share = self._likeliest(np.array(told, float), size)
+            share = self._likeliest(np.array(named, float), size)
             return Share(share, self.disclosed_variance(share, sum(n)))
-        telling = (size > 0) & (gain != 0)
-        if estimator not in ESTIMATORS[2:] or not telling.any():
+        informative = (size > 0) & (gain != 0)
+        if estimator not in ESTIMATORS[2:] or not informative.any():
             raise UsageError(
-                f"An estimator of labels that are told is one of {', '.join(ESTIMATORS[1:])}, and "
-                "needs reports of a label that tells something.",
+                f"An estimator for known labels is one of {', '.join(ESTIMATORS[1:])}, and needs "
+                "reports of a label whose answers depend on the value.",
                 code="estimator-unknown",
             )
-        gain, size = gain[telling], size[telling]
-        said = np.array(told, float)[telling] / size
-        own = (said - self.lie[telling]) / gain
+        gain, size = gain[informative], size[informative]
+        fraction = np.array(named, float)[informative] / size
+        estimates = (fraction - self.lie[informative]) / gain
         if estimator == "inverse-variance":
             weight = size * gain**2
-            share = float((weight * own).sum() / weight.sum())
+            share = float((weight * estimates).sum() / weight.sum())
             inside = min(max(share, 0.0), 1.0)
             return Share(share, self.disclosed_variance(inside, sum(n), estimator))
-        estimated = said * (1 - said) / (np.maximum(size - 1, 1) * gain**2)
+        estimated = fraction * (1 - fraction) / (np.maximum(size - 1, 1) * gain**2)
         best = int(estimated.argmin())
-        return Share(float(own[best]), float(estimated[best]))
+        return Share(float(estimates[best]), float(estimated[best]))
 
     def disclosed_variance(self, share: float, n: int, estimator: str = "likelihood") -> float:
-        """Return the variance of :meth:`disclosed`, as :meth:`hidden_variance`.
+        """Compute the variance of :meth:`disclosed`, as :meth:`hidden_variance` does.
 
-        Of maximum likelihood to first order: labels count by the inverse variance of a report,
-        ``w (keep - lie)^2 / (l (1 - l))`` with l the chance that it names the value. Of
-        "inverse-variance" exactly, as long as its weights are those of the shares. The rule of the
-        smallest variance has no closed form; see :meth:`mean_square_errors`.
+        For maximum likelihood to first order: labels are weighted by the inverse variance of a
+        report, ``w (keep - lie)^2 / (l (1 - l))``, where l is the chance that it names the value.
+        For "inverse-variance" exactly, as long as its weights are those of the shares. The rule of
+        the smallest variance has no closed form; see :meth:`mean_square_errors`.
         """
         _require_share(share, n)
         gain = self.keep - self.lie
@@ -302,7 +307,8 @@ class Blend:
         chance = self.lie + gain * share
         noise = chance * (1 - chance)
         certain = noise == 0
-        if certain.any():  # Labels whose answers are certain decide alone.
+        # A label whose answers are certain has an infinite weight, so it decides alone.
+        if certain.any():
             certainly = np.divide(self._weights, gain, out=np.zeros_like(gain), where=certain)
             return self._variance(certainly, share, n)
         return self._variance(self._weights * gain / noise, share, n)
@@ -318,13 +324,13 @@ class Blend:
         Parameters
         ----------
         share : float
-            Of the devices that have the value, from 0 to 1; rounded to whole devices.
+            Share of the devices that have the value, from 0 to 1; rounded to whole devices.
         n : int
-            Devices, at least 2.
+            Number of devices, at least 2.
         trials : int
             At least 100.
         seed : int
-            Of the simulation.
+            Seed of the simulation.
 
         Returns
         -------
@@ -348,8 +354,9 @@ class Blend:
         holders = round(share * n)
         rng = np.random.default_rng(seed)
         inside = rng.multivariate_hypergeometric(sizes, holders, trials)
-        told = rng.binomial(inside, self.keep) + rng.binomial(sizes - inside, self.lie)
-        outcomes, times = np.unique(told, axis=0, return_counts=True)
+        named = rng.binomial(inside, self.keep) + rng.binomial(sizes - inside, self.lie)
+        # Few different outcomes occur, so each is estimated once and weighted by its frequency.
+        outcomes, times = np.unique(named, axis=0, return_counts=True)
         estimates = np.array(
             [
                 [self.hidden(sum(ones), n).share]
@@ -366,52 +373,56 @@ class Blend:
         }
 
     def _likeliest(self, ones: NDArray[np.float64], size: NDArray[np.float64]) -> float:
-        """Return the share with the largest likelihood, by bisecting the slope."""
+        """Maximise the likelihood over the share, by bisecting its slope."""
         zeros, gain = size - ones, self.keep - self.lie
 
         def slope(share: float) -> float:
             chance = self.lie + gain * share
             with np.errstate(divide="ignore"):
-                named = np.divide(ones, chance, out=np.zeros_like(ones), where=ones > 0)
-                others = np.divide(zeros, 1 - chance, out=np.zeros_like(ones), where=zeros > 0)
-            # A label that tells nothing has no slope, also where its chance is 0.
-            rows = np.multiply(gain, named - others, out=np.zeros_like(gain), where=gain != 0)
-            return float(rows.sum())
+                ones_slope = np.divide(ones, chance, out=np.zeros_like(ones), where=ones > 0)
+                zeros_slope = np.divide(zeros, 1 - chance, out=np.zeros_like(ones), where=zeros > 0)
+            # A label without information has no slope, also where its chance is 0.
+            slopes = np.multiply(
+                gain, ones_slope - zeros_slope, out=np.zeros_like(gain), where=gain != 0
+            )
+            return float(slopes.sum())
 
         low, high = 0.0, 1.0
         if slope(low) <= 0:
             high = low
         elif slope(high) >= 0:
             low = high
+        # The likelihood is concave, so its slope changes sign at most once.
         while high - low > 1e-14:
             middle = (low + high) / 2
             low, high = (middle, high) if slope(middle) > 0 else (low, middle)
         return (low + high) / 2
 
-    def _require_labels(self, told: Sequence[int], n: Sequence[int]) -> None:
-        """Raise UsageError where there is not a number of reports for each label."""
-        _require_counts(told, n)
-        if len(told) != len(self.shares):
+    def _require_labels(self, named: Sequence[int], n: Sequence[int]) -> None:
+        """Raise UsageError unless there is a number of reports for each label."""
+        _require_counts(named, n)
+        if len(named) != len(self.shares):
             raise UsageError(
                 f"Give a number for each of the {len(self.shares)} labels.",
                 code="label-number-missing",
             )
 
     def _variance(self, weight: NDArray[np.float64], share: float, n: int) -> float:
-        """Variance of an estimate in which a label's share of named values has this weight.
+        """Compute the variance of an estimate that weights each label's fraction of named values.
 
-        The sum of the reports' own variances, and that of how many devices with the value each
-        group has, which is multivariate hypergeometric.
+        It is the sum of the reports' variances and of the variance of the number of devices with
+        the value in each group, which is multivariate hypergeometric.
         """
         gain = self.keep - self.lie
+        # Normalised so that the estimate is unbiased: the weighted gains add up to 1.
         weight = weight / (weight * gain).sum()
         each = share * self.keep * (1 - self.keep) + (1 - share) * self.lie * (1 - self.lie)
-        own = (weight**2 * each / (n * self._weights)).sum()
-        groups = share * (1 - share) / (n - 1) * (((weight * gain) ** 2 / self._weights).sum() - 1)
-        return float(own + groups)
+        within = (weight**2 * each / (n * self._weights)).sum()
+        between = share * (1 - share) / (n - 1) * (((weight * gain) ** 2 / self._weights).sum() - 1)
+        return float(within + between)
 
     def describe(self, reports: int = 1) -> dict[str, Any]:
-        """Return plain values, with the epsilons of 1 to so many reports of a device."""
+        """Return plain values, with the epsilons of 1 to ``reports`` reports of a device."""
         labels = [
             {"share": float(share), "truth": truth, "ldp": _finite(ldp), "indicator": _finite(pbp)}
             for share, truth, ldp, pbp in zip(
@@ -426,7 +437,7 @@ class Blend:
             "repeated": [_finite(self.repeated(times)) for times in range(1, reports + 1)],
             "loss": None if None in self.epsilons else self.loss.describe(),
             "best_shares": best,
-            "words": self.words,
+            "words": self.statement,
         }
 
     @cached_property
@@ -450,35 +461,35 @@ def blend(
     truths: Sequence[Budget] | None = None,
     allow_weak: bool = False,
 ) -> Blend:
-    """Return what a menu of epsilons chosen in secret protects, and its estimators.
+    """Compute what a menu of epsilons chosen in secret protects, and its estimators.
 
-    Devices answer by randomised response: the truth with probability ``e / (e + k - 1)``, e the
-    exponential of their label's epsilon, and each of the other k - 1 values alike. The indicator
-    ``pbp`` is no guarantee; the module says why, with a counter-example.
+    Devices answer by randomised response: the truth with probability ``e / (e + k - 1)``, where e
+    is the exponential of their label's epsilon, and each of the other k - 1 values alike. The
+    indicator ``pbp`` is no guarantee; the module says why, with a counter-example.
 
     Parameters
     ----------
     shares : sequence of number or str
-        Of the devices that have each label, read exactly; write a third as ``"1/3"``.
+        Share of the devices that have each label, read exactly; write a third as ``"1/3"``.
     epsilons : sequence of number or str
-        Of the labels.
+        Local epsilon of each label.
     values : int
-        How many values there are, k: at least 2.
+        Number of values, k: at least 2.
     truths : sequence of number or str, optional
-        Instead of epsilons the probabilities of the truth, from 0 to 1, read exactly.
+        The probabilities of the truth, from 0 to 1, read exactly: in place of epsilons.
     allow_weak : bool
-        Take epsilons above 16 too.
+        Accept epsilons above 16.
 
     Raises
     ------
     UsageError
         Shares that do not add up to 1, epsilons that are not above 0, labels that answer alike,
-        and probabilities with which the average answer tells nothing.
+        and probabilities with which the average answer carries no information.
 
     Examples
     --------
-    >>> found = blend(["1/2", "1/2"], truths=["0.8", "0.6"])
-    >>> [round(number, 4) for number in (*found.pbp, *found.ldp, found.mixture)]
+    >>> menu = blend(["1/2", "1/2"], truths=["0.8", "0.6"])
+    >>> [round(number, 4) for number in (*menu.pbp, *menu.ldp, menu.mixture)]
     [1.0986, 0.4055, 1.3863, 0.4055, 0.8473]
     """
     if isinstance(values, bool) or not isinstance(values, int) or values < 2:
@@ -487,12 +498,12 @@ def blend(
         )
     if (epsilons is None) == (truths is None):
         raise UsageError("Give either epsilons or truths.", code="epsilons-or-truths")
-    given = truths if epsilons is None else epsilons
-    assert given is not None
+    menu = truths if epsilons is None else epsilons
+    assert menu is not None
     exact = [rational(share, "share") for share in shares]
-    if not 1 <= len(exact) == len(given) <= MOST_LABELS:
+    if not 1 <= len(exact) == len(menu) <= MAX_LABELS:
         raise UsageError(
-            f"Give a share for each label, and at most {MOST_LABELS} labels.", code="menu-size"
+            f"Give a share for each label, and at most {MAX_LABELS} labels.", code="menu-size"
         )
     if sum(exact) != 1:
         raise UsageError(
@@ -500,20 +511,21 @@ def blend(
             code="shares-do-not-add-up",
         )
     if epsilons is None:
-        keep = [_probability(truth, values) for truth in given]
+        keep = [_probability(truth, values) for truth in menu]
         lie = [(1 - one) / (values - 1) for one in keep]
         if sum(w * (a - b) for w, a, b in zip(exact, keep, lie, strict=True)) == 0:
             raise UsageError(
-                f"On average the truth is told with probability 1/{values}, so that reports tell "
-                "nothing; change the shares or the probabilities.",
+                f"The true value is reported with probability 1/{values} on average, so that the "
+                "reports carry no information; change the shares or the probabilities.",
                 code="menu-tells-nothing",
             )
         amounts = [_epsilon_of(a, b) for a, b in zip(keep, lie, strict=True)]
         table = np.array([[float(one) for one in keep], [float(one) for one in lie]])
     else:
-        keep = [rational(epsilon) for epsilon in given]
+        keep = [rational(epsilon) for epsilon in menu]
         table = np.array([_response(epsilon, values) for epsilon in keep]).T
         amounts = [*keep]
+    # Labels that answer alike explain each other's answers, which would make the indicator 0.
     if len({*keep}) < len(keep):
         raise UsageError(
             "Two labels answer alike: merge them and add their shares. Split labels would make the "
@@ -530,9 +542,9 @@ def blend(
 
 
 def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least distance of the logarithm of each weight here to one there.
+    """Compute the smallest distance from the logarithm of each weight here to one there.
 
-    An answer that a label never gives counts for nothing: 0.
+    An answer that a label never gives is left out: its distance is 0.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         gaps = np.abs(np.log(here)[:, None] - np.log(there)[None])
@@ -540,7 +552,7 @@ def _nearest(here: NDArray[np.float64], there: NDArray[np.float64]) -> NDArray[n
 
 
 def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
-    """Return the probabilities of the truth and of each other value."""
+    """Compute the probabilities of the truth and of each other value."""
     if epsilon > 700:
         raise UsageError(
             "A local epsilon above 700 is no protection; choose a smaller one.",
@@ -551,7 +563,7 @@ def _response(epsilon: Fraction, values: int) -> tuple[float, float]:
 
 
 def _probability(value: Budget, values: int) -> Fraction:
-    """Return a probability of the truth exactly, from 0 to 1."""
+    """Read a probability of the truth exactly, from 0 to 1."""
     truth = Fraction(0) if value in (0, "0") else rational(value, "truth")
     if truth > 1:
         raise UsageError("A truth is a probability from 0 to 1.", code="truth-no-chance")
@@ -559,23 +571,26 @@ def _probability(value: Budget, values: int) -> Fraction:
 
 
 def _epsilon_of(keep: Fraction, lie: Fraction) -> Fraction | None:
-    """Return |ln(keep / lie)|, rounded up to 15 digits; None where it is infinite."""
+    """Compute |ln(keep / lie)|, rounded up to 15 digits; None where it is infinite."""
     if not keep or not lie:
         return None
     above = max(keep / lie, lie / keep)
+    # The factor exceeds the error of the logarithm to 40 digits, so rounding up is a true bound.
     log = _WORK.ln(_WORK.divide(Decimal(above.numerator), Decimal(above.denominator)))
     return Fraction(_ROUND_UP.plus(_WORK.multiply(log, 1 + Decimal("1e-30"))))
 
 
 def _finite(value: float) -> float | None:
-    """Return a number as JSON has it: None where it is infinite."""
+    """Convert a number for JSON: None where it is infinite."""
     return value if math.isfinite(value) else None
 
 
-def _require_counts(told: Sequence[int], n: Sequence[int]) -> None:
-    """Raise UsageError for what are no whole numbers of reports, some of them all."""
-    whole = len(told) == len(n) and all(isinstance(one, int | np.integer) for one in (*told, *n))
-    if not whole or any(a < 0 or a > b for a, b in zip(told, n, strict=True)):
+def _require_counts(named: Sequence[int], n: Sequence[int]) -> None:
+    """Raise UsageError unless reports that name a value are whole numbers up to all reports."""
+    integers = len(named) == len(n) and all(
+        isinstance(one, int | np.integer) for one in (*named, *n)
+    )
+    if not integers or any(a < 0 or a > b for a, b in zip(named, n, strict=True)):
         raise UsageError(
             "Reports that name a value are whole numbers from 0 to all reports.",
             code="ones-out-of-range",
@@ -587,6 +602,6 @@ def _require_counts(told: Sequence[int], n: Sequence[int]) -> None:
 def _require_share(share: float, n: int) -> None:
     if not 0 <= share <= 1 or n < 2:
         raise UsageError(
-            "A variance is that of a share from 0 to 1 of at least 2 devices.",
+            "A variance needs a share from 0 to 1 and at least 2 devices.",
             code="variance-out-of-range",
         )

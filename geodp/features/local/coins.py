@@ -1,13 +1,13 @@
-"""Coins of a device: random bits of the operating system, and chances that are decided exactly.
+"""Random bits of a device from the operating system, and chances that are decided exactly.
 
-A device has no key. Its bits come from the operating system, as units of 32 bits, and none is
-used twice. A chance p is decided by a uniform number U in [0, 1): it is so where ``U < p``. The
-first unit holds the first 32 binary digits of U and is compared with the first 32 of p. Where they
-are the same, once in ``2**32`` times, the next unit is compared with the next 32, as far as it
-takes. So 63 digits and more decide a coin, though few are drawn for most, and **its probability is
-exactly p**, also for numbers such as ``1 / (1 + exp(epsilon))`` whose digits never end: they are
-worked out from integer bounds of ``exp``, see :func:`geodp.privacy.noise.law.exp_interval`. No
-floating-point number decides a coin.
+A device has no key. Its bits come from the operating system, in units of 32 bits, and none is used
+twice. A chance p comes true where a uniform number U in [0, 1) is below p. The first unit holds the
+first 32 binary digits of U and is compared with the first 32 of p. Where they are equal, once in
+``2**32`` times, the next unit is compared with the next 32, and so on. So the digits that decide a
+coin are not limited, though few are drawn for most, and **its probability is exactly p**, also for
+numbers such as ``1 / (1 + exp(epsilon))`` whose digits never end: they are computed from integer
+bounds of ``exp``, see :func:`geodp.privacy.noise.law.exp_interval`. No floating-point number
+decides a coin.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from geodp.privacy.noise.law import exp_interval
 from geodp.typing import WordArray
 
 UNIT = 32
-"""Bits of a unit."""
+"""Number of bits of a unit."""
 
-FEWEST_UNITS, MOST_UNITS = 64, 1 << 17
-"""Units that are asked for together: at most half a MiB, which the second-level cache holds."""
+MIN_UNITS, MAX_UNITS = 64, 1 << 17
+"""Units that are requested together: at most half a MiB, which the second-level cache holds."""
 
 CERTAIN = 64
-"""Units that no coin ties on, but of bits that were made for it."""
+"""Units after which a tie of a coin can only mean that the bits were made to tie."""
 
 Step = Callable[[int, WordArray, NDArray[np.uint64]], tuple[int, int]]
-"""From how many reports there are, units and digits of chances: how many there are then, and units
-that were used up. It stops before a report that the units or digits do not suffice for."""
+"""A step of a kernel that draws reports. From the number of reports so far, units and digits of
+chances it makes the number of reports afterwards and of units that were used. It stops before a
+report for which the units or digits do not suffice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Chance:
 
     @classmethod
     def of(cls, value: Fraction) -> Chance:
-        """Return a rational chance, strictly between 0 and 1."""
+        """Convert a rational chance, strictly between 0 and 1."""
         return cls(value.numerator, value.denominator - value.numerator)
 
     def __float__(self) -> float:
@@ -73,23 +74,25 @@ class Chance:
         return self.one * r / (self.one * r + self.other)
 
     def digits(self, units: int) -> list[int]:
-        """Return the first binary digits, 32 in each number."""
-        whole = self.floor(UNIT * units)
-        return [whole >> UNIT * place & (1 << UNIT) - 1 for place in reversed(range(units))]
+        """Compute the first binary digits, 32 in each number."""
+        number = self.floor(UNIT * units)
+        return [number >> UNIT * place & (1 << UNIT) - 1 for place in reversed(range(units))]
 
     def floor(self, bits: int) -> int:
-        """Return ``floor(2**bits * p)``."""
+        """Compute ``floor(2**bits * p)``."""
         if not self.epsilon:
             return (self.one << bits) // (self.one + self.other)
+        # The bounds are tightened until both have the same floor, which then is the true one. This
+        # ends, as p is irrational where epsilon is rational and not 0.
         extra, low, high = 32, 0, 1
         while low != high:
             extra *= 2
             scale = bits + extra
             # p increases with r = exp(-epsilon): bounds of the one give bounds of the other.
-            least, most = exp_interval(self.epsilon, scale)
+            lowest, highest = exp_interval(self.epsilon, scale)
             bounds = (
                 ((self.one * r) << bits) // (self.one * r + (self.other << scale))
-                for r in (least, most)
+                for r in (lowest, highest)
             )
             low, high = bounds
         return low
@@ -97,8 +100,9 @@ class Chance:
 
 @lru_cache(maxsize=256)
 def _table(chances: tuple[Chance, ...], units: int) -> NDArray[np.uint64]:
-    """Return the digits of some chances for a kernel: uint64[chances, units], read-only."""
+    """Tabulate the digits of some chances for a kernel: uint64[chances, units], read-only."""
     table = np.array([one.digits(units) for one in chances], np.uint64).reshape(-1, units)
+    # The cache hands the same array to every caller.
     table.flags.writeable = False
     return table
 
@@ -107,7 +111,7 @@ class Coins:
     """Bits of the operating system's entropy, for one device or for many, one after another.
 
     They are used by one thread, and are neither pickled nor copied: no bit is used twice. A fork
-    has bits of its own.
+    draws bits of its own.
     """
 
     def __init__(self) -> None:
@@ -115,11 +119,13 @@ class Coins:
         self._process = os.getpid()
 
     def ahead(self, units: int) -> WordArray:
-        """Return the units that come next, at least so many, without using them up: uint32[n]."""
-        if self._process != os.getpid():  # a fork has the same bits in hand
+        """Return the next units, at least this many, without using them up: uint32[n]."""
+        # A forked process inherits the buffer: using it would give two processes the same bits.
+        if self._process != os.getpid():
             self._held, self._process = self._held[:0], os.getpid()
         if self._held.size < units:
-            fresh = os.urandom(4 * max(units - self._held.size, FEWEST_UNITS))
+            # Fetched in larger pieces, since a system call for each coin would dominate the time.
+            fresh = os.urandom(4 * max(units - self._held.size, MIN_UNITS))
             self._held = np.concatenate([self._held, np.frombuffer(fresh, "<u4")])
         return self._held
 
@@ -128,25 +134,26 @@ class Coins:
         self._held = self._held[units:]
 
     def flip(self, chance: Chance) -> bool:
-        """Return whether a chance came true."""
+        """Draw whether an event of this chance occurs."""
         units = 1
         while True:
-            mine = chance.digits(units)[-1]
+            digit = chance.digits(units)[-1]
             unit = self._unit()
-            if unit != mine:
-                return unit < mine
+            if unit != digit:
+                return unit < digit
             units += 1
 
     def below(self, bound: int) -> int:
-        """Return a uniform whole number from 0 on, below a bound of at most ``2**64``.
+        """Draw a uniform whole number from 0 to a bound of at most ``2**64``, exclusive.
 
-        A number of 32 bits, or for larger bounds of two units, the first of which is the lower; it
-        is drawn again where it lies in the last part of the numbers, which is shorter than the
-        bound. Otherwise it is what is left of it when it is divided by the bound.
+        The source is a number of 32 bits, or of two units for larger bounds, the lower unit first;
+        it is drawn again where it lies in the last, incomplete run of ``bound`` numbers. The result
+        is its remainder modulo the bound.
         """
         wide = bound > 1 << UNIT
         limit = 1 << (2 * UNIT if wide else UNIT)
         while True:
+            # The lower unit first, as the round's file specifies for every device.
             drawn = self._unit() | (self._unit() << UNIT if wide else 0)
             if drawn < limit - limit % bound:
                 return drawn % bound
@@ -160,43 +167,47 @@ class Coins:
         return unit
 
     def fill(self, step: Step, count: int, units: int, chances: Sequence[Chance] = ()) -> None:
-        """Have a kernel draw reports, each with the units that follow those of the one before.
+        """Let a kernel draw reports, each with the units that follow those of the one before.
 
         Parameters
         ----------
         step : callable
         count : int
-            Reports.
+            Number of reports.
         units : int
-            That most of them take.
+            Number of units that most reports take.
         chances : sequence of Chance
-            Whose digits the kernel goes by.
+            Chances whose digits the kernel uses.
 
         Raises
         ------
         UsageError
             Fixed bits that do not suffice.
         """
-        done, digits, most = 0, 2, max(MOST_UNITS, units + 16)
+        done, digits, limit = 0, 2, max(MAX_UNITS, units + 16)
         while done < count:
-            wanted = min((count - done) * units + 16, most)
+            # Somewhat more than most reports take, so that repeated draws seldom need another call.
+            wanted = min((count - done) * units + 16, limit)
             unit = self.ahead(wanted)
             reached, used = step(done, unit, _table(tuple(chances), digits))
             self.use(used)
-            if reached == done:  # one tie after the other, or very many numbers drawn again
+            # No progress: one tie after the other, or very many numbers that were drawn again.
+            if reached == done:
                 if unit.size < wanted and digits >= CERTAIN:
                     raise UsageError(
                         "The fixed bits are used up; give more of them.", code="bits-used-up"
                     )
-                digits, units, most = 2 * digits, 2 * units, 2 * most
+                # More digits decide ties, and more units serve reports that repeat draws.
+                digits, units, limit = 2 * digits, 2 * units, 2 * limit
             done = reached
 
+    # A copy would hand out the same bits again, and equal coins reveal differences of values.
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Coins are neither pickled nor copied: their bits would be used twice.")
 
 
 class FixedCoins(Coins):
-    """Bits that somebody else knows: for tests, and for a device's code to be held against.
+    """Fixed bits: for tests, and for comparing the code of a device with this one.
 
     Parameters
     ----------
@@ -214,5 +225,5 @@ class FixedCoins(Coins):
         self._held = np.array(units if isinstance(units, np.ndarray) else [*units], np.uint32)
 
     def ahead(self, units: int) -> WordArray:
-        """Return all units that are left."""
+        """Return all remaining units."""
         return self._held

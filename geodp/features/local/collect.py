@@ -1,4 +1,4 @@
-"""What is done with a round: reports of devices, their sums, and the release."""
+"""Collect reports of devices: randomise, aggregate, and publish a round."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import IntArray, ReportArray
 
-FEWEST = 1_000
-"""Reports of a release at least: the error of fewer is larger than all of them."""
+MIN_REPORTS = 1_000
+"""Smallest number of reports of a release: the error of fewer is larger than all of them."""
 
-MOST_SPREAD = 1 << 26
-"""Cells that blocks are spread over at most."""
+MAX_SPREAD_CELLS = 1 << 26
+"""Largest number of cells that blocks are spread over."""
 
-PIECE = 1 << 20
-"""Reports of an array that are added up together."""
+CHUNK = 1 << 20
+"""Reports of an array that are aggregated together."""
 
 OUTSIDE = Rule(
     "device-outside-domain",
-    "The cell lies outside the domain of the round; a device there sends nothing, for a report "
-    "from another cell would tell.",
+    "The cell lies outside the domain of the round; a device there must send nothing, as a report "
+    "from another cell would reveal something about it.",
 )
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What is kept of a round's reports; those of parts add up, in any order.
+    """The aggregate of a round's reports; those of parts add up, in any order.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ class Sums:
     state : TreeState
         Whole numbers.
     files : tuple of str
-        Digests of the reports of every file that was added up, in order; the same for the same
-        reports in another order or form of file, see :class:`_Content`.
+        Digests of the reports of every aggregated file, sorted; the same reports in another order
+        or file format have the same digest, see :class:`_Content`.
     """
 
     __repr__ = one_line
@@ -68,44 +68,45 @@ class Sums:
 
     @property
     def reports(self) -> int:
-        """How many there were."""
+        """Number of reports."""
         return self.state.reports
 
     def __add__(self, other: Sums) -> Sums:
-        """Return the sums of both; UsageError for another round or a file that is in both."""
+        """Add the sums of both; UsageError for another round or a file that is in both."""
         if self.round.digest != other.round.digest:
             raise UsageError(
                 "Sums of different rounds do not add up; publish each by itself.",
                 code="sums-of-other-round",
             )
+        # Sorted, so that sums are equal however they were added.
         files = sorted([*self.files, *other.files])
         if len(set(files)) < len(files):
             raise UsageError(
-                "Exactly these reports were added up already; give each file or sums once, and put "
-                "files of a few reports, which may agree by chance, together in one.",
+                "Exactly these reports were added up already; give each file or sums once, and "
+                "join files of a few reports, which may be equal by chance, in one.",
                 code="reports-added-twice",
             )
         return Sums(self.round, self.state + other.state, tuple(files))
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write a file, whole or not at all.
+        """Write a file, completely or not at all.
 
         See :func:`geodp.features.local.files.sums.write_sums`.
         """
-        said = {"round": self.round.to_json(), "files": self.files}
-        write_sums(Path(path), said, self.state.arrays(), overwrite=overwrite)
+        header = {"round": self.round.to_json(), "files": self.files}
+        write_sums(Path(path), header, self.state.arrays(), overwrite=overwrite)
 
     @classmethod
     def read(cls, path: str | Path) -> Sums:
-        """Return the sums of a file.
+        """Read the sums of a file.
 
         Raises
         ------
         InputError
-            A file that is none, was cut off or changed.
+            A file of another kind, or one that was cut off or changed.
         """
-        said, arrays = read_sums(Path(path))
-        found, files = Round.from_json(said.get("round"), Path(path).name), said.get("files")
+        header, arrays = read_sums(Path(path))
+        round_, files = Round.from_json(header.get("round"), Path(path).name), header.get("files")
         if not isinstance(files, list) or not all(map(_is_digest, files)):
             raise InputError(
                 "The sums do not say of which files they are.",
@@ -119,10 +120,10 @@ class Sums:
                 code="sums-file-twice",
             )
         try:
-            state = restore_state(found.oracles, arrays)
+            state = restore_state(round_.oracles, arrays)
         except UsageError as error:
             raise InputError(str(error), file=Path(path).name, code=error.code) from None
-        return cls(found, state, tuple(files))
+        return cls(round_, state, tuple(files))
 
 
 def _is_digest(value: object) -> bool:
@@ -130,7 +131,7 @@ def _is_digest(value: object) -> bool:
 
 
 def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportArray:
-    """Return one report of every device, in random order.
+    """Randomise one report for every device, in random order.
 
     This is what a device does, for tests and gateways: a gateway that holds places must be trusted
     with them. One device sends one report in a period.
@@ -139,9 +140,9 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     ----------
     round_ : Round
     cells : list of str, or int array [2, n]
-        Codes of the cells in which devices are, or their rows and columns in the round's grid.
+        Codes of the cells in which the devices are, or rows and columns in the round's grid.
     coins : Coins, optional
-        Default: the operating system's entropy.
+        By default the operating system's entropy.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     Raises
     ------
     CodeError
-        A cell outside the domain of the round: refused, and moved nowhere.
+        A cell outside the domain of the round: refused, and not moved into it.
 
     Examples
     --------
@@ -166,53 +167,57 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     index = _index_of(round_, cells)
     outside = np.flatnonzero(~round_.grid.contains(index))
     if outside.size:
+        # Refused and not moved: a report from another cell would reveal that the device was
+        # outside.
         raise CodeError(int(outside[0]), OUTSIDE)
     coarse = round_.coarse
     key = coarse.grid.encode(coarse.index(index))
     reports = round_.protocol.randomize(round_.oracles, key, source)
+    # Fixed coins serve to compare devices with each other, which needs the order of the input.
     if coins is not None:
         return reports
+    # The order of the input may be that of time or place, which reports must not reveal.
     return reports[_shuffle(reports.size)]
 
 
 def _index_of(round_: Round, cells: Any) -> IntArray:
-    """Rows and columns of cells: int64[2, n]."""
-    given = np.asarray(cells)
-    if given.dtype.kind in "iu" and given.ndim == 2 and given.shape[0] == 2:
-        return given.astype(np.int64)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "UO"):
+    """Convert cells to rows and columns: int64[2, n]."""
+    array = np.asarray(cells)
+    if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[0] == 2:
+        return array.astype(np.int64)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "UO"):
         raise UsageError(
-            "Cells are given as a list of codes, or as rows and columns: int[2, n].",
+            "Give cells as a list of codes, or as rows and columns: int[2, n].",
             code="cells-form",
         )
-    return np.stack(parse_codes(round_.grid.places[0], given.astype(object)))
+    return np.stack(parse_codes(round_.grid.places[0], array.astype(object)))
 
 
 def _shuffle(n: int) -> NDArray[np.intp]:
-    """Return a random order of n reports, which says nothing of when they were made."""
-    words = np.frombuffer(Coins().ahead(2 * n)[: 2 * n].tobytes(), np.uint64)
-    return np.argsort(words, kind="stable")
+    """Draw a random order of n reports, which hides when they were made."""
+    numbers = np.frombuffer(Coins().ahead(2 * n)[: 2 * n].tobytes(), np.uint64)
+    return np.argsort(numbers, kind="stable")
 
 
 def aggregate(
     round_: Round,
     reports: ReportArray | str | Path | Sums | Iterable[ReportArray | str | Path | Sums],
 ) -> Sums:
-    """Add reports up; the sums are the same for any split of them into files.
+    """Add reports up; the sums are the same however the reports are split into files.
 
     Parameters
     ----------
     round_ : Round
     reports : structured array, path or Sums, or a sequence of these
-        Files of reports are read piece by piece; a file that ends in .sums has sums.
+        Files of reports are read in chunks; a file that ends in .sums has sums.
 
     Raises
     ------
     InputError
-        Reports of another round, of other fields or out of range, by file and row; a file that is
-        cut off, or whose reports are given twice. Nothing is said of any report.
+        Reports of another round, with other fields or out of range, by file and row; a file that is
+        cut off, or whose reports are given twice. The message quotes no report.
     UsageError
-        The same of what is no file.
+        The same for arrays and sums.
 
     Examples
     --------
@@ -225,27 +230,27 @@ def aggregate(
     >>> geodp.local.aggregate(collection, halves) == geodp.local.aggregate(collection, reports)
     True
     """
-    one = isinstance(reports, np.ndarray | str | Path | Sums)
-    parts = [reports] if one else list(reports)  # type: ignore[arg-type]
-    found = Sums(round_, _add_up(round_, []))
+    is_single = isinstance(reports, np.ndarray | str | Path | Sums)
+    parts = [reports] if is_single else list(reports)  # type: ignore[arg-type]
+    total = Sums(round_, _add_up(round_, []))
     progress.begin("Adding up reports", len(parts))
     for part in parts:
         if isinstance(part, np.ndarray):
-            found += Sums(round_, _add_up(round_, [part]))
+            total += Sums(round_, _add_up(round_, [part]))
         elif isinstance(part, Sums):
-            found += part
+            total += part
         else:
             path = Path(part)  # type: ignore[arg-type]
             try:
-                found += Sums.read(path) if path.suffix == ".sums" else _read(round_, path)
+                total += Sums.read(path) if path.suffix == ".sums" else _read(round_, path)
             except UsageError as error:
                 raise InputError(str(error), file=path.name, code=error.code) from None
         progress.advance()
-    return found
+    return total
 
 
 def _read(round_: Round, path: Path) -> Sums:
-    """Return the sums of a file of reports; InputError, by its name and row."""
+    """Read the sums of a file of reports; InputError, with its name and row."""
     content = _Content()
     pieces = content.watch(read_reports(path, round_.digest, round_.report_type))
     try:
@@ -257,14 +262,15 @@ def _read(round_: Round, path: Path) -> Sums:
 
 
 def _add_up(round_: Round, pieces: Iterable[ReportArray]) -> TreeState:
-    """Return the state of all reports of some arrays; CodeError by the position in all."""
+    """Aggregate the reports of some arrays; CodeError with the position among all of them."""
     oracles, kind = round_.oracles, round_.report_type
     state = round_.protocol.aggregate(oracles, np.empty(0, kind))
     read = 0
     for piece in pieces:
-        for first in range(0, piece.size, PIECE):
+        # A chunk at a time bounds the memory of the oracles, whose sums do not depend on the split.
+        for first in range(0, piece.size, CHUNK):
             try:
-                state += round_.protocol.aggregate(oracles, piece[first : first + PIECE])
+                state += round_.protocol.aggregate(oracles, piece[first : first + CHUNK])
             except CodeError as error:
                 raise CodeError(read + first + error.position, error.rule) from None
         read += piece.size
@@ -272,34 +278,36 @@ def _add_up(round_: Round, pieces: Iterable[ReportArray]) -> TreeState:
 
 
 class _Content:
-    """What tells whether reports were added up already, in whatever order and form of file.
+    """A fingerprint of reports, the same in any order and file format.
 
-    Sums modulo ``2**64`` of hashes of the reports. It finds a mistake; who means ill can as well
-    change one report.
+    It is made of sums modulo ``2**64`` of hashes of the reports. It detects a mistake, not an
+    attack: an attacker could as well change one report.
     """
 
     def __init__(self) -> None:
         self._sums, self._reports = [0, 0], 0
 
     def watch(self, pieces: Iterable[ReportArray]) -> Iterator[ReportArray]:
-        """Yield the same pieces, and take note of them."""
+        """Yield the same arrays, and add them to the fingerprint."""
         for piece in pieces:
+            # Hashes are added, which is independent of order and of how reports are split into
+            # files.
             word = np.zeros(piece.size, np.uint64)
             for name in piece.dtype.names or ():
                 hashing.fold(np.ascontiguousarray(piece[name], np.uint64), word)
-            pairs = zip(self._sums, hashing.sum_words(word), strict=True)
+            pairs = zip(self._sums, hashing.checksum(word), strict=True)
             self._sums = [(old + int(new)) % (1 << 64) for old, new in pairs]
             self._reports += piece.size
             yield piece
 
     def digest(self, round_: Round) -> str:
-        """Return what tells them, 64 hexadecimal digits."""
+        """Return the fingerprint, 64 hexadecimal digits."""
         text = f"{round_.digest} {self._reports} {self._sums[0]} {self._sums[1]}"
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
-    """Return the release of a round's reports; nothing is charged any more.
+    """Build the release of a round's reports, which costs no further budget.
 
     Parameters
     ----------
@@ -307,7 +315,7 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     sums : Sums
     spread : bool
         Spread every block evenly over the cells of the round's grid. It makes a finer picture, not
-        a finer release: the card says so, and no error of a cell is known.
+        a finer release: the card says so, and no error of a cell is available.
 
     Raises
     ------
@@ -326,18 +334,20 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     """
     if sums.round.digest != round_.digest:
         raise UsageError(
-            "These are the sums of another round; publish them with their own.",
+            "These are the sums of another round; publish them with the round that they are of.",
             code="sums-of-wrong-round",
         )
     event = round_.event(sums.reports)
     grid, method = round_.coarse.grid, round_.protocol
-    if sums.reports < FEWEST:
-        error = outline(grid, method, round_.event(FEWEST), None).standard_error()
+    if sums.reports < MIN_REPORTS:
+        # Shown to the collector, who may wait for more reports; it is computed without any data.
+        error = outline(grid, method, round_.event(MIN_REPORTS), None).standard_error()
         raise UsageError(
-            f"A release needs at least {FEWEST:,} reports, and there are {sums.reports:,}: even of "
-            f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them.",
+            f"A release needs at least {MIN_REPORTS:,} reports, and there are {sums.reports:,}: "
+            f"even with {MIN_REPORTS:,} a cell has a standard error of {error:,.0f}; collect more.",
             code="reports-too-few",
         )
+    # From here on everything is post-processing of randomised reports, so no budget is charged.
     table = method.refine(grid, event, sums.state)
     if spread:
         method = replace(method, spread=True)
@@ -346,18 +356,19 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
 
 
 def spread_evenly(round_: Round, table: ReleasedTable, event: LocalReports) -> ReleasedTable:
-    """Return the counts of blocks spread over their cells in the round's grid, in whole numbers."""
+    """Spread the counts of blocks over their cells in the round's grid, in whole numbers."""
     grid = round_.grid
     stride = prod(grid.order.radices[round_.depth :])
-    if table.key.size * stride > MOST_SPREAD:
+    if table.key.size * stride > MAX_SPREAD_CELLS:
         raise UsageError(
-            f"Blocks are spread over at most {MOST_SPREAD:,} cells; publish them as they are.",
+            f"Blocks are spread over at most {MAX_SPREAD_CELLS:,} cells; publish them as they are.",
             code="spread-too-wide",
         )
     key = np.repeat(table.key * np.uint64(stride), stride)
     key += np.tile(np.arange(stride, dtype=np.uint64), table.key.size)
     inside = grid.contains_keys(key).astype(np.float64)
     count, members = np.empty(key.size, np.int64), np.full(table.key.size, stride)
+    # Seeded by the block alone, so that the same sums always spread to the same cells.
     uniform = draw_uniforms(len(grid.order.radices), table.key)
     share(
         np.zeros(key.size), inside, members, np.asarray(table.count, np.int64), uniform, 0.0, count

@@ -1,4 +1,4 @@
-"""A report about the device's own node on a random level of any tree, by a frequency oracle."""
+"""Reports about the device's node on a random level of any tree, through a frequency oracle."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from geodp.privacy.reports import LocalReports
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, ReportArray, WordArray
 
-ALL_BITS = 20
-"""On trees of up to so many bits all nodes are estimated, and no node is closed early."""
+DENSE_BITS = 20
+"""Largest key size in bits for which all nodes are estimated and no node is closed early."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,20 @@ class Counts(Protocol):
     """Cormode, Kulkarni, Srivastava (2019): counts of nodes on levels of any fan-outs.
 
     A device draws a level and reports its node there through the level's oracle. The count of a
-    node is the oracle's estimate divided by the chance of the level. With two passes, what is
-    known below a node improves its own estimate; then the total, which is known, is shared out
-    from the root down.
+    node is the oracle's estimate divided by the chance of the level. With two passes, the estimates
+    below a node improve its direct estimate; then the total, which is known, is shared out from
+    the root down.
 
     Attributes
     ----------
     oracle : str
-        A name in ``ORACLES``, or ``"auto"``: for each level what suits its number of nodes.
+        A name in ``ORACLES``, or ``"auto"``: for each level the one that suits its number of nodes.
     chain : str
         Digits of a key (bits, on a binary order) that each level splits, from the root on, such
-        as ``"4-4"``. Empty: the published areas, or 4 bits each with the rest at the top.
+        as ``"4-4"``. Empty: the published areas, or 4 bits each with the remainder at the top.
     weights : str
-        Whole numbers, the first level's first, by which levels are drawn: ``"2-1"``. Empty: all
-        levels are equally likely.
+        Whole numbers, the first level's first, in proportion to which levels are drawn: ``"2-1"``.
+        Empty: all levels are equally likely.
     passes : int
         1 or 2.
     """
@@ -80,7 +80,7 @@ class Counts(Protocol):
         steps_of(self.chain, self.name)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Return why a grid cannot be asked about, as one sentence."""
+        """Explain in one sentence why a grid is not supported; None if it is."""
         if (refusal := super().unsupported(grid)) is not None:
             return refusal
         if self.chain and sum(steps_of(self.chain, self.name)) != len(grid.order.radices):
@@ -92,45 +92,49 @@ class Counts(Protocol):
         return None
 
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
-        """Return the fan-outs of the tree and the chances that a device is asked about each."""
+        """Compute the fan-outs of the tree and the probability that a device reports each level."""
         ends = [0, *accumulate(self._steps(grid))]
         fanouts = tuple(prod(grid.order.radices[a:b]) for a, b in pairwise(ends))
         weights = parse_weights(self.weights, len(fanouts), self.name)
         return fanouts, tuple(Fraction(w, sum(weights)) for w in weights)
 
     def _steps(self, grid: Grid) -> list[int]:
-        """Return the digits that each level splits."""
+        """List the digits that each level splits."""
         if self.chain:
             return steps_of(self.chain, self.name)
         if grid.areas.nested:
             return [step for _, step in grid.areas.steps]
+        # The remainder goes to the top, where few nodes make a short level cheap.
         rest, digits = len(grid.order.radices) % 4, len(grid.order.radices)
         return [rest] * bool(rest) + [4] * (digits // 4)
 
     def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
-        """Return the oracle of each level; UsageError for one whose reports are no numbers."""
+        """Build the oracle of each level; UsageError for one whose reports are no short numbers."""
         from geodp.features.local.oracles import ORACLES, choose_oracle
 
-        found = list[Oracle]()
+        chosen = list[Oracle]()
         for cells in accumulate(self.levels(grid)[0], lambda a, b: a * b):
             if self.oracle == "auto":
+                # With --allow-weak epsilon may be above what oracles are compared at.
                 name = choose_oracle(cells, min(epsilon, Fraction(WEAK_EPSILON))).name
             elif (name := self.oracle) not in ORACLES:
                 raise UsageError(
                     f"counts:oracle must be auto or one of: {', '.join(ORACLES)}.",
                     code="counts-oracle-unknown",
                 )
-            found.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon)))
-            kind = found[-1].report_type
+            chosen.append(ORACLES[name](cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon)))
+            # Reports of all levels share one record, so each field must fit a plain unsigned
+            # number.
+            kind = chosen[-1].report_type
             if any(kind[field].kind != "u" for field in kind.names or ()):
                 raise UsageError(
-                    f"counts:oracle={name} sends no short report; choose another.",
+                    f"counts:oracle={name} has reports that are too long; choose another oracle.",
                     code="counts-oracle-long",
                 )
-        return tuple(found)
+        return tuple(chosen)
 
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
-        """Return the type of a report: level, and the fields of all oracles; others are 0."""
+        """Build the type of a report: level, and the fields of all oracles; unused ones are 0."""
         widest = dict[str, np.dtype[Any]]()
         for oracle in oracles:
             kind = oracle.report_type
@@ -141,7 +145,8 @@ class Counts(Protocol):
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> ReportArray:
-        """Return one report of every device."""
+        """Randomise one report for every device."""
+        # The level is drawn before the place is looked at, which the guarantee rests on.
         level = np.empty(key.size, np.uint8)
         ends = np.cumsum(np.array(parse_weights(self.weights, len(oracles), self.name), np.uint64))
 
@@ -149,122 +154,136 @@ class Counts(Protocol):
             return kernels.draw_levels(first, unit, digit, ends, level)
 
         coins.fill(step, key.size, 1)
-        found = np.zeros(key.size, self.report_type(oracles))
-        found["level"] = level
+        reports = np.zeros(key.size, self.report_type(oracles))
+        reports["level"] = level
         for i, oracle in enumerate(oracles):
             here = np.flatnonzero(level == i)
+            # A node's number on this level is the key divided by the number of keys below a node.
             stride = np.uint64(oracles[-1].cells // oracle.cells)
-            reports = oracle.randomize(key[here] // stride, coins)
-            for name in reports.dtype.names or ():
-                found[name][here] = reports[name]
-        return found
+            answers = oracle.randomize(key[here] // stride, coins)
+            for name in answers.dtype.names or ():
+                reports[name][here] = answers[name]
+        return reports
 
     def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
-        """Return the state of reports; CodeError where one is none of this tree."""
+        """Aggregate reports; CodeError where one is not of this tree."""
         if reports.dtype != self.report_type(oracles):
             raise UsageError(
                 "The reports have other fields than those of the round.",
                 code="report-fields-differ",
             )
         level = reports["level"]
-        known = f"below the {len(oracles)} levels of the round"
-        require_fitting(level < len(oracles), oracles[0], "level", known)
+        allowed = f"below the {len(oracles)} levels of the round"
+        require_fitting(level < len(oracles), oracles[0], "level", allowed)
         states = []
         for i, oracle in enumerate(oracles):
             at = np.flatnonzero(level == i)
             try:
-                states.append(oracle.aggregate(_own_fields(oracle, reports[at])))
+                states.append(oracle.aggregate(_oracle_fields(oracle, reports[at])))
             except CodeError as error:
                 raise CodeError(int(at[error.position]), error.rule) from None
         return TreeState(tuple(states))
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
-        """Return the released cells: all estimates from below, then shares from above."""
+        """Estimate the released cells: combine from below, then share the total from above."""
         oracles = self.oracles(grid, event.epsilon)
         levels = list(self._measure(grid, event, oracles, state))
         if self.passes == 2:
+            # From the lowest level up: each level uses estimates that are already combined below
+            # it.
             for above, below in reversed(list(pairwise(levels))):
                 fanout = below.child.size // below.parents
                 z, variance = above.z, above.variance
                 shares.combine(
-                    below.z, below.variance, fanout, above.own, above.opened, z, variance
+                    below.z,
+                    below.variance,
+                    fanout,
+                    above.direct_variance,
+                    above.opened,
+                    z,
+                    variance,
                 )
+        # The number of reports is public, so the root needs no estimate.
         total = np.array([event.reports])
         for i, level in enumerate(levels):
             count = level.share(i, total)
             total = count[level.opened]
-        child, some = levels[-1].child[levels[-1].opened], total > 0
-        return ReleasedTable(grid, child[some], total[some], event)
+        child, occupied = levels[-1].child[levels[-1].opened], total > 0
+        return ReleasedTable(grid, child[occupied], total[occupied], event)
 
     def _measure(
         self, grid: Grid, event: LocalReports, oracles: tuple[Oracle, ...], state: TreeState
     ) -> Iterator[_Level]:
-        """Yield the levels: all nodes that can hold somebody, or those that get somebody."""
+        """Yield the levels: all nodes that can be occupied, or those that are estimated to be."""
         fanouts, chances = self.levels(grid)
-        every, own = grid.bits <= ALL_BITS, self.own_variances(grid, event)
+        all_nodes, direct = grid.bits <= DENSE_BITS, self.report_variances(grid, event)
         prefix, total = np.zeros(1, np.uint64), np.array([event.reports])
         for i, (fanout, chance) in enumerate(zip(fanouts, chances, strict=True)):
             child = np.repeat(prefix * np.uint64(fanout), fanout)
             child += np.tile(np.arange(fanout, dtype=np.uint64), prefix.size)
             can_hold = open_nodes(grid, child, oracles[-1].cells // oracles[i].cells)
+            # Dividing by the chance of the level makes the estimate unbiased for all devices.
             z = oracles[i].estimate(state.states[i], child) / float(chance)
-            variance = np.where(can_hold, own[i], 0.0)
-            level = _Level(prefix.size, child, z, variance, own[i], np.flatnonzero(can_hold))
-            if not every:
+            variance = np.where(can_hold, direct[i], 0.0)
+            level = _Level(prefix.size, child, z, variance, direct[i], np.flatnonzero(can_hold))
+            # On deep trees empty nodes are closed at once: their descendants would not fit memory.
+            if not all_nodes:
                 level = level.close(count := level.share(i, total))
                 total = count[level.opened]
             yield level
             prefix = child[level.opened]
 
-    def own_variances(self, grid: Grid, event: LocalReports) -> list[float]:
-        """Return the variance of the estimate of a node of each level, from its reports alone.
+    def report_variances(self, grid: Grid, event: LocalReports) -> list[float]:
+        """Compute the variance of the estimate of a node of each level, from its reports alone.
 
-        Of a node that holds the mean of its level: of its f devices ``f w (1 - w)`` more or less
-        are asked, and the oracle's own variance depends on how many have the value.
+        It is that of a node with the mean devices of its level. Of f devices about ``f w`` report
+        the level, with variance ``f w (1 - w)``, and the oracle's variance depends on how many
+        devices have the value.
         """
-        found = []
+        variances = []
         for oracle, w in zip(
             self.oracles(grid, event.epsilon), map(float, self.levels(grid)[1]), strict=True
         ):
-            asked, held = event.reports * w, event.reports * w / oracle.cells
-            found.append((oracle.variance(asked, held) + held * (1 - w)) / w**2)
-        return found
+            level_reports, held = event.reports * w, event.reports * w / oracle.cells
+            variances.append((oracle.variance(level_reports, held) + held * (1 - w)) / w**2)
+        return variances
 
     def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
-        """Return the levels and the variances of their estimates; the total is known.
+        """Compute the levels and the variances of their estimates; the total is known.
 
-        They hold for nodes with the mean people of their level, see :meth:`own_variances`. A
-        node with f people more has up to ``f / w`` more, w the chance of its level: little beside
-        the noise, unless epsilon is large and the node holds much of all.
+        They hold for nodes with the mean people of their level, see :meth:`report_variances`. A
+        node with f people more has up to ``f / w`` more, w the chance of its level: little compared
+        with the noise, unless epsilon is large and the node holds much of all.
         """
-        fanouts, own = self.levels(grid)[0], tuple(self.own_variances(grid, event))
-        best = own
+        fanouts, direct = self.levels(grid)[0], tuple(self.report_variances(grid, event))
+        variances = direct
         if self.passes == 2:
-            best = from_below(fanouts, (inf, *own))[1:]
-        return TreeVariance(fanouts, (0.0, *best))
+            variances = from_below(fanouts, (inf, *direct))[1:]
+        return TreeVariance(fanouts, (0.0, *variances))
 
-    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
-        """Return bias and root-mean-square error of one lone cell in an empty region.
+    def isolated_cell_error(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Simulate bias and root-mean-square error of one isolated cell in an empty region.
 
-        The shares themselves, with public normal noise, on some thousand trees: within about 3 %.
+        The sharing itself runs on some thousand trees with public normal noise: within about 3 %.
         """
         tree = self.measured_tree(grid, event)
+        # Six digits, so that the cache of simulations is hit again for the same plan.
         spreads = tuple(float(f"{sqrt(v):.6g}") for v in tree.variances[1:])
-        return clamping.isolate(tree.fanouts, spreads)
+        return clamping.simulate_isolated(tree.fanouts, spreads)
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
-        """Return what the clamp takes from the occupied among a node's children."""
+        """Simulate what the clamp takes from the occupied among a node's children."""
         tree = self.measured_tree(grid, event)
         rows = zip(tree.fanouts, tree.variances[1:], tree.nodes()[:-1], strict=True)
         return [
-            clamping.lose(fanout, float(f"{sqrt(v):.6g}"), float(f"{sqrt(above):.6g}"))
+            clamping.simulate_losses(fanout, float(f"{sqrt(v):.6g}"), float(f"{sqrt(above):.6g}"))
             for fanout, v, above in rows
         ]
 
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Nodes of a level, all children of those that are open above.
+    """Nodes of a level: all children of those that are open on the level above.
 
     Attributes
     ----------
@@ -272,22 +291,22 @@ class _Level:
     child : uint64[n]
         Prefixes, in key order.
     z, variance : float64[n]
-        What is known of each; variance 0: it holds nobody.
-    own : float
-        Variance of a node's own estimate.
+        Estimate of each and its variance; variance 0: the node is empty.
+    direct_variance : float
+        Variance of a node's estimate from its reports alone.
     opened : int64[m]
-        Which of them are looked into.
+        Positions of the nodes whose children are estimated.
     """
 
     parents: int
     child: NDArray[np.uint64]
     z: FloatArray
     variance: FloatArray
-    own: float
+    direct_variance: float
     opened: NDArray[np.intp]
 
     def share(self, level: int, total: IntArray) -> IntArray:
-        """Return counts of all nodes that add up to those of their parents."""
+        """Share the counts of the parents among all nodes, so that they add up."""
         fanout = self.child.size // self.parents
         above = self.child[::fanout] // np.uint64(fanout)
         out, members = np.empty(self.child.size, np.int64), np.full(self.parents, fanout)
@@ -296,23 +315,24 @@ class _Level:
         return out
 
     def close(self, count: IntArray) -> _Level:
-        """Return the level with only those open that got somebody."""
+        """Close the nodes whose count is 0."""
         variance = np.where(count > 0, self.variance, 0.0)
         at = np.flatnonzero(count > 0)
-        return _Level(self.parents, self.child, self.z, variance, self.own, at)
+        return _Level(self.parents, self.child, self.z, variance, self.direct_variance, at)
 
 
-def _own_fields(oracle: Oracle, reports: ReportArray) -> ReportArray:
-    """Return reports of a level in its oracle's type; CodeError where a field does not fit it."""
+def _oracle_fields(oracle: Oracle, reports: ReportArray) -> ReportArray:
+    """Convert reports of a level to its oracle's type; CodeError where a field does not fit it."""
     kind = oracle.report_type
-    found = np.empty(reports.size, kind)
+    converted = np.empty(reports.size, kind)
     for name in (reports.dtype.names or ())[1:]:
         if name in (kind.names or ()):
-            found[name] = reports[name]
-            require_fitting(found[name] == reports[name], oracle, name, "in range")
+            converted[name] = reports[name]
+            # Converting to a narrower type may wrap around: then the value differs.
+            require_fitting(converted[name] == reports[name], oracle, name, "in range")
         else:
             require_fitting(reports[name] == 0, oracle, name, "0, as its level has none")
-    return found
+    return converted
 
 
 PROTOCOLS = (Counts(),)

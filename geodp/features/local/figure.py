@@ -1,4 +1,4 @@
-"""Pictures of menus of epsilons that devices choose in secret."""
+"""Figures of menus of epsilons from which devices choose in secret."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from geodp.features.local.blending import ESTIMATORS
 if TYPE_CHECKING:
     from geodp.features.local.blending import Blend
 
-MOST_DEVICES = 10_000
-"""Most devices whose estimators a picture simulates."""
+MAX_DEVICES = 10_000
+"""Largest number of devices whose estimators a figure simulates."""
 
 DOTS = 21
-"""Shares of a value at which estimators are simulated."""
+"""Number of shares of a value at which estimators are simulated."""
 
 DASHES = ("-", "--", "-.", ":")
 
@@ -32,12 +32,12 @@ def plot_menu(
     devices: int = 100,
     reports: int = 6,
 ) -> None:
-    """Draw what a menu protects, how well a share is estimated, and what repeated answers tell.
+    """Draw what a menu protects, how well a share is estimated, and what repeated reports reveal.
 
     Left: the indicator of each label and the epsilon of the mixture by the share of the first label
-    (the other labels keep their proportions), where a dotted line is the menu's own share. Middle:
-    the root of the mean square error of all estimators, simulated, by the share of devices with the
-    value. Right: the epsilon of 1 to `reports` reports of a device that keeps its label, beside as
+    (the other labels keep their proportions); a dotted line is the menu's actual share. Middle: the
+    root of the mean square error of all estimators, simulated, by the share of devices with the
+    value. Right: the epsilon of 1 to `reports` reports of a device that keeps its label, next to as
     many times that of one.
 
     Parameters
@@ -46,19 +46,19 @@ def plot_menu(
     file : path or binary stream
     form : {"png", "pdf", "svg"}
     devices : int
-        Of the simulation: from 2 to 10,000.
+        Number of devices in the simulation: from 2 to 10,000.
     reports : int
-        Most reports of one device.
+        Largest number of reports of one device.
 
     Raises UsageError where Matplotlib is not installed, or for a menu of one label.
     """
     if len(menu.shares) < 2:
         raise UsageError(
-            "A picture compares labels; give a menu of at least two.", code="picture-of-one-label"
+            "A figure compares labels; give a menu of at least two.", code="picture-of-one-label"
         )
-    if not 2 <= devices <= MOST_DEVICES:
+    if not 2 <= devices <= MAX_DEVICES:
         raise UsageError(
-            f"A picture simulates from 2 to {MOST_DEVICES:,} devices.", code="picture-devices-range"
+            f"A figure simulates from 2 to {MAX_DEVICES:,} devices.", code="picture-devices-range"
         )
     with draw_figure((11.4, 3.9), file, form) as figure:
         axes = figure.subplots(1, 3)
@@ -76,9 +76,10 @@ def plot_menu(
 
 def _draw_shares(axes: Any, menu: Blend) -> None:
     """Draw indicator and mixture by the share of the first label."""
-    own = np.array([float(share) for share in menu.shares])
+    menu_shares = np.array([float(share) for share in menu.shares])
+    # The ends are left out: at a share of 0 or 1 a label has no devices, and no indicator.
     shares = np.linspace(0.01, 0.99, 197)
-    rest = own[1:] / own[1:].sum()
+    rest = menu_shares[1:] / menu_shares[1:].sum()
     menus = [menu.with_shares([first, *((1 - first) * rest)]) for first in shares.tolist()]
     for label, keep in enumerate(menu.keep.tolist()):
         values = [one.pbp[label] for one in menus]
@@ -86,7 +87,7 @@ def _draw_shares(axes: Any, menu: Blend) -> None:
         axes.plot(shares, values, color=COLOURS[label % len(COLOURS)], linewidth=1.5, label=name)
     mixture = [one.mixture for one in menus]
     axes.plot(shares, mixture, color=INK, linestyle="--", linewidth=1.5, label="mixture, epsilon")
-    axes.axvline(own[0], linestyle=":", color="#777777")
+    axes.axvline(menu_shares[0], linestyle=":", color="#777777")
     _frame(axes, "Indicator (no guarantee) and mixture", "share of the first label")
 
 
@@ -103,7 +104,7 @@ def _draw_errors(axes: Any, menu: Blend, devices: int) -> None:
 
 
 def _draw_reports(axes: Any, menu: Blend, reports: int) -> None:
-    """Draw the epsilon of several reports, beside as many times that of one."""
+    """Draw the epsilon of several reports, next to as many times that of one."""
     from matplotlib.ticker import MaxNLocator
 
     times = np.arange(1, reports + 1)
@@ -113,6 +114,7 @@ def _draw_reports(axes: Any, menu: Blend, reports: int) -> None:
         "weakest label, known": (max(menu.ldp) * times).tolist(),
     }
     for row, (name, values) in enumerate(rows.items()):
+        # Infinite epsilons have no line; the text names them.
         if all(map(math.isfinite, values)):
             style = {"color": COLOURS[row], "linestyle": DASHES[row], "linewidth": 1.5}
             axes.plot(times, values, label=name, **style)

@@ -1,4 +1,4 @@
-"""One bit a device: in which half of its node on a level of the binary tree it is."""
+"""Reports of one bit: in which half of its node on a level of the binary tree a device is."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ CITATION = (
 )
 
 TRANSFORM_BITS = 22
-"""Deepest level of which all nodes are looked at together: 32 MiB."""
+"""Deepest level all of whose nodes are transformed together: 32 MiB."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Halves(Oracle):
-    """What a device is asked by :class:`Haar`; ``cells`` is a power of two.
+    """The oracle of :class:`Haar`; ``cells`` is a power of two.
 
     Attributes
     ----------
     weights : str
-        As of :class:`Haar`.
+        As in :class:`Haar`.
     """
 
     weights: str = ""
@@ -64,7 +64,7 @@ class Halves(Oracle):
 
     @property
     def bits(self) -> int:
-        """Levels of the tree."""
+        """Number of levels of the tree."""
         return self.cells.bit_length() - 1
 
     @property
@@ -80,12 +80,12 @@ class Halves(Oracle):
 
     @property
     def sums(self) -> int:
-        """One for each row of each level, at ``2**level + row``; the first is not used."""
+        """Number of sums: one for each row of each level, at ``2**level + row``; 0 is unused."""
         return self.cells
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That the bit is turned round."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that the bit is flipped."""
         return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> ReportArray:
@@ -96,7 +96,7 @@ class Halves(Oracle):
         def step(first: int, unit: WordArray, digit: NDArray[np.uint64]) -> tuple[int, int]:
             return kernels.draw(first, unit, digit, value, ends, level, row, bit)
 
-        coins.fill(step, n, 3 if self.bits <= 33 else 4, self.turns)
+        coins.fill(step, n, 3 if self.bits <= 33 else 4, self.flip_chances)
         reports = np.empty(n, self.report_type)
         reports["level"], reports["row"], reports["bit"] = level, row, bit
         return reports
@@ -112,26 +112,27 @@ class Halves(Oracle):
         return State.of_keys(self, reports.size, place, sign)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> FloatArray:
-        """Halve the total at every node, half of its difference to and fro."""
+        """Estimate each value's count: from the root down, half the total and half the detail."""
         wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
-        found = np.full(wanted.size, float(state.reports))
+        estimates = np.full(wanted.size, float(state.reports))
         for level in range(self.bits):
             half = wanted >> np.uint64(self.bits - 1 - level)
             node, back = np.unique(half >> np.uint64(1), return_inverse=True)
             detail = self.details(state, level, node)[back.reshape(-1)]
             right = (half & np.uint64(1)).astype(np.bool_)
-            found = (found + np.where(right, -detail, detail)) / 2
-        return np.asarray(found, np.float64)
+            estimates = (estimates + np.where(right, -detail, detail)) / 2
+        return np.asarray(estimates, np.float64)
 
     def details(
         self, state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0
     ) -> FloatArray:
-        """Return estimates of left minus right halves of nodes of a level: float64[n]."""
-        up = correction(self.epsilon) * sum(self.parts) / self.parts[level]
-        return sum_at(state, level, prefix, threads).astype(np.float64) * up
+        """Estimate left minus right halves of nodes of a level: float64[n]."""
+        # Undoes the flips of the bit and the chance of the level.
+        scale = correction(self.epsilon) * sum(self.parts) / self.parts[level]
+        return sum_at(state, level, prefix, threads).astype(np.float64) * scale
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n c^2 sum of 4^(i - L) / w_i``; what the true counts take off is left out."""
+        """Compute ``n c^2 sum of 4^(i - L) / w_i``; what the true counts take off is left out."""
         below = sum(4.0 ** (i - self.bits) / w for i, w in enumerate(self.parts))
         return n * correction(self.epsilon) ** 2 * below * sum(self.parts)
 
@@ -165,61 +166,63 @@ class Haar(Protocol):
     )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Return why a grid cannot be asked about, as one sentence."""
+        """Explain in one sentence why a grid is not supported; None if it is."""
         remedy = "; counts takes others"
         return grid.order.why_no_halves(self.name, remedy) or super().unsupported(grid)
 
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
-        """Return the fan-outs of the tree and the chances that a device is asked about each."""
+        """Compute the fan-outs of the tree and the probability that a device reports each level."""
         weights = parse_weights(self.weights, grid.bits, self.name)
         return (2,) * grid.bits, tuple(Fraction(w, sum(weights)) for w in weights)
 
     def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
-        """Return the one oracle that devices are asked by."""
+        """Build the one oracle, which serves all levels."""
         return (self.halves(grid, epsilon),)
 
     def halves(self, grid: Grid, epsilon: Fraction) -> Halves:
-        """Return the same as what it is."""
+        """Build the oracle as a :class:`Halves`, with its details."""
         cells = 1 << grid.bits
         return Halves(
             cells=cells, epsilon=epsilon, allow_weak=is_weak(epsilon), weights=self.weights
         )
 
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
-        """Return the type of a report: level, row and the bit, 1 for the sign -1."""
+        """Build the type of a report: level, row and the bit, 1 for the sign -1."""
         return oracles[0].report_type
 
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> ReportArray:
-        """Return one report of every device."""
+        """Randomise one report for every device."""
         return oracles[0].randomize(key, coins)
 
     def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
-        """Return the state of reports; CodeError where one is none of this tree."""
+        """Aggregate reports; CodeError where one is not of this tree."""
         return TreeState((oracles[0].aggregate(reports),))
 
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
-        """Return the released cells, from the root down, nodes above 0 only."""
-        asked = self.halves(grid, event.epsilon)
-        key, count, _ = descend(grid, asked, state.states[0])
+        """Estimate the released cells, from the root down, in nodes above 0 only."""
+        halves = self.halves(grid, event.epsilon)
+        key, count, _ = descend(grid, halves, state.states[0])
         return ReleasedTable(grid, key, count, event)
 
     def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
-        """Return halves with half the variance ``n c^2 / w`` of their difference.
+        """Compute the variances of halves: half the variance ``n c^2 / w`` of their difference.
 
-        It leaves out ``D^2`` less at a node whose halves truly differ by D, which is small.
+        The exact variance is smaller by ``D^2`` at a node whose halves truly differ by D, which is
+        small.
         """
         halves = [v / 2 for v in self.detail_variances(grid, event)]
         return TreeVariance((2,) * grid.bits, (0.0, *halves))
 
     def detail_variances(self, grid: Grid, event: LocalReports) -> list[float]:
-        """Return the variance of the difference of a node's halves, level by level."""
+        """Compute the variance of the difference of a node's halves, level by level."""
+        # Each report of the level has variance c^2, and a share w of all reports is on it.
         c, (_, chance) = correction(event.epsilon), self.levels(grid)
         return [event.reports * c * c / float(w) for w in chance]
 
-    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
-        """Return bias and root-mean-square error of one lone cell in an empty region.
+    def isolated_cell_error(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Compute bias and root-mean-square error of one isolated cell in an empty region.
 
         With E the error of a block that holds all people of its surroundings: 0 at the root, and
         ``min(E, (E + N) / 2)`` below, N normal with the variance of the level's differences.
@@ -230,7 +233,7 @@ class Haar(Protocol):
         return bias * scale, rmse * scale
 
     def clamp_losses(self, grid: Grid, event: LocalReports) -> list[tuple[float, float]]:
-        """Return what the clamp takes from an occupied half beside an empty one, at one node."""
+        """Compute what the clamp takes from an occupied half next to an empty one, at one node."""
         spread = [sqrt(v) for v in self.detail_variances(grid, event)]
         nodes = self.measured_tree(grid, event).nodes()[:-1]
         pairs = zip(nodes, spread, strict=True)
@@ -239,37 +242,40 @@ class Haar(Protocol):
 
 
 def descend(
-    grid: Grid, asked: Halves, state: State, threads: int = 0
+    grid: Grid, oracle: Halves, state: State, threads: int = 0
 ) -> tuple[NDArray[np.uint64], IntArray, int]:
-    """Return cells above 0, their counts in key order, and how many nodes were split.
+    """Split nodes from the root down; return cells, their counts and the number of splits.
 
-    Memory is that of the reports and of visited nodes.
+    Cells are in key order, and only those above 0. Memory is that of the reports and of visited
+    nodes.
     """
     prefix: NDArray[np.uint64] = np.zeros(1, np.uint64)
     total, visited = np.array([state.reports]), 0
-    for level in range(asked.bits):
+    for level in range(oracle.bits):
         child = np.repeat(prefix << np.uint64(1), 2)
         child[1::2] += np.uint64(1)
-        can_hold = open_nodes(grid, child, 1 << (asked.bits - 1 - level)).astype(np.float64)
-        z = np.repeat(asked.details(state, level, prefix, threads) / 2, 2)
+        can_hold = open_nodes(grid, child, 1 << (oracle.bits - 1 - level)).astype(np.float64)
+        z = np.repeat(oracle.details(state, level, prefix, threads) / 2, 2)
         z[1::2] *= -1
         count, members = np.empty(child.size, np.int64), np.full(prefix.size, 2)
         uniform = draw_uniforms(level, prefix)
         shares.share(z, can_hold, members, total, uniform, 0.0, count)
         visited += prefix.size
+        # Nodes without reports are not split further, which bounds the work by the reports.
         prefix, total = child[count > 0], count[count > 0]
     return prefix, total, visited
 
 
 def sum_at(state: State, level: int, prefix: NDArray[np.uint64], threads: int = 0) -> IntArray:
-    """Return the sums of ``y (-1)^p(r & v)`` at nodes v of a level, in key order: int64[n].
+    """Compute the sums of ``y (-1)^p(r & v)`` at nodes v of a level, in key order: int64[n].
 
-    Either all nodes of the level are looked at, in ``i 2^i`` steps, or these, in steps of 64
-    reports: whatever is less. The sums are the same.
+    Either all nodes of the level are transformed, in ``i 2^i`` steps, or only these are looked up,
+    in steps of 64 reports: whichever is less. The sums are the same.
     """
     row, total = rows_of(state, level)
     reports = int(np.abs(total).sum())
     words = -(-reports // 64)
+    # The cheaper way: i 2^i additions, or one word operation for each node and 64 reports.
     if level <= TRANSFORM_BITS and level << level <= 2 * prefix.size * words:
         sums = np.zeros(1 << level, np.int64)
         sums[row] = total
@@ -289,12 +295,14 @@ def sum_at(state: State, level: int, prefix: NDArray[np.uint64], threads: int = 
 
 
 def rows_of(state: State, level: int) -> tuple[NDArray[np.uint64], IntArray]:
-    """Return the rows of a level whose sum is not 0, and their sums."""
+    """List the rows of a level whose sum is not 0, and their sums."""
     first = 1 << level
-    if not state.key.size:  # all sums, one by one, or no report
+    # Dense states have no keys: their sums stand one by one (or there is no report).
+    if not state.key.size:
         total = state.total[first : 2 * first]
         row = np.flatnonzero(total)
         return row.astype(np.uint64), total[row]
+    # Keys are sorted, and those of a level are a run from 2**level on.
     ends = np.array([first, 2 * first], np.uint64)
     run = slice(*np.searchsorted(state.key, ends).tolist())
     return state.key[run] - np.uint64(first), state.total[run]

@@ -1,4 +1,4 @@
-"""The name of a round's file is taken before the charge, and what a killed run charged is found."""
+"""Resume an interrupted opening of a round: reserve its file's name, and find its charge."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
 
 SCHEMA = "geodp-round-opening-1"
 
-THERE = Rule("round-file-exists", "{} exists; a round's file is never replaced, choose a new one.")
+FILE_EXISTS = Rule(
+    "round-file-exists", "{} exists; a round's file is never replaced, choose a new one."
+)
 
 
 @dataclass(frozen=True)
 class Note:
-    """The content of the hidden file that takes a round's name while the round is opened.
+    """The content of the hidden file that reserves a round's name while the round is opened.
 
     Attributes
     ----------
     round : Round
-        As it was before the charge.
+        The round as it was before the charge.
     ledger : str or None
         The path of the ledger that is to be charged; None where there is none.
     """
@@ -41,18 +43,18 @@ class Note:
 
 
 @contextmanager
-def take_name(
-    path: Path, found: Round, ledger: Ledger | None, dataset: str | None
+def reserve_name(
+    path: Path, requested: Round, ledger: Ledger | None, dataset: str | None
 ) -> Iterator[tuple[Round, bool]]:
-    """Take the name of a round's file until the block ends.
+    """Reserve the name of a round's file until the block ends.
 
-    The note of an interrupted run stays as long as its charge has bought no file.
+    The note of an interrupted run stays as long as no file was written for its charge.
 
     Yields
     ------
     Round
-        The round to open: ``found``, or that of an interrupted run with the same plan, which was
-        charged.
+        The round to open: ``requested``, or that of an interrupted run with the same plan, which
+        was charged.
     bool
         Whether that run had already completed the file.
 
@@ -64,41 +66,45 @@ def take_name(
     OutputError
         The file system refused.
     """
+    # Hidden next to the file, where every other run that opens a round there looks for it.
     place = hide(path, "opening")
     if not place.exists():
         remove_drafts(place)
-        require_absent(path, THERE.format(path))
-    kept = None if ledger is None else os.path.realpath(ledger.path)
+        require_absent(path, FILE_EXISTS.format(path))
+    ledger_path = None if ledger is None else os.path.realpath(ledger.path)
     while True:
-        _write_note(place, Note(found, kept))
+        # Writing is a no-op where a note exists, so that reading it back tells whose round it is.
+        _write_note(place, Note(requested, ledger_path))
         with _hold(place, path):
             note = _read_note(place)
             if os.path.lexists(path):
-                yield _complete(path, place, note, found, ledger, dataset), True
+                yield _complete(path, place, note, requested, ledger, dataset), True
                 return
             opened = note.round
-            if opened.id != found.id:
-                if not _may_be_charged(note, ledger, kept):
+            if opened.id != requested.id:
+                if not _may_be_charged(note, ledger, ledger_path):
                     _remove(place)
                     continue
-                _require_same(place, note, found, ledger, dataset)
+                _require_same(place, note, requested, ledger, dataset)
             try:
                 yield opened, False
             except BaseException:
-                if not _may_be_charged(note, ledger, kept):
+                if not _may_be_charged(note, ledger, ledger_path):
                     with suppress(OSError):
                         place.unlink()
                 raise
-            with suppress(OSError):  # the file is complete
+            # The file is complete; a note that cannot be removed only costs the next run a look.
+            with suppress(OSError):
                 place.unlink()
             return
 
 
 @contextmanager
 def _hold(place: Path, path: Path) -> Iterator[None]:
-    """Hold the note; UsageError where another run does so, or has just completed its round."""
+    """Lock the note; UsageError where another run has it, or has just completed its round."""
     busy = UsageError(
-        f"Another run opens a round at {path}; a round's file is never replaced, choose a new one.",
+        f"Another run is opening a round at {path}; a round's file is never replaced, choose a new "
+        "one.",
         code="round-being-opened",
     )
     with ExitStack() as stack:
@@ -110,6 +116,7 @@ def _hold(place: Path, path: Path) -> Iterator[None]:
             raise OutputError(
                 f"{place} cannot be read ({error.strerror}).", code="round-unreadable"
             ) from None
+        # The lock may be on a file that the other run has removed between opening and locking.
         if not place.exists():
             raise busy
         yield
@@ -126,8 +133,9 @@ def _remove(place: Path) -> None:
 
 
 def _write_note(place: Path, note: Note) -> None:
-    """Write the note, unless there is one: of a run that is alive, or was interrupted."""
+    """Write the note, unless there is one: of a running or an interrupted run."""
     plain = {"schema": SCHEMA, "ledger": note.ledger, "round": note.round.to_json()}
+    # An existing note belongs to another run: it is kept, and read by the caller.
     with suppress(UsageError), write_whole(place, "", public=False) as file:
         file.write(json.dumps(plain).encode())
 
@@ -140,56 +148,64 @@ def _read_note(place: Path) -> Note:
     except (OSError, ValueError, TypeError, KeyError):
         pass
     raise UsageError(
-        f"{place} cannot be read back, which says what an interrupted run has charged; restore it, "
+        f"{place}, which records what an interrupted run has charged, cannot be read; restore it, "
         "or remove it to give that round up.",
         code="round-not-read-back",
     )
 
 
-def _may_be_charged(note: Note, ledger: Ledger | None, kept: str | None) -> bool:
-    """Return whether a ledger has, or another one may have, a charge for a note's round."""
+def _may_be_charged(note: Note, ledger: Ledger | None, ledger_path: str | None) -> bool:
+    """Return whether this ledger has, or another may have, a charge for a note's round."""
+    # Without a ledger nothing was charged, and nothing can be lost.
     if note.ledger is None:
         return False
     if ledger is not None:
         try:
-            if any(one.fingerprint == note.round.id for one in ledger.charges()):
+            if any(charge.fingerprint == note.round.id for charge in ledger.charges()):
                 return True
         except GeodpError:
+            # A ledger that cannot be read may hold the charge: losing the note would hide it.
             return True
-    return note.ledger != kept
+    return note.ledger != ledger_path
 
 
 def _require_same(
-    place: Path, note: Note, found: Round, ledger: Ledger | None, dataset: str | None
+    place: Path, note: Note, requested: Round, ledger: Ledger | None, dataset: str | None
 ) -> None:
-    """Raise UsageError unless the round of a note is what was asked for, and was charged here."""
+    """Raise UsageError unless the round of a note was requested again, and was charged here."""
     charges = [] if ledger is None or dataset is None else ledger.charges(dataset)
-    charged = any(one.fingerprint == note.round.id for one in charges)
-    if not charged or replace(found, id=note.round.id) != note.round:
+    charged = any(charge.fingerprint == note.round.id for charge in charges)
+    if not charged or replace(requested, id=note.round.id) != note.round:
         raise UsageError(
-            f"An interrupted round, which may have been charged, waits in {place}: repeat its "
-            "command, which then costs nothing, or remove that file to give it up.",
+            f"An interrupted round, which may have been charged, is recorded in {place}: repeat "
+            "its command, which then costs nothing, or remove that file to give it up.",
             code="round-interrupted",
         )
 
 
 def _complete(
-    path: Path, place: Path, note: Note, found: Round, ledger: Ledger | None, dataset: str | None
+    path: Path,
+    place: Path,
+    note: Note,
+    requested: Round,
+    ledger: Ledger | None,
+    dataset: str | None,
 ) -> Round:
-    """Return the round of a file that an interrupted run has completed, and remove its note.
+    """Read the round of a file that an interrupted run has completed, and remove its note.
 
-    Raises UsageError where the file is another one, or the round is not what was asked for.
+    Raises UsageError where the file is another one, or the round is not what was requested.
     """
-    there = None
+    existing = None
     with suppress(GeodpError):
-        there = read_round(path)
-    if there is None or there.id != note.round.id:
-        if note.round.id == found.id:  # the note is this run's
+        existing = read_round(path)
+    if existing is None or existing.id != note.round.id:
+        # The note was written by this run, so nothing else would ever remove it.
+        if note.round.id == requested.id:
             _remove(place)
-        raise UsageError(THERE.format(path))
+        raise UsageError(FILE_EXISTS.format(path))
     _remove(place)
     remove_drafts(path)
     name = None if ledger is None or dataset is None else ledger.account(dataset).name
-    if replace(found, id=there.id, dataset=name, budget=there.budget) != there:
-        raise UsageError(THERE.format(path))
-    return there
+    if replace(requested, id=existing.id, dataset=name, budget=existing.budget) != existing:
+        raise UsageError(FILE_EXISTS.format(path))
+    return existing

@@ -1,4 +1,4 @@
-"""A round is opened: its public file is written, and its ledger charged."""
+"""Open a round: write its public file, and charge its ledger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from geodp.errors import OutputError, UsageError
-from geodp.features.local.interrupted import THERE, take_name
+from geodp.features.local.interrupted import FILE_EXISTS, reserve_name
 from geodp.features.local.plan import LocalPlan
 from geodp.features.local.round import Round
 from geodp.io.folder.atomic import write_whole
@@ -19,8 +19,8 @@ from geodp.release.outline import outline
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 
-ROOM = 4096
-"""Bytes of the round's file that are kept for its charge."""
+CHARGE_SPACE = 4096
+"""Bytes that are reserved in the round's file for its charge, so that the disk cannot run full."""
 
 
 def open_round(
@@ -30,24 +30,24 @@ def open_round(
     dataset: str | None = None,
     path: str | Path | None = None,
 ) -> Round:
-    """Open a round: charge the ledger, and write the file that devices and servers go by.
+    """Open a round: charge the ledger, and write the file that devices and servers use.
 
-    All that can fail is tried before the charge, writing included. The charge stays, also where
-    no report ever comes; whatever is computed from the reports costs nothing more.
+    All that can fail is tried before the charge, writing included. The charge stays even if no
+    report ever comes; whatever is computed from the reports costs nothing more.
 
-    Where a run was killed before its file was complete, the same call completes its round: what
-    that run has charged is not charged again.
+    If a run was killed before its file was complete, the same call completes its round: what that
+    run has charged is not charged again.
 
     Parameters
     ----------
     plan : LocalPlan
-        Of :func:`geodp.local.plan`.
+        A plan of :func:`geodp.local.plan`.
     ledger : Ledger, optional
     dataset : str, optional
-        Of the ledger, entered with the model local, for neighbours replace-one and the plan's
-        unit.
+        A data set of the ledger, entered with the model local, for neighbours replace-one and the
+        plan's unit.
     path : path, optional
-        A new file for the round. While the round is opened, a hidden file beside it says so.
+        A new file for the round. While the round is opened, a hidden file next to it records it.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def open_round(
     BudgetError
         The ledger's cap would be exceeded.
     OutputError
-        The file or the ledger cannot be written; where the charge was made, the message has it.
+        The file or the ledger cannot be written; the message says so where the charge was made.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def open_round(
         raise UsageError(
             "A ledger and the name of a data set in it go together.", code="ledger-needs-dataset"
         )
-    found = Round(
+    round_ = Round(
         plan.grid,
         plan.depth,
         plan.protocol,
@@ -84,62 +84,66 @@ def open_round(
         plan.period,
         plan.allow_weak,
     )
-    Round.from_json(found.to_json())
-    outline(found.coarse.grid, found.protocol, found.event(plan.devices), float(plan.devices))
+    # Whatever a reader or a release could refuse is refused here, before anything is charged.
+    Round.from_json(round_.to_json())
+    outline(round_.coarse.grid, round_.protocol, round_.event(plan.devices), float(plan.devices))
     if path is None:
-        return _charge(found, ledger, dataset)
-    return _write(found, ledger, dataset, Path(path))
+        return _charge(round_, ledger, dataset)
+    return _write(round_, ledger, dataset, Path(path))
 
 
-def _charge(found: Round, ledger: Ledger | None, dataset: str | None) -> Round:
-    """Return the round with its charge, if there is a ledger."""
+def _charge(round_: Round, ledger: Ledger | None, dataset: str | None) -> Round:
+    """Charge the ledger, if there is one, and return the round with its charge."""
     if ledger is None or dataset is None:
-        return found
-    account, spent = ledger.account(dataset), found.event(0)
-    if account.unit != spent.unit:
+        return round_
+    account, event = ledger.account(dataset), round_.event(0)
+    if account.unit != event.unit:
         raise UsageError(
             f"The ledger protects one {account.unit} of {account.name}, and this round one "
-            f"{spent.unit}; budgets of different units do not add up.",
+            f"{event.unit}; budgets of different units do not add up.",
             code="unit-differs-from-ledger",
         )
+    # The charge covers every report of the round: the ledger's data set is those who may report.
     charge: Charge = ledger.charge_round(
         dataset,
-        spent.loss,
-        mechanism=spent.mechanism,
-        fingerprint=found.id,
-        details={"period": found.period},
+        event.loss,
+        mechanism=event.mechanism,
+        fingerprint=round_.id,
+        details={"period": round_.period},
     )
-    stated = read_plain(StatedCharge, charge.describe(), "budget")
-    return replace(found, dataset=account.name, budget=stated)
+    recorded = read_plain(StatedCharge, charge.describe(), "budget")
+    return replace(round_, dataset=account.name, budget=recorded)
 
 
-def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
-    """Return the round with its charge, and its file: it is there whole, or nothing was charged."""
+def _write(requested: Round, ledger: Ledger | None, dataset: str | None, path: Path) -> Round:
+    """Charge the round and write its file: the file is complete, or nothing was charged."""
     charged = None
     try:
-        # What was charged is not lost to Ctrl-C.
-        with commits(), take_name(path, found, ledger, dataset) as (opened, is_complete):
+        # The block finishes even on Ctrl-C: a charge without a file would be lost.
+        with commits(), reserve_name(path, requested, ledger, dataset) as (opened, is_complete):
             if is_complete:
                 return opened
-            with write_whole(path, THERE.format(path)) as file:
-                file.write(_text(opened) + b" " * ROOM)
+            with write_whole(path, FILE_EXISTS.format(path)) as file:
+                # Space for the charge is written first, so that the disk is not full afterwards.
+                file.write(_text(opened) + b" " * CHARGE_SPACE)
                 file.flush()
                 os.fsync(file.fileno())
                 charged = _charge(opened, ledger, dataset)
                 file.seek(0)
                 file.write(_text(charged))
+                # The charge is shorter than the space that was reserved for it.
                 file.truncate()
     except OutputError as error:
         if charged is None or charged.budget is None:
             raise
         raise OutputError(
-            f"{error} The ledger was charged, and that stays: the same command completes the round "
-            "and costs nothing.",
+            f"{error} The ledger was charged, and the charge stays: the same command completes the "
+            "round and costs nothing.",
             code="round-charged-unwritten",
         ) from None
     return charged
 
 
-def _text(found: Round) -> bytes:
-    text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
+def _text(round_: Round) -> bytes:
+    text = json.dumps(round_.to_json(), ensure_ascii=False, indent=1)
     return f"{text}\n".encode()

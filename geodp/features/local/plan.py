@@ -1,4 +1,4 @@
-"""What a round asks devices: protocol and depth, from devices, epsilon and the grid alone."""
+"""Plan a round: choose protocol and depth from the number of devices, epsilon and the grid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.resolution import resolution_limit
 from geodp.errors import GeodpError, InputError, Rule, UsageError
-from geodp.features.local.collect import FEWEST
+from geodp.features.local.collect import MIN_REPORTS
 from geodp.features.local.protocols import protocol as find_protocol
 from geodp.features.local.round import Round
 from geodp.features.local.tree import Protocol
@@ -33,43 +33,44 @@ from geodp.table.plain import read_plain
 from geodp.table.stated.domain import StatedDomain
 
 FORMAT = 1
-"""Of the file."""
+"""Version of the file's format."""
 
 DENSER = 2.2
-"""How many times as densely as on average people live who are to be resolved.
+"""Density, over the mean, from which on people should be resolved.
 
-People live together: with levels whose standard error is up to so many times the mean people of
-their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to 1e7
-devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than with
-the best of six depths and chains of two levels or more. One level alone was 1.7 times better with
-1e7 devices at epsilon 3; it has no coarser squares of its own, and is taken where it is named.
+People live close together: on levels whose standard error is up to this multiple of the mean people
+of their blocks, most people live in blocks well above it. Measured on the census of Kanto, 1e5 to
+1e7 devices, epsilon 1/2 to 3: blocks of 2^8 of 2^18 cells then have at most 6 % more error than
+with the best of six depths and chains of two levels or more. One level alone was 1.7 times better
+with 1e7 devices at epsilon 3; it has no coarser squares, and is used where it is named.
 """
 
 FINE_BITS = 4
-"""Bits that the finest level splits; it is asked about by two thirds of the devices."""
+"""Bits that the finest level splits; two thirds of the devices report it."""
 
-MOST_DEVICES = 1 << 40
+# More would overflow no sum, but no collection is near it: a larger number is a typing error.
+MAX_DEVICES = 1 << 40
 
 
 @dataclass(frozen=True)
 class LocalPlan:
-    """What a round will ask devices, and the error that its release will have.
+    """The reports that a round will request, and the error that its release will have.
 
     Attributes
     ----------
     grid : Grid
-        In whose cells devices are.
+        The grid whose cells the devices report.
     depth : int
-        Digits of a key that devices are asked about: the release has blocks of that many.
+        Digits of a key that devices report: the release has blocks of keys that share them.
     protocol : Protocol
     epsilon : Fraction
-        Of one report.
+        Epsilon of one report.
     devices : int
-        Expected; a public guess.
+        Expected number of reports; a public guess.
     unit, period : str
-        Whom the guarantee protects, and how long it waits until its next report.
+        What the guarantee protects, and the time between reports of a device.
     allow_weak : bool
-        Take an epsilon above 16.
+        Accept an epsilon above 16.
     """
 
     __repr__ = one_line
@@ -91,6 +92,7 @@ class LocalPlan:
             depth=self.depth,
             protocol=self.protocol,
             epsilon=self.epsilon,
+            # A plan has no id: it is drawn when the round is opened.
             id="0" * 64,
             unit=self.unit,
             period=self.period,
@@ -104,28 +106,29 @@ class LocalPlan:
 
     @property
     def event(self) -> LocalReports:
-        """What the release will be made with."""
+        """The event of the release: local reports of the expected number of devices."""
         return self.round.event(self.devices)
 
     @cached_property
     def errors(self) -> tuple[BlockError, ...]:
-        """Errors of blocks whose keys share their first i digits, at index i."""
-        found = self.protocol.block_errors(self.released, self.event)
-        assert found is not None  # every protocol has a closed form
-        return found
+        """The errors of blocks whose keys share their first i digits, at index i."""
+        errors = self.protocol.block_errors(self.released, self.event)
+        # Every protocol has a closed form.
+        assert errors is not None
+        return errors
 
     @property
     def floor(self) -> int | None:
-        """Cells of the finest block whose standard error is at most its mean devices."""
+        """The cells of the finest block whose standard error is at most its mean devices."""
         return resolution_limit(self.errors, self.devices, self.released.size)
 
     @property
     def report_bytes(self) -> int:
-        """Bytes of a report before compression."""
+        """The bytes of a report before compression."""
         return self.round.report_type.itemsize
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
+        """Return the plan as plain values."""
         fanouts, chances = self.protocol.levels(self.released)
         side = self.round.coarse.side
         return {
@@ -154,7 +157,7 @@ class LocalPlan:
         }
 
     def toml(self) -> str:
-        """Return the text of a file for ``geodp local open --plan``."""
+        """Write the text of a file for ``geodp local open --plan``."""
         domain = json.dumps(self.grid.describe(), sort_keys=True, ensure_ascii=True)
         lines = ["# A plan of geodp, for: geodp local open --plan FILE ...", "#"]
         lines += [
@@ -187,29 +190,29 @@ def plan(
     period: str = "day",
     allow_weak: bool = False,
 ) -> LocalPlan:
-    """Choose what a round asks devices, without looking at any report.
+    """Choose what a round's devices report, without reading any report.
 
     A level that the noise hides only takes devices away from the others, so depth matters most.
-    Chosen is the finest one whose blocks have a standard error of at most 2.2 times their mean
-    devices, among squares of cells, or among published areas on a grid in their order; devices are
-    asked about it and about one level above, or about all areas above.
+    The chosen depth is the finest one whose blocks have a standard error of at most 2.2 times their
+    mean devices, among squares of cells, or among published areas on a grid in their order; devices
+    report it and one level above, or all areas above.
 
     Parameters
     ----------
     grid : Grid
         One map, without attributes and without a mask, in Morton order or that of official areas.
     devices : int
-        How many reports are expected: a public guess, at least 1,000.
+        Expected number of reports: a public guess, at least 1,000.
     epsilon : str, int, float, Decimal or Fraction
-        Of one report, read exactly.
+        Epsilon of one report, read exactly.
     protocol : str, optional
         A name in ``PROTOCOLS``, with settings; then only the depth is chosen.
     depth : int, optional
         Digits of a key; then only the protocol is chosen.
     unit, period : str
-        Whom the guarantee protects, and how long it waits until its next report.
+        What the guarantee protects, and the time between reports of a device.
     allow_weak : bool
-        Take an epsilon above 16.
+        Accept an epsilon above 16.
 
     Returns
     -------
@@ -218,58 +221,61 @@ def plan(
     Raises
     ------
     UsageError
-        A grid that cannot be asked about, or a value that makes no sense.
+        A grid that does not suit a round, or a value out of range.
 
     Examples
     --------
-    >>> found = plan(Grid.regular((512, 512)), devices=10**6, epsilon=1)
-    >>> found.protocol.spec, found.released.shape
+    >>> chosen = plan(Grid.regular((512, 512)), devices=10**6, epsilon=1)
+    >>> chosen.protocol.spec, chosen.released.shape
     ('counts:chain=4-4,weights=1-2', (16, 16))
     """
     _require_map(grid)
-    n, exact = _devices(devices), rational(epsilon)
-    own = None if protocol is None else find_protocol(protocol)
-    of_depth = partial(
+    n, exact = _check_devices(devices), rational(epsilon)
+    named = None if protocol is None else find_protocol(protocol)
+    plan_at = partial(
         LocalPlan,
         grid,
         epsilon=exact,
         devices=n,
         unit=canonical_unit(unit),
-        period=_period(period),
+        period=_check_period(period),
         allow_weak=allow_weak,
     )
     if depth is not None:
-        found = of_depth(depth, own or _suit(grid, depth))
-        found.round  # noqa: B018  what is wrong with it shows here
-        return found
+        candidate_plan = plan_at(depth, named or _suitable_protocol(grid, depth))
+        # The property validates depth and protocol together, so that errors show here.
+        candidate_plan.round  # noqa: B018
+        return candidate_plan
     best, refused = (
         None,
         Rule(
             "round-needs-depth",
-            "The grid has no coarser squares of cells to ask about; give a depth.",
+            "The grid has no coarser squares of cells to report; give a depth.",
         ),
     )
     for candidate in _depths(grid):
-        found = of_depth(candidate, own or _suit(grid, candidate))
+        candidate_plan = plan_at(candidate, named or _suitable_protocol(grid, candidate))
         try:
-            limit = DENSER * n / found.released.size
-        except UsageError as error:  # a chain or weights of another depth
+            limit = DENSER * n / candidate_plan.released.size
+        # A chain or weights of the protocol may fit one depth only: others are passed over.
+        except UsageError as error:
             refused = Rule(error.code, str(error))
             continue
-        if best is not None and found.errors[-1].standard_error > limit:
+        # A finer depth is accepted only while its blocks still rise above the noise.
+        if best is not None and candidate_plan.errors[-1].standard_error > limit:
             break
-        best = found
+        best = candidate_plan
     if best is None:
         raise UsageError(refused)
     return best
 
 
 def _require_map(grid: Grid) -> None:
-    """Refuse a grid that devices cannot be asked about."""
+    """Refuse a grid that does not suit a round."""
     if grid.plain_map is None or not grid.domain.is_box:
         raise UsageError(
-            "A round asks devices about one map, in Morton order or that of official areas: leave "
-            "out mask, attributes, regions and pairs.",
+            "A round covers one map, in Morton order or that of official areas: leave out mask, "
+            "attributes, regions and pairs.",
             code="round-needs-plain-map",
         )
 
@@ -286,8 +292,8 @@ def _depths(grid: Grid) -> Iterator[int]:
         yield digits
 
 
-def _suit(grid: Grid, depth: int) -> Protocol:
-    """Return the protocol for a depth: the finest level has two thirds of the devices."""
+def _suitable_protocol(grid: Grid, depth: int) -> Protocol:
+    """Choose the protocol for a depth: the finest level has two thirds of the devices."""
     if grid.areas.nested:
         steps = [step for _, step in grid.areas.steps]
         ends = list(accumulate(steps))
@@ -298,6 +304,7 @@ def _suit(grid: Grid, depth: int) -> Protocol:
         steps = [depth - FINE_BITS, FINE_BITS]
     if len(steps) == 1:
         return find_protocol(f"counts:chain={steps[0]}")
+    # Two thirds of the devices for the finest level, the rest in equal parts for the others.
     weights = [*[1] * (len(steps) - 1), 2 * (len(steps) - 1)]
     return find_protocol(f"counts:chain={_join(steps)},weights={_join(weights)}")
 
@@ -306,49 +313,50 @@ def _join(numbers: list[int]) -> str:
     return "-".join(map(str, numbers))
 
 
-def _devices(devices: object) -> int:
+def _check_devices(devices: object) -> int:
     number = isinstance(devices, Real) and not isinstance(devices, bool) and devices == devices
-    if not number or not FEWEST <= devices <= MOST_DEVICES or devices % 1:  # type: ignore[operator]
+    if not number or not MIN_REPORTS <= devices <= MAX_DEVICES or devices % 1:  # type: ignore[operator]
         raise UsageError(
-            "devices is how many reports are expected, a whole number: at least "
-            f"{FEWEST:,}, at most 2**40.",
+            "devices must be the expected number of reports, a whole number of at least "
+            f"{MIN_REPORTS:,} and at most 2**40.",
             code="devices-out-of-range",
         )
     return int(devices)  # type: ignore[call-overload, no-any-return]
 
 
-def _period(period: object) -> str:
+def _check_period(period: object) -> str:
     if isinstance(period, str) and period.strip() and period.isprintable() and len(period) <= 200:
         return " ".join(period.split())
     raise UsageError(
-        "period says how long a device waits until its next report: day, week ...",
+        "period must name the time until a device reports again: day, week ...",
         code="period-in-words",
     )
 
 
 def read_local_plan(path: str | PathLike[str]) -> LocalPlan:
-    """Return the plan of a file that ``LocalPlan.toml`` wrote.
+    """Read the plan of a file that ``LocalPlan.toml`` wrote.
 
     Raises
     ------
     InputError
-        A file that is unreadable or no such plan.
+        A file that is unreadable or not such a plan.
     """
     file = Path(path)
     require_regular(file)
     wrong = InputError(
-        f"{file.name} is no plan of a round; geodp local plan writes one.",
+        f"{file.name} is not a plan of a round; geodp local plan writes one.",
         code="plan-of-round-expected",
     )
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-        domain = read_plain(StatedDomain, parse_json(found.pop("domain").encode()), "domain")
-        if found.pop("format", None) != FORMAT:
+        fields = tomllib.loads(file.read_text(encoding="utf-8"))
+        domain = read_plain(StatedDomain, parse_json(fields.pop("domain").encode()), "domain")
+        # A newer format may have fields that change the meaning of the others.
+        if fields.pop("format", None) != FORMAT:
             raise wrong
         kinds = {"devices": Integral, "depth": Integral, "allow_weak": bool}
-        if any(not isinstance(value, kinds.get(name, str)) for name, value in found.items()):
+        if any(not isinstance(value, kinds.get(name, str)) for name, value in fields.items()):
             raise wrong
-        return plan(grid_of(domain), **found)
+        return plan(grid_of(domain), **fields)
     except OSError as error:
         raise InputError(
             f"{file.name} cannot be read ({error.strerror}).", code="plan-of-round-unreadable"

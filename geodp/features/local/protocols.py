@@ -13,7 +13,7 @@ PROTOCOLS: dict[str, Protocol] = {
 
 
 def protocol(chosen: str) -> Protocol:
-    """Return a protocol by name, with settings after a colon: ``"haar:weights=2-1-1"``.
+    """Look up a protocol by name, with settings after a colon: ``"haar:weights=2-1-1"``.
 
     Raises UsageError for an unknown name or setting.
     """

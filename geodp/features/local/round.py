@@ -1,4 +1,4 @@
-"""The public file of a round: all that a device and a server have to agree on."""
+"""The public file of a round: all that devices and servers have to share."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from geodp.table.stated.release import Digest, Software
 SCHEMA: Literal["geodp-round-1"] = "geodp-round-1"
 
 DIGITS = 4
-"""Numbers of 32 binary digits that a round's file gives of a chance."""
+"""Numbers of 32 binary digits each that a round's file gives of a chance."""
 
+# The text is part of the file, and so of its digest: another wording is another round.
 COINS = (
     "Every random number is drawn from the operating system's entropy, in units of 32 bits. A "
     "whole number below b is a unit, or two for b above 2^32, the lower first, divided by b, and "
@@ -43,12 +44,12 @@ COINS = (
     "where a unit is below the first 32 binary digits of p; where it is the same, the next unit is "
     "compared with the next 32 digits."
 )
-"""How a device draws, for those who write one."""
+"""Specification of how a device draws, for those who write one."""
 
 
 @dataclass(frozen=True)
-class StatedRound:
-    """All of a round's file but its digest.
+class RoundInfo:
+    """The content of a round's file, without its digest.
 
     Attributes
     ----------
@@ -57,35 +58,35 @@ class StatedRound:
     id : str
         Random, 64 hexadecimal digits.
     protocol : str
-        Name and settings; ``version``: of the protocol.
+        Name and settings; ``version``: version of the protocol.
     epsilon : str
-        Of one report, exact, with the nearest decimal.
+        Epsilon of one report, exact; ``epsilon_decimal``: the nearest decimal.
     allow_weak : bool
-        Whether an epsilon above 16 was asked for.
+        Whether an epsilon above 16 was allowed.
     unit, period : str
-        Whom the guarantee protects, and how long it waits until its next report.
+        What the guarantee protects, and the time between reports of a device.
     neighbours : "replace-one"
     guarantee : str
-        In words.
+        The guarantee as a sentence.
     coins : str
         How a device draws.
     domain : StatedDomain
-        The grid in whose cells devices are.
+        The grid whose cells the devices report.
     depth : int
-        Digits of a key that devices are asked about.
+        Digits of a key that devices report.
     cells : int
-        Of the release: blocks of keys that share so many digits.
+        Number of cells of the release: blocks of keys that share ``depth`` digits.
     levels : tuple of (int, int)
         Children of a node of each level from the root on, and the weight by which it is drawn.
     oracles : tuple of mapping
-        Settings of what devices are asked by: one for all levels, or one for each.
+        Settings of the oracles: one for all levels, or one for each.
     chances : tuple of tuples of tuples of int
-        Of each of these oracles, the first 128 binary digits of the chances of its coins, 32 in
+        For each of these oracles, the first 128 binary digits of the chances of its coins, 32 in
         each number.
     report : tuple of (str, str)
         Names and types of the fields of a report.
     dataset : str or None
-        What the round was charged to; ``budget``: the charge.
+        The data set that was charged; ``budget``: the charge.
     """
 
     schema: Literal["geodp-round-1"]
@@ -114,25 +115,25 @@ class StatedRound:
 
 @dataclass(frozen=True)
 class Round:
-    """A round: what devices are asked, and what was charged for it.
+    """A round: what devices report, and what was charged for it.
 
     Attributes
     ----------
     grid : Grid
-        In whose cells devices are.
+        The grid whose cells the devices report.
     depth : int
-        Digits of a key that devices are asked about.
+        Digits of a key that devices report.
     protocol : Protocol
     epsilon : Fraction
-        Of one report.
+        Epsilon of one report.
     id : str
         Random, 64 hexadecimal digits.
     unit, period : str
-        Whom the guarantee protects, and how long it waits until its next report.
+        What the guarantee protects, and the time between reports of a device.
     allow_weak : bool
-        Take an epsilon above 16.
+        Accept an epsilon above 16.
     dataset : str, optional
-        What the round was charged to; ``budget``: the charge.
+        The data set that was charged; ``budget``: the charge.
 
     Raises
     ------
@@ -159,23 +160,22 @@ class Round:
             raise UsageError(refusal)
         if self.protocol.spread:
             raise UsageError(
-                "Blocks are spread when they are published, not by a round.",
+                "Blocks are spread when counts are published, not by a round.",
                 code="round-not-spread",
             )
-        self.protocol.levels(self.coarse.grid)  # refuses weights of another depth
+        # Only to refuse weights of another depth here, and not at the first report.
+        self.protocol.levels(self.coarse.grid)
         if not self.oracles:
-            raise UsageError(
-                "A round asks devices about one level at least.", code="round-without-levels"
-            )
+            raise UsageError("A round needs at least one level.", code="round-without-levels")
 
     @cached_property
     def coarse(self) -> Coarsening:
-        """The grid, and that of the release."""
+        """The grid and its coarsening, which is the grid of the release."""
         return Coarsening.by_digits(self.grid, self.depth)
 
     @cached_property
     def oracles(self) -> tuple[Oracle, ...]:
-        """What devices are asked by: one oracle for all levels, or one for each."""
+        """The oracles through which devices report: one for all levels, or one for each."""
         return self.protocol.oracles(self.coarse.grid, self.epsilon)
 
     @property
@@ -184,15 +184,15 @@ class Round:
         return self.protocol.report_type(self.oracles)
 
     def event(self, reports: int) -> LocalReports:
-        """Return what a release of so many reports was made with."""
+        """Build the event of a release of this number of reports."""
         return LocalReports(self.protocol.spec, self.epsilon, self.unit, self.period, reports)
 
     @cached_property
-    def stated(self) -> StatedRound:
-        """All of the round's file but its digest."""
+    def info(self) -> RoundInfo:
+        """The content of the round's file, without its digest."""
         coarse, kind = self.coarse.grid, self.report_type
         fanouts, chances = self.protocol.levels(coarse)
-        return StatedRound(
+        return RoundInfo(
             schema=SCHEMA,
             software=Software("geodp", __version__),
             id=self.id,
@@ -209,7 +209,7 @@ class Round:
             domain=StatedDomain.of(self.grid),
             depth=self.depth,
             cells=coarse.size,
-            levels=tuple(zip(fanouts, _weights(chances), strict=True)),
+            levels=tuple(zip(fanouts, _integer_weights(chances), strict=True)),
             oracles=tuple(oracle.settings for oracle in self.oracles),
             chances=tuple(_digits(oracle) for oracle in self.oracles),
             report=tuple((name, kind[name].str) for name in kind.names or ()),
@@ -219,68 +219,72 @@ class Round:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the file's content, which every file of reports states: hexadecimal."""
-        text = json.dumps(write_plain(self.stated), sort_keys=True, ensure_ascii=True)
+        """The SHA-256 of the file's content, which every file of reports records: hexadecimal."""
+        # Sorted keys and ASCII make the bytes, and so the digest, independent of the writer.
+        text = json.dumps(write_plain(self.info), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the whole file as plain values."""
-        return {**write_plain(self.stated), "sha256": self.digest}
+        """Return the content of the file as plain values."""
+        return {**write_plain(self.info), "sha256": self.digest}
 
     @classmethod
     def from_json(cls, plain: Any, where: str = "round") -> Round:
-        """Return the round of plain values that somebody else may have written.
+        """Read a round from plain values, which may come from an untrusted file.
 
         Raises
         ------
         InputError
-            They are none of a round, of another version, or do not agree with their digest.
+            They are not those of a round, are of another version, or contradict their digest.
         """
-        given = dict(plain) if isinstance(plain, dict) else {}
-        digest = given.pop("sha256", None)
+        content = dict(plain) if isinstance(plain, dict) else {}
+        digest = content.pop("sha256", None)
         try:
-            said = read_plain(StatedRound, given, where)
-            kind = protocol(said.protocol)
-            found = cls(
-                grid_of(said.domain),
-                said.depth,
-                kind,
-                Fraction(said.epsilon),
-                said.id,
-                said.unit,
-                said.period,
-                said.allow_weak,
-                said.dataset,
-                said.budget,
+            info = read_plain(RoundInfo, content, where)
+            method = protocol(info.protocol)
+            round_ = cls(
+                grid_of(info.domain),
+                info.depth,
+                method,
+                Fraction(info.epsilon),
+                info.id,
+                info.unit,
+                info.period,
+                info.allow_weak,
+                info.dataset,
+                info.budget,
             )
-            agrees = replace(found.stated, software=said.software) == said
+            # Everything that follows from the settings is computed again, so that a file cannot
+            # claim chances that its protocol does not have.
+            agrees = replace(round_.info, software=info.software) == info
         except (VerificationError, UsageError, ArithmeticError) as error:
             raise InputError(
-                f"This is no round that geodp can read: {error}", file=where, code="round-broken"
+                f"This is not a round that geodp can read: {error}", file=where, code="round-broken"
             ) from None
-        text = json.dumps(given, sort_keys=True, ensure_ascii=True)
+        text = json.dumps(content, sort_keys=True, ensure_ascii=True)
         if digest != hashlib.sha256(text.encode()).hexdigest() or not agrees:
             raise InputError(
                 "The round's file was changed, or is of another version of its protocol.",
                 file=where,
                 code="round-changed",
             )
-        found.__dict__["stated"] = said  # with the software that opened it
-        return found
+        # Keep the software that opened the round: it is part of the digest of later files.
+        round_.__dict__["info"] = info
+        return round_
 
 
-def _weights(chances: tuple[Fraction, ...]) -> list[int]:
-    """Return the smallest whole numbers in the ratios of chances that add up to 1."""
+def _integer_weights(chances: tuple[Fraction, ...]) -> list[int]:
+    """Convert chances that add up to 1 to the smallest whole numbers in their ratios."""
     parts = lcm(*(chance.denominator for chance in chances))
     return [int(chance * parts) for chance in chances]
 
 
 def _digits(oracle: Oracle) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(chance.digits(DIGITS)) for chance in oracle.turns)
+    return tuple(tuple(chance.digits(DIGITS)) for chance in oracle.flip_chances)
 
 
 def read_round(path: str | Path) -> Round:
-    """Return the round of a file; InputError where it is none.
+    """Read the round of a file; InputError for any other file.
 
     Examples
     --------

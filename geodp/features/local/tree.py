@@ -1,4 +1,4 @@
-"""Protocols in which every device reports about its node on one level of a tree."""
+"""Protocols in which every device reports its node on one level of a tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.features.local.coins import Coins
 from geodp.features.local.oracles.base import WEAK_EPSILON, Oracle
-from geodp.features.local.oracles.state import MOST_REPORTS, State, too_many
+from geodp.features.local.oracles.state import MAX_REPORTS, State, too_many
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
 from geodp.mechanisms.base import Method
@@ -25,11 +25,11 @@ from geodp.privacy.reports import LOCAL_PRIVACY, LocalReports
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, ReportArray
 
-MOST_BITS = 62
-"""Of a key: a level and a row fit into 63 bits."""
+MAX_BITS = 62
+"""Largest number of bits of a key: a level and a row fit into 63 bits."""
 
 PUBLIC = NoiseKey(bytes(32))
-"""Rounding of estimates hides nothing: its coins are the same for everybody."""
+"""Key of the rounding of estimates, which hides nothing and is the same for everybody."""
 
 GUARANTEE = Guarantee(
     variant=LOCAL_PRIVACY,
@@ -62,12 +62,12 @@ SPREAD = (
 
 @dataclass(frozen=True)
 class TreeState:
-    """What is kept of reports: whole numbers, which add up to the same in any order.
+    """The aggregate of reports: whole numbers, which add up in any order.
 
     Attributes
     ----------
     states : tuple of State
-        Of the oracles of a protocol, in their order.
+        The states of a protocol's oracles, in their order.
 
     Raises
     ------
@@ -78,16 +78,16 @@ class TreeState:
     states: tuple[State, ...]
 
     def __post_init__(self) -> None:
-        if self.reports > MOST_REPORTS:
+        if self.reports > MAX_REPORTS:
             raise too_many()
 
     @property
     def reports(self) -> int:
-        """How many there were."""
+        """Number of reports."""
         return sum(state.reports for state in self.states)
 
     def __add__(self, other: TreeState) -> TreeState:
-        """Return the state of both; UsageError for reports about something else."""
+        """Add the states of both; UsageError for reports of another protocol."""
         if len(self.states) != len(other.states):
             raise UsageError(
                 "States of different protocols do not add up.", code="states-of-other-protocols"
@@ -96,7 +96,7 @@ class TreeState:
         return TreeState(tuple(one + another for one, another in pairs))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as plain arrays by name, for a file."""
+        """Return the state as plain arrays by name, for a file."""
         named = (state.arrays().items() for state in self.states)
         return {f"{i}.{name}": array for i, one in enumerate(named) for name, array in one}
 
@@ -105,13 +105,13 @@ class TreeState:
 class Protocol(Method[LocalReports]):
     """A published protocol on a tree: a frozen value, whose fields are its settings.
 
-    Its methods take the grid of the release, whose cells are what devices are asked about.
+    Its methods take the grid of the release, whose cells are what devices report.
 
     Attributes
     ----------
     spread : bool
-        The cells of the release are finer than what devices were asked about: every block is
-        spread evenly over its cells, so that no error is known of these.
+        The cells of the release are finer than what devices reported: every block is spread evenly
+        over its cells, so that no error of these is available.
     """
 
     spread: bool = False
@@ -126,112 +126,114 @@ class Protocol(Method[LocalReports]):
     def event(
         self, epsilon: Fraction, unit: str = "device", period: str = "day", reports: int = 0
     ) -> LocalReports:
-        """Return what one report of a device spends."""
+        """Build the event of ``reports`` reports, one of each device."""
         return LocalReports(self.spec, epsilon, unit, period, reports)
 
     def sensitivity_words(self, grid: Grid, event: LocalReports | None = None) -> str:
-        """Why it is that, as one sentence for the release card."""
+        """Explain the sensitivity in one sentence for the release card."""
         return "a device sends one report, about one level; its place changes nothing else"
 
     def list_postprocessing(self) -> tuple[str, ...]:
-        """Return what is done to the estimates; a sentence each."""
+        """List the steps of post-processing, a sentence each."""
+        # The last sentence describes blocks that were not spread, and is replaced.
         return (*self.postprocessing[:-1], SPREAD) if self.spread else self.postprocessing
 
     def tree_variance(self, grid: Grid, event: LocalReports) -> TreeVariance | None:
-        """Return the levels and the variances of their estimates; None where blocks were spread."""
+        """Compute the variances of the levels' estimates; None where blocks were spread."""
         return None if self.spread else self.measured_tree(grid, event)
 
     def variances(self, grid: Grid, event: LocalReports) -> FloatArray | None:
-        """Largest variance of aligned blocks where nothing is clamped; None on other digits."""
+        """Compute the largest variance of aligned blocks without clamping; None on other digits."""
         tree = self.tree_variance(grid, event)
         return None if tree is None or not grid.order.is_binary else tree.largest(grid)
 
     def isolated_cell(self, grid: Grid, event: LocalReports) -> dict[str, float] | None:
-        """Bias and root-mean-square error of one lone cell in an empty region, in counts."""
+        """Compute bias and root-mean-square error of an isolated cell in an empty region."""
         if self.spread:
             return None
-        bias, rmse = self.lone_cell(grid, event)
+        bias, rmse = self.isolated_cell_error(grid, event)
         return {"bias": float(f"{bias:.4g}"), "rmse": float(f"{rmse:.4g}")}
 
     @abstractmethod
     def measured_tree(self, grid: Grid, event: LocalReports) -> TreeVariance:
-        """Return the levels and the variances of their estimates; the total is known."""
+        """Compute the levels and the variances of their estimates; the total is known."""
 
     @abstractmethod
-    def lone_cell(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
-        """Return bias and root-mean-square error of one lone cell in an empty region."""
+    def isolated_cell_error(self, grid: Grid, event: LocalReports) -> tuple[float, float]:
+        """Compute bias and root-mean-square error of an isolated cell in an empty region."""
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Return why a grid cannot be asked about, as one sentence."""
+        """Explain in one sentence why a grid is not supported; None if it is."""
         if grid.plain_map is None or not grid.order.follows_map:
             return Rule(
                 "round-needs-plain-order",
-                f"{self.name} asks devices about one map without attributes, in Morton order or "
-                "that of official areas; choose such a grid.",
+                f"{self.name} needs one map without attributes, in Morton order or that of "
+                "official areas; choose such a grid.",
             )
-        if not 1 <= grid.bits <= MOST_BITS:
+        if not 1 <= grid.bits <= MAX_BITS:
             return Rule(
-                "round-cells", f"{self.name} takes 2 to 2**{MOST_BITS} cells; choose another grid."
+                "round-cells", f"{self.name} takes 2 to 2**{MAX_BITS} cells; choose another grid."
             )
         return None
 
     @abstractmethod
     def levels(self, grid: Grid) -> tuple[tuple[int, ...], tuple[Fraction, ...]]:
-        """Return the fan-outs of the tree and the chances that a device is asked about each."""
+        """Compute the fan-outs of the tree and the probability that a device reports each level."""
 
     @abstractmethod
     def oracles(self, grid: Grid, epsilon: Fraction) -> tuple[Oracle, ...]:
-        """Return what devices are asked: one oracle in all, or one for each level."""
+        """Build the oracles: one for all levels, or one for each level."""
 
     @abstractmethod
     def report_type(self, oracles: tuple[Oracle, ...]) -> np.dtype[Any]:
-        """Return the type of a report: fields of whole numbers, ``level`` the first of them."""
+        """Build the type of a report: fields of whole numbers, ``level`` the first of them."""
 
     @abstractmethod
     def randomize(
         self, oracles: tuple[Oracle, ...], key: NDArray[np.uint64], coins: Coins
     ) -> ReportArray:
-        """Return one report of every device.
+        """Randomise one report for every device.
 
         Parameters
         ----------
         oracles : tuple of Oracle
         key : uint64[n]
-            Cells of the release in which the devices are.
+            Keys of the release's cells in which the devices are.
         coins : Coins
         """
 
     @abstractmethod
     def aggregate(self, oracles: tuple[Oracle, ...], reports: ReportArray) -> TreeState:
-        """Return the state of reports; CodeError, without quoting one, by its position."""
+        """Aggregate reports; CodeError with the position of a bad one, which is not quoted."""
 
     @abstractmethod
     def refine(self, grid: Grid, event: LocalReports, state: TreeState) -> ReleasedTable:
-        """Return the released cells; their sum is the number of reports."""
+        """Estimate the released cells; their sum is the number of reports."""
 
 
 def restore_state(oracles: tuple[Oracle, ...], arrays: Mapping[str, NDArray[Any]]) -> TreeState:
-    """Return the state of the arrays of one; UsageError where these are none of the oracles'."""
+    """Restore a state from its arrays; UsageError where these are not those of the oracles."""
     parts: list[dict[str, NDArray[Any]]] = [{} for _ in oracles]
     for name, array in arrays.items():
-        number, _, own = name.partition(".")
+        # Arrays are named by the number of their oracle, as in TreeState.arrays.
+        number, _, field = name.partition(".")
         if not number.isdecimal() or int(number) >= len(parts):
             raise UsageError(
                 "The state has other parts than this round; aggregate again.",
                 code="state-parts-differ",
             )
-        parts[int(number)][own] = array
+        parts[int(number)][field] = array
     pairs = zip(oracles, parts, strict=True)
     return TreeState(tuple(State.of_arrays(oracle, part) for oracle, part in pairs))
 
 
 def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
-    """Return the weights of levels; an empty text: all the same.
+    """Parse the weights of levels; an empty text stands for equal weights.
 
     Raises
     ------
     UsageError
-        Another number of weights than levels, or one that is no whole number above 0.
+        Another number of weights than levels, or one that is not a whole number above 0.
     """
     parts = text.split("-") if text else ["1"] * levels
     if len(parts) != levels or not all(part.isdecimal() and int(part) > 0 for part in parts):
@@ -241,6 +243,7 @@ def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
             code="weights-form",
         )
     weights = tuple(int(part) for part in parts)
+    # The sum of the weights is the bound of one draw, which takes a single unit of 32 bits.
     if sum(weights) >= 1 << 32:
         raise UsageError(
             f"{name}:weights add up to less than 2**32; choose smaller ones.",
@@ -250,18 +253,20 @@ def parse_weights(text: str, levels: int, name: str) -> tuple[int, ...]:
 
 
 def is_weak(epsilon: Fraction) -> bool:
-    """Return whether a report hides so little that a round has to allow it."""
+    """Return whether a report hides so little that a round must allow it explicitly."""
     return epsilon > WEAK_EPSILON
 
 
 def open_nodes(grid: Grid, child: NDArray[np.uint64], stride: int) -> NDArray[np.bool_]:
-    """Return which nodes can hold somebody, of ``stride`` keys each."""
+    """Return which nodes, of ``stride`` keys each, overlap the domain and can be occupied."""
+    # A domain that fills its keys has no node outside, and needs no search.
     if grid.size == 1 << grid.bits:
         return np.ones(child.size, np.bool_)
     return np.asarray(overlaps(grid, child, stride), np.bool_)
 
 
 def draw_uniforms(level: int, prefix: NDArray[np.uint64]) -> FloatArray:
-    """Return the public random numbers of nodes, in [0, 1), with which shares are rounded."""
+    """Draw the public random numbers of nodes, in [0, 1), by which shares are rounded."""
+    # A function of the node alone, so that everyone who repeats the estimate rounds alike.
     word = blocks(PUBLIC, Stream.LOCAL_ROUNDING + level, prefix)[0]
     return np.asarray((word >> np.uint64(11)).astype(np.float64) / 2.0**53)

@@ -1,1 +1,1 @@
-"""Ask for what a file leaves open, and write the recipe that publishes it."""
+"""Interview the operator about what a file leaves open, and write the recipe that publishes it."""

@@ -1,4 +1,4 @@
-"""Errors that budgets give, in a table: they follow from grid and terms, and from no data."""
+"""Tables of errors for several budgets, which follow from grid and terms, and not from data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from geodp.privacy.terms import Terms
 
 EPSILONS = ("0.1", "0.5", "1", "2")
-"""Those whose errors are shown before one is chosen."""
+"""Epsilons whose errors are shown before one is chosen."""
 
 SIZES = (16, 256, 4096)
-"""Cells of the blocks that are shown where a grid has no published areas of its own."""
+"""Cells of the blocks that are shown where a grid has no published areas."""
 
 TITLE = "95 % margin of error of a sum, in people, by epsilon, before any data is read"
 
 
 def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
-    """Print the errors of the same areas under each budget; return the first one's plan."""
+    """Print the errors of the same areas under each budget; return the plan of the first."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -34,8 +34,8 @@ def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
     from geodp.features.plan.plan import Planner
     from geodp.privacy.budget import budget
 
-    every = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
-    plans = [Planner(grid, one).plan(None) for one in every]
+    all_terms = [replace(terms, loss=budget(epsilon, None, None)) for epsilon in epsilons]
+    plans = [Planner(grid, candidate).plan(None) for candidate in all_terms]
     first = plans[0]
     table = Table(box=None, pad_edge=False)
     table.add_column(translate("area"), overflow="fold")
@@ -44,20 +44,22 @@ def show_errors(grid: Grid, terms: Terms, epsilons: Sequence[str]) -> Plan:
     if first.people is not None:
         table.add_column(translate("people there, on average"), justify="right")
     for number, area in enumerate(_areas(first)):
-        margins = [_areas(one)[number].margin_95 for one in plans]
-        row = [escape(_title(area)), *("" if one is None else f"{one:,.1f}" for one in margins)]
+        margins = [_areas(plan)[number].margin_95 for plan in plans]
+        shown = ("" if margin is None else f"{margin:,.1f}" for margin in margins)
+        row = [escape(_title(area)), *shown]
         if first.people is not None:
             row.append(f"{first.people * area.cells / first.grid.size:,.1f}")
         table.add_row(*row)
     click.echo(f"\n{translate(TITLE)}")
     console = Console(highlight=False)
+    # A narrow terminal would fold the columns of numbers.
     console.width = max(console.width, 100)
     console.print(table)
     return first
 
 
 def _areas(plan: Plan) -> list[Planned]:
-    """Return a cell, and the published areas that are larger, or else blocks of some sizes."""
+    """List a cell and the larger published areas, or else blocks of some sizes."""
     blocks = [one for one in plan.blocks if one.standard_error is not None]
     larger = [one for one in plan.areas if one.standard_error is not None and one.cells > 1]
     if not larger:

@@ -1,4 +1,4 @@
-"""The questions that a call leaves open, in their order, and the options that answers stand for."""
+"""The questions that a call leaves open, in their order, and the options of their answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ import click
 
 from geodp.cli.translation import translate_message
 from geodp.errors import Rule, UsageError
-from geodp.features.new.call import OF_LAYOUT, VOUCHED, WHOLE, Call, is_of_area, is_of_persons
+from geodp.features.new.call import (
+    ENTIRE,
+    OF_LAYOUT,
+    VOUCHED,
+    Call,
+    is_about_area,
+    is_about_persons,
+)
 from geodp.features.new.errors import EPSILONS, show_errors
 from geodp.io.read.layout.propose import ASK_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
@@ -24,8 +31,8 @@ WHICH_AREA = (
 )
 
 HOW_OFTEN = (
-    "How often is one person counted at most, in all rows and files together? You vouch for it; no "
-    "row tells it."
+    "How often is one person counted at most, in all rows and files together? You vouch for it, "
+    "as no row shows it."
 )
 
 WHICH_EPSILON = (
@@ -37,40 +44,40 @@ MORE = ("--OPTION ...", "options of geodp publish, as on its command line")
 
 UNKNOWN = Rule(
     "contribution-unknown",
-    "Ask who made the file. A table of residents counts everybody once; a total beside its parts "
-    "counts everybody twice, so leave out one of them; of visits or trips limit first how many of "
-    "a person are in the file. Records that name their person need no answer: --points --person "
-    "COLUMN. Without any of these nothing can be promised.",
+    "Ask the maker of the file. A table of residents counts everybody once; a total next to its "
+    "parts counts everybody twice, so leave out one of them; for visits or trips, first limit how "
+    "many of one person are in the file. Records that identify the person need no answer: --points "
+    "--person COLUMN. Otherwise nothing can be guaranteed.",
 )
 
-MOST_NAMES = 4
-"""Areas that are proposed by name."""
+MAX_NAMES = 4
+"""Number of areas that are proposed by name."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question.
+    """A question of the interview.
 
     Attributes
     ----------
     number : int
-        Of the four that there are.
+        Which of the four it is.
     text : str
-        As the catalogue has it.
+        Text, as the catalogue has it.
     prompt : str
-        What stands before the answer.
+        Label in front of the answer.
     option : str
-        That gives the answer without a question.
+        Option that gives the answer without a question.
     make : callable
-        Returns the words of options that an answer stands for. UsageError for one that is none.
+        Converts an answer to options. UsageError for an invalid one.
     rows : tuple of pairs of str
-        What may be answered, and what it means.
+        Possible answers, and their meanings.
     default : str, optional
-        Only where it vouches for nothing.
+        Given only where it vouches for nothing.
     notes : tuple of str
         Sentences that follow the text, in the reader's language.
     show : callable, optional
-        Prints what helps to answer.
+        Prints information that helps to answer.
     """
 
     number: int
@@ -83,56 +90,62 @@ class Question:
     notes: tuple[str, ...] = ()
     show: Callable[[], None] | None = None
 
-    def words_of(self, answer: str) -> list[str]:
-        """Return the words of options that an answer stands for, or that it is."""
-        return split_words(answer) if answer.startswith("--") else self.make(answer)
+    def options_for(self, answer: str) -> list[str]:
+        """Convert an answer to options, unless it consists of options itself."""
+        return split_arguments(answer) if answer.startswith("--") else self.make(answer)
 
 
-def split_words(answer: str) -> list[str]:
-    """Split an answer into words, as a shell does; a backslash of Windows is one of a path."""
+def split_arguments(answer: str) -> list[str]:
+    """Split an answer into arguments, as a shell does; on Windows a backslash is part of a path."""
     lexer = shlex.shlex(answer, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
+    # On Windows a backslash separates folders and must not escape.
     lexer.escape = "" if os.name == "nt" else lexer.escape
     try:
         return list(lexer)
     except ValueError:
-        raise UsageError(
-            "A quotation mark has no other that ends it.", code="answer-quote-open"
-        ) from None
+        raise UsageError("A quotation mark is not closed.", code="answer-quote-open") from None
 
 
 def list_questions(call: Call) -> list[Question]:
-    """Return what a call leaves open, in the order of the questions."""
-    questions = [_of_ask(call, one) for one in call.asks_of_file] if call.inputs else [_of_file()]
+    """List the questions that a call leaves open, in their order."""
+    questions = (
+        [_file_prompt_question(call, prompt) for prompt in call.file_prompts]
+        if call.inputs
+        else [_file_question()]
+    )
     if questions and (columns := call.columns):
         questions[0] = replace(questions[0], notes=(_list_columns(columns),))
-    if not call.inputs or call.asks_area:
-        questions.append(_of_area(call))
+    if not call.inputs or call.needs_area:
+        questions.append(_area_question(call))
     if not call.inputs or not call.bounds_persons:
-        questions.append(_of_contribution(call))
+        questions.append(_contribution_question(call))
+    # The errors by epsilon need the grid and the terms, so all other questions come first.
     if call.options["epsilon"] is None:
-        questions.append(_of_epsilon(call, known=not questions))
+        questions.append(_epsilon_question(call, has_grid=not questions))
     return questions
 
 
 def _list_columns(columns: Sequence[str]) -> str:
-    """Return the columns of a file as a sentence."""
+    """Format the columns of a file as a sentence."""
     return translate_message(f"Its columns: {list_names(columns)}.")
 
 
-def _of_file() -> Question:
-    return Question(1, WHICH_FILE, "File", "FILE", split_words)
+def _file_question() -> Question:
+    return Question(1, WHICH_FILE, "File", "FILE", split_arguments)
 
 
-def _of_ask(call: Call, ask: str) -> Question:
-    """Return the question for what the form of the file leaves open, with the options it names."""
+def _file_prompt_question(call: Call, ask: str) -> Question:
+    """Build the question for a decision about the form of the file, with the options it names."""
     params = call.context.command.get_params(call.context)
-    flags = {one.opts[-1]: one for one in params if isinstance(one, click.Option)}
-    words = dict.fromkeys(re.findall(r"--[a-z][a-z-]*", ask))
-    named = [flags[word] for word in words if word in flags]
-    taking = [one for one in named if not one.is_flag]
+    flags = {
+        parameter.opts[-1]: parameter for parameter in params if isinstance(parameter, click.Option)
+    }
+    names = dict.fromkeys(re.findall(r"--[a-z][a-z-]*", ask))
+    named = [flags[name] for name in names if name in flags]
+    taking = [parameter for parameter in named if not parameter.is_flag]
     flag = (taking or named)[0].opts[-1] if named else "--preset"
-    rows = [(one.opts[-1], one.help or "") for one in named]
+    rows = [(parameter.opts[-1], parameter.help or "") for parameter in named]
     return Question(
         1,
         _sentence(ask),
@@ -144,24 +157,25 @@ def _of_ask(call: Call, ask: str) -> Question:
 
 
 def _sentence(ask: str) -> str:
-    """Return what is asked as a sentence, in the reader's language; not a question once more."""
+    """Format a decision as a sentence in the reader's language, without repeating the question."""
     text = translate_message(ask.removeprefix(ASK_CONTRIBUTION)).removeprefix("; ")
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
-def _of_area(call: Call) -> Question:
+def _area_question(call: Call) -> Question:
     rows: list[tuple[str, str]] = []
     default = None
-    if stated := call.stated_area:
+    if options := call.layout_area:
+        # A default is allowed here, as the layout answers for the area and not the operator.
         default = OF_LAYOUT
-        rows.append((OF_LAYOUT, f"as the layout states it: {' '.join(stated)}"))
-    if any("--domain-is-public" in one for one in call.asks):
+        rows.append((OF_LAYOUT, f"as the layout states it: {' '.join(options)}"))
+    if any("--domain-is-public" in prompt for prompt in call.prompts):
         rows.append((VOUCHED, "you vouch that its extent was not chosen by where people are"))
         rows.append(("like:TEMPLATE.tif", "the cells and the extent of a public raster"))
     else:
         rows += _places(call)
-        if call.grid_kind and not stated and not any(map(is_of_area, call.asks)):
-            rows.append((WHOLE, f"the whole extent of {call.options['spec']}"))
+        if call.grid_kind and not options and not any(map(is_about_area, call.prompts)):
+            rows.append((ENTIRE, f"the whole extent of {call.options['spec']}"))
     return Question(
         2,
         WHICH_AREA,
@@ -174,7 +188,7 @@ def _of_area(call: Call) -> Question:
 
 
 def _places(call: Call) -> list[tuple[str, str]]:
-    """Return the public areas that may be named, first those that the grid is made for."""
+    """List the public areas that may be named, first those that the grid is made for."""
     from geodp.grid.codes import code_system
     from geodp.io.read.layout.propose import FIXED_EXTENT
     from geodp.io.read.public.areas import list_areas
@@ -182,10 +196,11 @@ def _places(call: Call) -> list[tuple[str, str]]:
     named: tuple[str, ...] = ()
     if call.grid_kind and call.grid_kind not in FIXED_EXTENT:
         named = list_areas(code_system(str(call.options["spec"])))
-    countries = [one for one in named if one.isascii()]
-    if len(countries) != 1:  # of no country, or of a continent
+    countries = [area for area in named if area.isascii()]
+    # A code system of no country, or of a continent, proposes examples.
+    if len(countries) != 1:
         countries, named = ["germany"], ("germany", "bayern", "東京都")
-    names = ", ".join(named[:MOST_NAMES])
+    names = ", ".join(named[:MAX_NAMES])
     return [
         (f"land:{countries[0]}", "land by name, widened by 10 km: countries, europe, world"),
         (named[0], f"bounds of a public area by its name: {names} ..."),
@@ -193,13 +208,15 @@ def _places(call: Call) -> list[tuple[str, str]]:
     ]
 
 
-def _of_contribution(call: Call) -> Question:
-    told = [one for one in call.asks if is_of_persons(one) and one != ASK_CONTRIBUTION]
-    named = [one for one in told if "--person" in one]
+def _contribution_question(call: Call) -> Question:
+    prompts = [
+        prompt for prompt in call.prompts if is_about_persons(prompt) and prompt != ASK_CONTRIBUTION
+    ]
+    named = [prompt for prompt in prompts if "--person" in prompt]
     rows = [
         ("1", "everybody is counted once, such as residents in a census"),
         ("N", "up to N times, such as trips of which a person has N at most"),
-        *(("--person COLUMN", _sentence(one)) for one in named),
+        *(("--person COLUMN", _sentence(prompt)) for prompt in named),
         ("?", "you do not know"),
     ]
     return Question(
@@ -207,22 +224,22 @@ def _of_contribution(call: Call) -> Question:
         HOW_OFTEN,
         "Times",
         "--contribution",
-        _words_of_contribution,
+        _contribution_options,
         (*rows, MORE),
-        notes=tuple(_sentence(one) for one in told if one not in named),
+        notes=tuple(_sentence(prompt) for prompt in prompts if prompt not in named),
     )
 
 
-def _words_of_contribution(answer: str) -> list[str]:
+def _contribution_options(answer: str) -> list[str]:
     if answer == "?":
         raise UsageError(UNKNOWN)
     return ["--contribution", answer]
 
 
-def _of_epsilon(call: Call, *, known: bool) -> Question:
+def _epsilon_question(call: Call, *, has_grid: bool) -> Question:
     rows = (
         ("0.1", "or another of these, or any number above 0"),
-        ("--people N", "a public guess of all who are counted, to be seen beside the errors"),
+        ("--people N", "a public guess of how many are counted, shown next to the errors"),
     )
 
     def show() -> None:
@@ -235,17 +252,19 @@ def _of_epsilon(call: Call, *, known: bool) -> Question:
         "--epsilon",
         lambda answer: ["--epsilon", answer],
         (*rows, MORE),
-        show=show if known else None,
+        show=show if has_grid else None,
     )
 
 
-def say(question: Question, formatter: click.HelpFormatter) -> None:
-    """Print a question, and what may be answered."""
+def print_question(question: Question, formatter: click.HelpFormatter) -> None:
+    """Print a question, and the possible answers."""
     text = " ".join((translate_message(question.text), *question.notes))
     formatter.write_text(f"{question.number}. {text}")
     with formatter.indentation():
         if question.rows:
-            formatter.write_dl([(one, translate_message(what)) for one, what in question.rows])
+            formatter.write_dl(
+                [(answer, translate_message(meaning)) for answer, meaning in question.rows]
+            )
     click.echo(formatter.getvalue(), nl=False)
     if question.show is not None:
         question.show()

@@ -1,4 +1,4 @@
-"""The recipe of a call: options of layout and domain, and what the card will say, to be edited."""
+"""The recipe of a call: options of layout and domain, and metadata for the card, to be edited."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ OPEN = {
     "reference_date": "YYYY-MM-DD",
     "publisher": "Your office",
 }
-"""Lines that the layout does not know, each with an example."""
+"""Lines that the layout leaves open, each with an example."""
 
 
 def write_lines(call: Call, commands: Sequence[str]) -> str:
-    """Return the text of a call's recipe, with the commands that go with it as comments.
+    """Write the text of a call's recipe, with the commands that go with it as comments.
 
-    What the layout knows of its table is proposed; that its publisher publishes the release, too,
-    is only said by who takes away the mark of the comment.
+    The layout's metadata of its table are proposed; the publisher stays a comment, so that only
+    the operator can declare that the table's publisher publishes the release, too.
     """
-    head = [HEAD, *(f"# {one}" for one in commands), ""]
-    lines = [*head, *list_recipe(call.context, call.options), *METADATA_HEAD]
+    header = [HEAD, *(f"# {command}" for command in commands), ""]
+    lines = [*header, *list_recipe(call.context, call.options), *METADATA_HEAD]
     fields = {"reference_date": "date"}
-    known = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
+    metadata = {name: getattr(call.preset, fields.get(name, name), "") for name in OPEN}
     for name, example in OPEN.items():
-        line = f"{name} = {json.dumps(known[name] or example, ensure_ascii=False)}"
-        settled = known[name] and name != "publisher"
-        lines.append(line if settled else f"# {line}")
+        line = f"{name} = {json.dumps(metadata[name] or example, ensure_ascii=False)}"
+        # Whether the table's publisher publishes the release, too, must be declared.
+        is_final = metadata[name] and name != "publisher"
+        lines.append(line if is_final else f"# {line}")
     return "\n".join(lines) + "\n"

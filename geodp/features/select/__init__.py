@@ -1,4 +1,4 @@
-"""Selection: which candidates are best, with no count shown.
+"""Selection: release which candidates are best, without any count.
 
-Its public names, those of ``geodp.select``, are offered by :mod:`geodp.features.select.api`.
+:mod:`geodp.features.select.api` holds the public names, which are offered as ``geodp.select``.
 """

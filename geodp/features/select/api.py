@@ -1,4 +1,4 @@
-"""Selection, as ``geodp.select``: which candidates are best, and no count is shown."""
+"""Selection, as ``geodp.select``: release which candidates are best, without any count."""
 
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.hot_spots import top_cells

@@ -1,4 +1,4 @@
-"""The public card of a selection: what was asked, what was chosen, what is promised; no counts."""
+"""The public card of a selection: the question, the answer and the guarantee, without counts."""
 
 from __future__ import annotations
 
@@ -16,36 +16,37 @@ from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import Size, Software
 
 SELECTION_SCHEMA: Literal["geodp-selection-1"] = "geodp-selection-1"
-"""What ``schema`` says in the card of a selection."""
+"""Value of ``schema`` in the card of a selection."""
 
 Code = str | int | float
 
 
 @dataclass(frozen=True)
-class StatedPromise:
-    """What a selection promises whom.
+class SelectionGuarantee:
+    """The guarantee of a selection.
 
     Attributes
     ----------
     in_words, variant, precondition, source : str
     not_protected : tuple of str
     mechanism : str
-        As it stands in the ledger.
+        Name of the mechanism in the ledger.
     epsilon : str
-        Exact, of all rounds together, with the nearest decimal.
+        Exact, of all rounds together; ``epsilon_decimal``: the nearest decimal.
     neighbours, unit : str
     contribution : int
-        The most that one unit adds to the sum of all counts; who bounds it.
+        Largest amount that one unit adds to the sum of all counts; ``contribution_bound``: who
+        bounds it.
     sensitivity : str
-        The most that the utility of a candidate differs between neighbours.
+        Largest difference of a candidate's utility between neighbours.
     monotone : bool
         Whether neighbours change all utilities in one direction.
     rounds : int
     rate : str
-        What a unit of utility is worth in a round: epsilon / rounds / sensitivity, or half of it.
+        Decay per unit of utility in a round: epsilon / rounds / sensitivity, or half of it.
     key_origin, noise_key : str
     assumptions : tuple of Assumption, optional
-        What is assumed of the input, and who answers for it.
+        Assumptions about the input, and who answers for them.
     """
 
     in_words: str
@@ -67,34 +68,35 @@ class StatedPromise:
     rate: Exact
     key_origin: Literal["entropy", "file", "fixed"]
     noise_key: str
+    # Absent in cards of versions that did not list assumptions.
     assumptions: tuple[Assumption, ...] | None = None
 
     @property
     def layout(self) -> str:
-        """Name and title of the layout that states the contribution; empty where none does."""
+        """The name and title of the layout that bounds the contribution; empty without one."""
         return name_layout(self.assumptions or ())
 
 
 @dataclass(frozen=True)
-class StatedQuestion:
-    """What was asked.
+class QuestionInfo:
+    """The question of a selection.
 
     Attributes
     ----------
     name : str
         ``in_words``: as a sentence.
     utility : str
-        What makes a candidate better, in words.
+        What makes a candidate better, as text.
     candidates : int
-        All of them, chosen without the data.
+        Number of all candidates, chosen without the data.
     chosen : int
-        How many are named.
+        Number of named candidates.
     level : str, optional
-        Of the areas that are candidates; absent for cells.
+        Level of the areas that are candidates; absent for cells.
     q : str, optional
-        The quantile; ``axis``: along which axis.
+        The quantile; ``axis``: the axis along which it is taken.
     next_epsilon : str, optional
-        Of the release that a level is chosen for.
+        Budget of the release that a level is chosen for.
     """
 
     name: Literal["top", "level", "quantile", "median-centre"]
@@ -109,7 +111,7 @@ class StatedQuestion:
 
 
 @dataclass(frozen=True)
-class StatedSelector:
+class SelectorInfo:
     """The mechanism that drew: its name, version, title, citation and format of noise."""
 
     name: str
@@ -120,8 +122,8 @@ class StatedSelector:
 
 
 @dataclass(frozen=True)
-class StatedFalse:
-    """The count below which empty candidates are expected among those that are named."""
+class FalseHotSpots:
+    """The count below which empty candidates are expected among the named ones."""
 
     meaning: str
     count: Amount
@@ -129,7 +131,7 @@ class StatedFalse:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionCard:
-    """All of ``release.json`` of a selection.
+    """The content of ``release.json`` of a selection.
 
     Attributes
     ----------
@@ -137,16 +139,16 @@ class SelectionCard:
     software : Software
     private : bool
         Whether nobody could know the key of the noise beforehand.
-    guarantee : StatedPromise
+    guarantee : SelectionGuarantee
     budget : StatedCharge or None
-        What was charged to a ledger.
+        The charge to a ledger.
     domain : StatedDomain
-    question : StatedQuestion
-    mechanism : StatedSelector
-    false_hot_spots : StatedFalse or None
-        None where counts are not what is compared.
+    question : QuestionInfo
+    mechanism : SelectorInfo
+    false_hot_spots : FalseHotSpots or None
+        None where the candidates are not compared by counts.
     chosen : tuple of mapping
-        Codes of what was chosen, in the order of the draws.
+        Codes of the chosen candidates, in the order of the draws.
     release_id : str
         16 hexadecimal digits over all of the above.
     """
@@ -156,33 +158,34 @@ class SelectionCard:
     schema: Literal["geodp-selection-1"]
     software: Software
     private: bool
-    guarantee: StatedPromise
+    guarantee: SelectionGuarantee
     budget: StatedCharge | None
     domain: StatedDomain
-    question: StatedQuestion
-    mechanism: StatedSelector
-    false_hot_spots: StatedFalse | None
+    question: QuestionInfo
+    mechanism: SelectorInfo
+    false_hot_spots: FalseHotSpots | None
     chosen: tuple[Mapping[str, Code], ...]
     release_id: Annotated[str, Text(r"[0-9a-f]{16}")] = "0" * 16
 
     @property
     def listed(self) -> dict[str, str]:
-        """Digests of files beside the card: there are none."""
+        """Digests of other files of the folder: there are none."""
         return {}
 
     @property
     def digest(self) -> str:
-        """What the release's id is to be."""
+        """The id that the content determines."""
+        # The id itself is left out, as it cannot be part of what it is the digest of.
         plain = {k: v for k, v in write_plain(self).items() if k != "release_id"}
         text = json.dumps(plain, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def with_id(self) -> Self:
-        """Return the same card with its id."""
+        """Copy the card with its id."""
         return replace(self, release_id=self.digest)
 
     def with_budget(self, budget: StatedCharge) -> Self:
-        """Return the card of the same selection once it is charged."""
+        """Copy the card with its charge."""
         return replace(self, budget=budget).with_id()
 
     def to_json(self) -> dict[str, Any]:
@@ -192,5 +195,5 @@ class SelectionCard:
 
     @classmethod
     def from_json(cls, plain: Any) -> Self:
-        """Return the card of plain values; VerificationError for what is none."""
+        """Read the card from plain values; VerificationError if they are not those of a card."""
         return read_plain(cls, plain, "card")

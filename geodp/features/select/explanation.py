@@ -1,4 +1,4 @@
-"""What a selection means, from its public card alone."""
+"""Explain a selection from its public card alone."""
 
 from __future__ import annotations
 
@@ -18,85 +18,94 @@ from geodp.features.explain.sections import (
     tell_households,
     tell_open,
 )
-from geodp.features.select.card import Code, SelectionCard, StatedPromise, StatedQuestion
+from geodp.features.select.card import Code, QuestionInfo, SelectionCard, SelectionGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
 
 SHOWN = 20
-"""Answers that the page lists, at most."""
+"""Largest number of answers that the page lists."""
 
 
 def explain_selection(card: SelectionCard, language: str) -> Explanation:
-    """Return what a selection means, for people; errors are those of :func:`geodp.explain.explain`.
+    """Explain a selection in plain sentences; errors are those of :func:`geodp.explain.explain`.
 
     ``language``: "en" or "ja".
     """
     page = Writer(language)
     title = page.say("selection_title", release_id=card.release_id)
-    return write_explanation(page, title, card.private, partial(_tell_selection, page, card))
+    return write_explanation(page, title, card.private, partial(_selection_sections, page, card))
 
 
-def _tell_selection(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
-    """Return the page of a selection."""
-    said = card.guarantee
-    reach_of = partial(reach_of_pure, float(Fraction(said.epsilon)))
-    alone, unit = reach_of(1), page.unit(said.unit)
-    kind = "add" if said.neighbours == ADD_REMOVE else "replace"
+def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
+    """Write the sections of a selection's page."""
+    guarantee = card.guarantee
+    reach_of = partial(reach_of_pure, float(Fraction(guarantee.epsilon)))
+    single_reach, unit = reach_of(1), page.unit(guarantee.unit)
+    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     return (
-        _tell_answer(page, card),
-        _tell_promise(page, said, say_factor(page, alone), page.say(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit, kind),
-        tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
+        _answer_section(page, card),
+        _guarantee_section(
+            page, guarantee, say_factor(page, single_reach), page.say(f"suppose_{kind}", unit=unit)
+        ),
+        tell_beliefs(page, single_reach, unit, kind),
+        tell_guess(page, single_reach, page.say(f"guess_{kind}", unit=unit)),
         tell_households(page, reach_of, "households_epsilon"),
-        tell_open(page, said.not_protected, card.budget, unit, "open_counts"),
+        tell_open(page, guarantee.not_protected, card.budget, unit, "open_counts"),
     )
 
 
-def _tell_answer(page: Writer, card: SelectionCard) -> Section:
-    """Return what was asked, what was chosen, and how sure that is.
+def _answer_section(page: Writer, card: SelectionCard) -> Section:
+    """Write the question, the answer, and how sure it is.
 
     A candidate whose utility is ``ln 2 / rate`` behind the best accepts half as often as the best,
     which always does, or weighs half as much: it is at most half as likely.
     """
-    asked = card.question
+    question = card.question
     sentences = [
-        _say_question(page, asked),
-        page.say("selection_named", candidates=asked.candidates, chosen=asked.chosen),
+        _format_question(page, question),
+        page.say("selection_named", candidates=question.candidates, chosen=question.chosen),
         page.say("selection_lot"),
-        page.say(f"near_{asked.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
+        page.say(f"near_{question.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
     ]
     if card.false_hot_spots is not None:
         sentences.append(page.say("selection_empty", below=card.false_hot_spots.count))
+    # A page lists some of up to 65,536 answers; the card has all.
     shown = card.chosen[:SHOWN]
-    sentences.append(page.say("selection_all" if len(shown) == asked.chosen else "selection_some"))
-    head = tuple(dict.fromkeys(name for one in shown for name in one))
-    rows = tuple(tuple(_write_cell(one.get(name, "")) for name in head) for one in shown)
+    sentences.append(
+        page.say("selection_all" if len(shown) == question.chosen else "selection_some")
+    )
+    header = tuple(dict.fromkeys(name for candidate in shown for name in candidate))
+    rows = tuple(
+        tuple(_escape_cell(candidate.get(name, "")) for name in header) for candidate in shown
+    )
     return Section(
-        page.say("heading_answer"), tuple(sentences), tuple(map(_write_cell, head)), rows
+        page.say("heading_answer"), tuple(sentences), tuple(map(_escape_cell, header)), rows
     )
 
 
-def _say_question(page: Writer, asked: StatedQuestion) -> str:
-    """Return the question with its settings."""
-    if asked.name == "top" and asked.level is not None:
-        return page.say("asked_areas", level=asked.level)
-    if asked.name == "level":
-        return page.say("asked_level", next_epsilon=str(asked.next_epsilon))
-    if asked.name == "quantile":
-        return page.say("asked_quantile", axis=str(asked.axis), q=str(asked.q))
-    return page.say(f"asked_{asked.name}")
+def _format_question(page: Writer, question: QuestionInfo) -> str:
+    """Write the question with its settings."""
+    if question.name == "top" and question.level is not None:
+        return page.say("asked_areas", level=question.level)
+    if question.name == "level":
+        return page.say("asked_level", next_epsilon=str(question.next_epsilon))
+    if question.name == "quantile":
+        return page.say("asked_quantile", axis=str(question.axis), q=str(question.q))
+    return page.say(f"asked_{question.name}")
 
 
-def _write_cell(value: Code) -> str:
-    """Return a stranger's word for a column of a table."""
+def _escape_cell(value: Code) -> str:
+    """Escape a value for a cell of a table, as a card may come from anybody."""
     return printable(str(value)).replace("|", "\\|")
 
 
-def _tell_promise(page: Writer, said: StatedPromise, factor: str, suppose: str) -> Section:
-    """Return the guarantee, its measure and what it needs."""
+def _guarantee_section(
+    page: Writer, guarantee: SelectionGuarantee, factor: str, suppose: str
+) -> Section:
+    """Write the guarantee, its measure and its precondition."""
     sentences = (
         suppose,
         factor,
-        page.say("named_epsilon", epsilon=said.epsilon),
-        tell_bound(page, said, page.unit(said.unit)),
+        page.say("named_epsilon", epsilon=guarantee.epsilon),
+        tell_bound(page, guarantee, page.unit(guarantee.unit)),
     )
     return Section(page.say("heading_promise"), sentences)

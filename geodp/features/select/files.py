@@ -1,4 +1,4 @@
-"""The folder of a selection: made and tried before anything is charged, complete or not there."""
+"""The folder of a selection: created and tried before anything is charged, complete or absent."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from geodp.io.folder.staging import require_free, require_own, stage
 
 @dataclass(frozen=True)
 class StagedSelection:
-    """A folder for a selection, which holds one that depends on no data.
+    """A folder for a selection, which holds a preview that depends on no data.
 
     Attributes
     ----------
     folder : Path
         The staged folder.
     target : Path
-        Whose place it takes.
+        Final path of the folder.
     """
 
     folder: Path
@@ -45,19 +45,19 @@ class StagedSelection:
 
 @contextmanager
 def stage_selection(
-    outline: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
+    preview: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
 ) -> Iterator[StagedSelection]:
-    """Yield a :class:`StagedSelection` that takes the place of ``path`` when the block ends well.
+    """Yield a :class:`StagedSelection` that is moved to ``path`` when the block succeeds.
 
     Parameters
     ----------
-    outline : SelectionCard or None
-        As long as the one to come; it is written to try the disk. None to resume.
+    preview : SelectionCard or None
+        A card as long as the one to come, which is written to try the disk. None to resume.
     path : path
     overwrite : bool
         Allow ``path`` to hold an earlier release.
     resume : bool
-        Go on in the folder of the interrupted run that kept its card.
+        Continue in the folder of the interrupted run that stored its card.
 
     Raises
     ------
@@ -69,8 +69,9 @@ def stage_selection(
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "public").mkdir()
         make_restricted(folder, path, again=resume)
-        if outline is not None:
-            _write_card(outline, folder / "public")
+        # A card of full length is written now, so that a full disk shows before the charge.
+        if preview is not None:
+            _write_card(preview, folder / "public")
         yield StagedSelection(folder, Path(path))
 
 

@@ -24,24 +24,24 @@ from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable
 
-MOST_CHOSEN = 1 << 16
-"""Most candidates that are named."""
+MAX_CHOSEN = 1 << 16
+"""Largest number of candidates that are named."""
 
 
 @dataclass(frozen=True)
 class Top(Question):
     """Which k cells, or areas of a level, hold the most people.
 
-    Each of k rounds names one and has the same part of the budget; named ones are out. One person
-    more, counted c times, raises no count by more than c and lowers none.
+    Each of k rounds names one and has the same part of the budget; named ones are left out. One
+    more person, counted c times, raises no count by more than c and lowers none.
 
     Attributes
     ----------
     k : int
         At least 1.
     level : str, optional
-        A published area of the code system, cells on a side, or a level of the grid's regions; of
-        pairs, both ends are such areas.
+        A published area of the code system, cells on a side, or a level of the grid's regions; both
+        ends of pairs are such areas.
     """
 
     name: ClassVar[str] = "top"
@@ -51,55 +51,58 @@ class Top(Question):
 
     @property
     def rounds(self) -> int:
-        """One for each that is named."""
+        """The number of rounds: one for each candidate that is named."""
         return self.k
 
     @property
     def change(self) -> Change:
-        """A count changes by 1."""
+        """The change of a utility: a count changes by 1."""
         return Change(Fraction(1), Fraction(1), monotone=True)
 
     @property
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """How many, and of what."""
+        """The number of named candidates, and their level."""
         return ("k", self.k), ("level", self.level)
 
     @property
-    def words(self) -> tuple[str, str]:
+    def description(self) -> tuple[str, str]:
         """The question, and the utility."""
         what = "cells" if self.level is None else f"areas of the level {self.level}"
         return f"Which {self.k} {what} hold the most people?", "the count"
 
     def candidates(self, grid: Grid) -> int:
-        """All cells of the domain, or all areas that hold one."""
+        """Count the cells of the domain, or the areas that hold one."""
         size = find_places(grid, self.level).size
-        whole = isinstance(self.k, int) and not isinstance(self.k, bool)
-        if not whole or not 1 <= self.k <= min(size, MOST_CHOSEN):
+        # bool is a subclass of int: k=True must not name one cell.
+        is_integer = isinstance(self.k, int) and not isinstance(self.k, bool)
+        # A round for each candidate: the budget is divided among them.
+        if not is_integer or not 1 <= self.k <= min(size, MAX_CHOSEN):
             raise UsageError(
-                f"k is a whole number from 1 to {min(size, MOST_CHOSEN):,} here: there are "
-                f"{size:,} candidates, and at most {MOST_CHOSEN:,} are named.",
+                f"k must be a whole number from 1 to {min(size, MAX_CHOSEN):,}: there are {size:,} "
+                f"candidates, and at most {MAX_CHOSEN:,} can be named.",
                 code="k-out-of-range",
             )
         return size
 
     def measure(self, table: CountTable, event: Selection) -> Counted:
-        """Return the counts."""
+        """Count the people of the candidates."""
         return find_places(table.grid, self.level).count(table)
 
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
-        """Return the codes, the first drawn first."""
+        """Draw k candidates; return their codes, the first drawn first."""
         chosen = draw_top(selector, measured, self.k, rate, key)
         return find_places(grid, self.level).describe(np.array(chosen, np.int64))
 
-    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+    def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the last candidates by number."""
         places = find_places(grid, self.level)
+        # Large numbers have long codes, so the card that is tried is not shorter than the real one.
         return places.describe(places.size - 1 - np.arange(self.k, dtype=np.int64))
 
     def false_below(self, grid: Grid, rate: Fraction) -> float | None:
-        """Return ``ln(N) / rate``: there N empty candidates weigh as much as one with so many."""
+        """Compute ``ln(N) / rate``, at which one candidate weighs as much as N empty ones."""
         return math.log(find_places(grid, self.level).size) / float(rate)
 
 
@@ -121,8 +124,8 @@ def top_cells(
 ) -> Selected:
     """Name the k cells, or areas, that hold the most people, with pure differential privacy.
 
-    Nothing but their codes is released, in the order in which they were drawn. A draw costs as much
-    as there are occupied cells, on domains of up to ``2**62`` cells.
+    Nothing but their codes is released, in the order in which they were drawn. The cost of a draw
+    grows with the occupied cells, on domains of up to ``2**62`` cells.
 
     Parameters
     ----------
@@ -130,20 +133,20 @@ def top_cells(
         Confidential counts on a public domain.
     k : int
     level : str or int, optional
-        Name areas instead of cells: a published area of the code system (``"jis:basic"``), cells on
-        a side, or a level of the grid's regions.
+        Name areas and not cells: a published area of the code system (``"jis:basic"``), cells on a
+        side, or a level of the grid's regions.
     mechanism : str or Selector, optional
         ``"permute-and-flip"``, the default, or ``"exponential"``.
     allow_empty : bool, optional
-        Answer for a table that counts nothing, too.
+        Accept a table that counts nothing.
     key : NoiseKey, optional
-        Default: fresh from the operating system and forgotten. A kept key gives the same answer to
-        the same question about the same table again.
+        Default: fresh from the operating system and discarded. A stored key gives the same answer
+        to the same question about the same table again.
     ledger, dataset, records : optional
         Charged before anything drawn is returned; the charge stays if the run fails afterwards.
         Records as for :func:`geodp.publish`.
     epsilon, neighbours, contribution, unit
-        As for :func:`geodp.publish`; the contribution is asked for wherever geodp has not bounded
+        As for :func:`geodp.publish`; the contribution is required wherever geodp has not bounded
         it itself.
 
     Returns

@@ -1,4 +1,4 @@
-"""A selection as a kind of release: one card, which names what was chosen."""
+"""Selection as a kind of release: one card, which names the chosen candidates."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 class SelectionKind(Kind):
-    """What ``geodp select`` writes."""
+    """Releases that ``geodp select`` writes."""
 
     name: ClassVar[str] = "selection"
     title: ClassVar[str] = "a selection"
     schemas: ClassVar[tuple[str, ...]] = (SELECTION_SCHEMA,)
 
     def read_card(self, folder: Path) -> SelectionCard:
-        """Return the card."""
+        """Read the card."""
         return SelectionCard.from_json(read_json(folder / CARD))
 
     def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
-        """Ask whether parameters follow from each other and answers are candidates."""
+        """Check that parameters follow from each other and answers are candidates."""
         from geodp.features.select.verify import verify_selection
 
         return verify_selection(folder)
 
     def identify(self, folder: Path) -> str:
-        """Return the id that the card has."""
+        """Return the id of the card."""
         return self.read_card(folder).release_id
 
     def open(self, folder: Path) -> SelectionCard:
-        """Return the card: ``chosen`` are the codes of what was chosen."""
+        """Read the card: ``chosen`` are the codes of the chosen candidates."""
         return self.read_card(folder)
 
     def explain(self, card: Any, language: str) -> Explanation:
-        """Return what the selection means for people."""
+        """Explain the selection in plain sentences."""
         from geodp.features.select.explanation import explain_selection
 
         return explain_selection(card, language)

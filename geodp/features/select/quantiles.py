@@ -1,4 +1,4 @@
-"""Quantiles along an axis, and the centre of a map: where as many people live on either side."""
+"""Quantiles along an axis, and the median centre of a map."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from geodp.privacy.selected import Change, Selection
 from geodp.privacy.terms import Terms
 from geodp.table.counts import CountTable, coalesce
 
-MOST_POSITIONS = 1 << 24
-"""Most positions along an axis, which are drawn one by one."""
+MAX_POSITIONS = 1 << 24
+"""Largest number of positions along an axis, which are candidates one by one."""
 
 HALF = Fraction(1, 2)
 MISSING = "minus how many people are missing for the quantile to lie there"
@@ -35,7 +35,7 @@ MISSING = "minus how many people are missing for the quantile to lie there"
 
 @dataclass(frozen=True)
 class Quantile(Question):
-    """Where along an axis a part q of all people lies before, and the rest after.
+    """The position along an axis before which a part q of all people lies.
 
     Attributes
     ----------
@@ -51,7 +51,11 @@ class Quantile(Question):
 
     @property
     def change(self) -> Change:
-        """See :func:`geodp.features.select.mechanisms.questions.quantile_candidates`."""
+        """The change of a utility.
+
+        See :func:`geodp.features.select.mechanisms.questions.quantile_candidates`.
+        """
+        # One more person adds q to the target, and 0 or 1 to what lies before the position.
         return Change(max(self.q, 1 - self.q), Fraction(1), monotone=False)
 
     @property
@@ -60,16 +64,21 @@ class Quantile(Question):
         return ("q", self.q), ("axis", self.axis)
 
     @property
-    def words(self) -> tuple[str, str]:
+    def description(self) -> tuple[str, str]:
         """The question, and the utility."""
         return f"Where along {self.axis} does a part of {self.q} of all people end?", MISSING
 
     def candidates(self, grid: Grid) -> int:
-        """All positions along the axis."""
+        """Count the positions along the axis."""
         if not 0 < self.q < 1:
-            raise UsageError("A quantile is above 0 and below 1.", code="quantile-out-of-range")
+            raise UsageError(
+                "A quantile must be above 0 and below 1.", code="quantile-out-of-range"
+            )
         if self.axis not in grid.axis_names:
-            raise UsageError(f"axis is one of: {', '.join(grid.axis_names)}.", code="axis-unknown")
+            raise UsageError(
+                f"axis must be one of: {', '.join(grid.axis_names)}.", code="axis-unknown"
+            )
+        # Areal units have numbers, but no position along which people could lie before or after.
         if self.axis in grid.maps.axes:
             grid.names.require_map(
                 Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")
@@ -77,31 +86,32 @@ class Quantile(Question):
         return _require_few(grid.shape[grid.axis_names.index(self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
-        """Return the people of every position."""
+        """Count the people of every position."""
         return count_along(table, table.grid.axis_names.index(self.axis))
 
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
-        """Return the position."""
+        """Draw the position."""
         candidates = quantile_candidates(measured, self.q, rate)
         return (self._describe(grid, selector.draw(candidates, key, Stream.SELECT)),)
 
-    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+    def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the last position."""
         return (self._describe(grid, grid.shape[grid.axis_names.index(self.axis)] - 1),)
 
     def _describe(self, grid: Grid, position: int) -> Answer:
         axis = grid.axis_names.index(self.axis)
-        found: dict[str, Code] = {"axis": self.axis, "index": position}
+        answer: dict[str, Code] = {"axis": self.axis, "index": position}
         if axis in grid.attribute_axes:
-            found["label"] = grid.attributes[axis - len(grid.shape)].labels[position]
+            answer["label"] = grid.attributes[axis - len(grid.shape)].labels[position]
         elif self.axis in grid.maps.axes and grid.places[axis // 2].crs is not None:
             at = np.array([position], np.int64)
             west, south, east, north = grid.places[axis // 2].edges_at(at, at)
+            # Odd axes are columns, along which coordinates run from west to east.
             low, high = (west, east) if axis % 2 else (south, north)
-            found |= {"from": float(low[0]), "to": float(high[0])}
-        return found
+            answer |= {"from": float(low[0]), "to": float(high[0])}
+        return answer
 
 
 @dataclass(frozen=True)
@@ -112,54 +122,54 @@ class MedianCentre(Question):
 
     @property
     def rounds(self) -> int:
-        """One for rows and one for columns."""
+        """The number of rounds: one for rows and one for columns."""
         return 2
 
     @property
     def change(self) -> Change:
-        """That of medians."""
+        """The change of a utility, which is that of medians."""
         return Quantile(HALF, "row").change
 
     @property
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """There are none."""
+        """The settings, of which there are none."""
         return ()
 
     @property
-    def words(self) -> tuple[str, str]:
+    def description(self) -> tuple[str, str]:
         """The question, and the utility."""
         return "In which row and in which column do as many people live on either side?", MISSING
 
     def candidates(self, grid: Grid) -> int:
-        """All cells of the map's rectangle."""
+        """Count the cells of the map's rectangle."""
         place = grid.require_map(
-            Rule("median-needs-one-map", "A median centre is that of one map.")
+            Rule("median-needs-one-map", "A median centre needs a grid with one map.")
         )
         grid.names.require_map(
             Rule(
                 "median-needs-places",
-                "A median centre is that of a map, and areal units have none.",
+                "A median centre needs a map, and areal units have none.",
             )
         )
         return _require_few(place.rows) * _require_few(place.cols)
 
     def measure(self, table: CountTable, event: Selection) -> list[NDArray[np.int64]]:
-        """Return the people of every row and of every column."""
+        """Count the people of every row and of every column."""
         return [count_along(table, axis) for axis in (0, 1)]
 
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
-        """Return the cell; a mask may leave it out, and then it is all the same the answer."""
+        """Draw the cell; it is the answer even if a mask leaves it out."""
         row, col = (
             selector.draw(
-                quantile_candidates(count, HALF, rate), key, Stream.SELECT + STREAMS * turn
+                quantile_candidates(count, HALF, rate), key, Stream.SELECT + STREAMS * axis
             )
-            for turn, count in enumerate(measured)
+            for axis, count in enumerate(measured)
         )
         return (self._describe(grid, row, col),)
 
-    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+    def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the last cell."""
         return (self._describe(grid, grid.shape[0] - 1, grid.shape[1] - 1),)
 
@@ -169,18 +179,18 @@ class MedianCentre(Question):
 
 
 def count_along(table: CountTable, axis: int) -> NDArray[np.int64]:
-    """Return the people of every position along an axis: int64[positions]."""
+    """Count the people of every position along an axis: int64[positions]."""
     at = table.grid.decode(table.key)[axis].astype(np.uint64)
     position, count = coalesce(at, table.count)
-    found = np.zeros(table.grid.shape[axis], np.int64)
-    found[position.astype(np.int64)] = count
-    return found
+    people = np.zeros(table.grid.shape[axis], np.int64)
+    people[position.astype(np.int64)] = count
+    return people
 
 
 def _require_few(positions: int) -> int:
-    if positions > MOST_POSITIONS:
+    if positions > MAX_POSITIONS:
         raise UsageError(
-            f"An axis of {positions:,} positions is too long: at most {MOST_POSITIONS:,} are drawn "
+            f"An axis of {positions:,} positions is too long: at most {MAX_POSITIONS:,} are drawn "
             "one by one; choose coarser cells.",
             code="axis-too-long",
         )
@@ -209,9 +219,9 @@ def quantile(
     ----------
     table : CountTable
     q : str, int, float, Decimal or Fraction
-        The part, above 0 and below 1.
+        The part of all people, above 0 and below 1.
     axis : str
-        A name of the grid's axes: ``"row"``, ``"col"``, that of an attribute.
+        A name of the grid's axes: ``"row"``, ``"col"``, or that of an attribute.
     mechanism, allow_empty, key, ledger, dataset, records, epsilon, neighbours, contribution, unit
         As for :func:`geodp.select.top_cells`.
 

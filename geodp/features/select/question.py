@@ -1,4 +1,4 @@
-"""What every question asked of a table has, and where its candidates are."""
+"""The interface of questions about a table, and the public candidates of a map."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Question(ABC):
     Attributes
     ----------
     name : str
-        As in a card.
+        Name in a card.
     version : int
-        Higher whenever what is measured changes.
+        Increased whenever the measured utilities change.
     """
 
     name: ClassVar[str]
@@ -47,85 +47,87 @@ class Question(ABC):
 
     @property
     def rounds(self) -> int:
-        """Draws that the budget is shared among."""
+        """The number of draws that share the budget."""
         return 1
 
     @property
     @abstractmethod
     def change(self) -> Change:
-        """By how much a person changes a utility."""
+        """The largest change of a utility by one person."""
 
     @property
     @abstractmethod
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """Names and values of all settings, exact, as a card has them where they are texts."""
+        """The names and values of all settings, exact; texts are as in a card."""
 
     @property
     @abstractmethod
-    def words(self) -> tuple[str, str]:
+    def description(self) -> tuple[str, str]:
         """The question as a sentence, and what makes a candidate better."""
 
     @abstractmethod
     def candidates(self, grid: Grid) -> int:
-        """Return how many candidates there are; UsageError where the question makes no sense."""
+        """Count the candidates; UsageError where the question does not suit the grid."""
 
     @abstractmethod
     def measure(self, table: CountTable, event: Selection) -> Any:
-        """Return what the draws go by: whole numbers, confidential."""
+        """Compute the utilities or counts that decide the draws: exact, confidential."""
 
     @abstractmethod
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
-        """Return what is chosen, in words and numbers that may be published."""
+        """Draw the answer, as codes and labels that may be published."""
 
     def declare(self, selector: Selector, rate: Fraction) -> tuple[Draw, ...]:
-        """Return all that :meth:`draw` can draw: a draw of the selector in each round."""
+        """List everything that :meth:`draw` can draw: a draw of the selector in each round."""
         return tuple(
             draw
-            for turn in range(self.rounds)
-            for draw in selector.declare(rate, Stream.SELECT + STREAMS * turn)
+            for round_ in range(self.rounds)
+            for draw in selector.declare(rate, Stream.SELECT + STREAMS * round_)
         )
 
     @abstractmethod
-    def longest(self, grid: Grid) -> tuple[Answer, ...]:
-        """Return an answer of the same kind that depends on no data, to try a card with."""
+    def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
+        """Return a longest possible answer that depends on no data, to size a card with."""
 
     def false_below(self, grid: Grid, rate: Fraction) -> float | None:
-        """Return the count below which empty candidates are expected among the chosen."""
+        """Compute the count below which empty candidates are expected among the chosen."""
         return None
 
 
 class Places(ABC):
-    """Public candidates that lie on a map, by number."""
+    """Public candidates on a map, by number."""
 
     size: int
 
     @abstractmethod
     def count(self, table: CountTable) -> Counted:
-        """Return the numbers of those that have a count, and the counts."""
+        """Count the people of the candidates that have any."""
 
     @abstractmethod
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
-        """Return codes and labels of some of them."""
+        """Return the codes and labels of some candidates."""
 
     @abstractmethod
     def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Return how many there are with labels, that of every occupied cell, and cells of each.
+        """Assign occupied cells to candidates, separately by their labels.
 
-        Cells are those of occupied ones, in their order; attributes are not split.
+        Return the number of candidates times labels, the number of each occupied cell's, and the
+        cells of each of those that occur. Attributes are not split.
         """
 
 
+# One selection asks for the same places in each of its steps.
 @lru_cache(maxsize=4)
 def find_places(grid: Grid, level: str | None) -> Places:
-    """Return the cells of a grid, or the areas of one of its levels.
+    """Build the cells of a grid, or the areas of one of its levels, as candidates.
 
     Parameters
     ----------
     grid : Grid
     level : str, optional
-        A level of the grid's regions, or what :meth:`Coarsening.of` takes. Default: its cells.
+        A level of the grid's regions, or a level of :meth:`Coarsening.of`. Default: its cells.
 
     Raises
     ------
@@ -140,29 +142,30 @@ def find_places(grid: Grid, level: str | None) -> Places:
 
 
 class CellPlaces(Places):
-    """Cells of a grid, or the coarser ones of another."""
+    """Cells of a grid, or coarser cells of another grid."""
 
-    def __init__(self, grid: Grid, onto: Coarsening | None) -> None:
-        self._onto = onto
-        self.grid = grid if onto is None else onto.grid
+    def __init__(self, grid: Grid, coarsening: Coarsening | None) -> None:
+        self._coarsening = coarsening
+        self.grid = grid if coarsening is None else coarsening.grid
         self.size = self.grid.size
 
     def count(self, table: CountTable) -> Counted:
-        """Return the cells that have a count, by their number in the domain, and the counts."""
+        """Count the people of cells that have any, by their number in the domain."""
         key, count = table.key, table.count
-        if self._onto is not None:
-            coarse = self.grid.encode(self._onto.index(table.grid.decode(key)))
+        if self._coarsening is not None:
+            coarse = self.grid.encode(self._coarsening.index(table.grid.decode(key)))
             key, count = coalesce(coarse, count)
+        # Numbers count cells of the domain only: cells outside a mask are no candidates.
         rank = self.grid.domain.ranks_of_keys(key)
         order = np.argsort(rank)
         return Counted(rank[order], count[order], self.size)
 
     def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the coarser cell of each cell, and how many places that holds; see Places."""
-        if self._onto is None:
+        """Assign cells to coarser cells, and count the places in each; see Places."""
+        if self._coarsening is None:
             return self.size, np.arange(table.key.size), np.ones(table.key.size, np.int64)
-        key = self.grid.encode(self._onto.index(table.grid.decode(table.key)))
-        cells = self._onto.count_places(self.grid.decode(np.unique(key)))
+        key = self.grid.encode(self._coarsening.index(table.grid.decode(table.key)))
+        cells = self._coarsening.count_places(self.grid.decode(np.unique(key)))
         return self.size, key.astype(np.int64), cells
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
@@ -195,29 +198,30 @@ class RegionPlaces(Places):
         self._prefixes = grid.maps.prefixes
         self._regions = len(hierarchy.codes[self._number])
         self.size = self._regions ** len(self._prefixes)
+        # Numbers of candidates are drawn as uniform integers below this limit.
         if self.size > LIMIT:
             raise UsageError(
-                f"A selection takes at most 2**62 pairs; here are {self.size:,}.",
+                f"A selection supports at most 2**62 pairs; there are {self.size:,}.",
                 code="candidates-too-many",
             )
 
     def count(self, table: CountTable) -> Counted:
-        """Return the regions that have a count, by their place in the table, and the counts."""
+        """Count the people of regions that have any, by their position in the table."""
         region = self.region_of(table.grid, table.key)
         rank, count = coalesce(region.astype(np.uint64), table.count)
         return Counted(rank.astype(np.int64), count, self.size)
 
     def region_of(self, grid: Grid, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the region of each key; of a pair the origin's, then the destination's."""
-        index, found = grid.decode(key), np.zeros(key.size, np.int64)
+        """Look up the region of each key; for a pair the origin's, then the destination's."""
+        index, region = grid.decode(key), np.zeros(key.size, np.int64)
         for end in range(len(self._prefixes)):
             cell = self._hierarchy.number_of(index[2 * end : 2 * end + 2])
             at = np.searchsorted(self._hierarchy.number, cell)
-            found = found * self._regions + self._hierarchy.region[self._number, at]
-        return found
+            region = region * self._regions + self._hierarchy.region[self._number, at]
+        return region
 
     def split(self, table: CountTable) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-        """Return the region and labels of each cell, and the cells of those; see Places."""
+        """Assign cells to their region and labels, and count the cells of those; see Places."""
         grid, index = table.grid, table.grid.decode(table.key)
         cell, below = self.region_of(grid, table.key), 1
         for axis, attribute in zip(grid.attribute_axes, grid.attributes, strict=True):
@@ -226,23 +230,24 @@ class RegionPlaces(Places):
         return self.size * below, cell, self.cells_of(np.unique(cell) // below)
 
     def cells_of(self, rank: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cells of the map in some regions, or the pairs of cells in pairs of them."""
+        """Count the cells of the map in some regions, or the pairs of cells in pairs of them."""
         cells = np.bincount(self._hierarchy.region[self._number], minlength=self._regions)
-        return np.asarray(np.prod([cells[own] for own in self._ends_of(rank)], axis=0), np.int64)
+        return np.asarray(np.prod([cells[ends] for ends in self._ends_of(rank)], axis=0), np.int64)
 
     def _ends_of(self, rank: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        """Return the regions of both ends of pairs, or of their only one."""
+        """Split the numbers of pairs into the regions of both ends."""
         return np.unravel_index(rank, (self._regions,) * len(self._prefixes))
 
     def describe(self, rank: NDArray[np.int64]) -> tuple[Answer, ...]:
         """Return the codes of regions, and of those that hold them."""
         table, n = self._hierarchy, self._number + 1
-        found: dict[str, list[Code]] = {}
-        for prefix, own in zip(self._prefixes, self._ends_of(rank), strict=True):
-            at = np.searchsorted(table.region[self._number], own)  # cells are in the regions' order
+        columns: dict[str, list[Code]] = {}
+        for prefix, ends in zip(self._prefixes, self._ends_of(rank), strict=True):
+            # Cells are sorted by region, so that any cell tells the larger regions of its own.
+            at = np.searchsorted(table.region[self._number], ends)
             for number in range(n):
                 codes = np.array(table.codes[number])[table.region[number, at]]
-                found[prefix + table.levels[number]] = codes.tolist()
+                columns[prefix + table.levels[number]] = codes.tolist()
         return tuple(
-            dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
         )

@@ -1,4 +1,4 @@
-"""Resolution: at which level the counts of a map are best published."""
+"""Resolution: the level at which the counts of a map are best published."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from geodp.table.counts import CountTable
 
 @dataclass(frozen=True)
 class Level(Question):
-    """At which level a release of blocks, split evenly among their cells, has the smallest error.
+    """The level at which a release of evenly split blocks has the smallest error.
 
     The error is the L1 distance of the evenly split counts from the true ones, plus that of the
     noise: on average one noise scale for every block. One person more changes that person's cell
@@ -36,7 +36,7 @@ class Level(Question):
     Attributes
     ----------
     next_epsilon : Fraction
-        Budget of the release that comes next.
+        Budget of the release that follows.
     """
 
     name: ClassVar[str] = "level"
@@ -44,16 +44,16 @@ class Level(Question):
 
     @property
     def change(self) -> Change:
-        """One who moves is removed from one place and added to another."""
+        """The change of a utility: a person who moves leaves one cell and enters another."""
         return Change(Fraction(2), Fraction(4), monotone=False)
 
     @property
     def settings(self) -> tuple[tuple[str, Plain], ...]:
-        """The next budget."""
+        """The budget of the release that follows."""
         return (("next_epsilon", self.next_epsilon),)
 
     @property
-    def words(self) -> tuple[str, str]:
+    def description(self) -> tuple[str, str]:
         """The question, and the utility."""
         return (
             f"At which level has a release with epsilon {self.next_epsilon} the smallest error?",
@@ -61,35 +61,37 @@ class Level(Question):
         )
 
     def candidates(self, grid: Grid) -> int:
-        """Levels of areas or regions, or sides of squares, and the cells."""
+        """Count the levels: areas or regions, or sides of squares, and the cells."""
         return len(list_levels(grid))
 
     def measure(self, table: CountTable, event: Selection) -> list[Fraction]:
-        """Return the utility of every level."""
+        """Compute the utility of every level."""
         moves = 2 if event.neighbours == REPLACE else 1
+        # Noise scale of the following release: a person who moves changes two cells.
         scale = event.contribution * moves / self.next_epsilon
-        found = []
+        utilities = []
         for level in list_levels(table.grid):
             blocks, node, cells = find_places(table.grid, level).split(table)
+            # split_error needs the cells of a block next to each other.
             order = np.argsort(node, kind="stable")
             error = split_error(table.count[order], node[order], cells)
-            found.append(-(error + blocks * scale))
-        return found
+            utilities.append(-(error + blocks * scale))
+        return utilities
 
     def draw(
         self, selector: Selector, grid: Grid, measured: Any, rate: Fraction, key: NoiseKey
     ) -> tuple[Answer, ...]:
-        """Return the level's name."""
-        found = selector.draw(Candidates.of(measured, rate), key, Stream.SELECT)
-        return ({"level": list_levels(grid)[found]},)
+        """Draw the level, and return its name."""
+        chosen = selector.draw(Candidates.of(measured, rate), key, Stream.SELECT)
+        return ({"level": list_levels(grid)[chosen]},)
 
-    def longest(self, grid: Grid) -> tuple[Answer, ...]:
+    def longest_answer(self, grid: Grid) -> tuple[Answer, ...]:
         """Return the longest name."""
         return ({"level": max(list_levels(grid), key=len)},)
 
 
 def list_levels(grid: Grid) -> list[str]:
-    """Return the names of a map's levels, the coarsest first and the cells last.
+    """List the names of a map's levels, the coarsest first and the cells last.
 
     Without published areas they are sides of squares in cells: powers of two.
 
@@ -105,8 +107,9 @@ def list_levels(grid: Grid) -> list[str]:
     place = grid.places[0]
     if place.system is not None:
         return [name for name, _ in place.system.areas]
-    longest = min(max(one.rows, one.cols) for one in grid.places)
-    return [str(1 << i) for i in reversed(range(longest.bit_length()))]
+    # A side of the longest axis or more would be a single block, whatever the data.
+    longest_side = min(max(one.rows, one.cols) for one in grid.places)
+    return [str(1 << i) for i in reversed(range(longest_side.bit_length()))]
 
 
 def level(
@@ -130,7 +133,7 @@ def level(
     ----------
     table : CountTable
     next_epsilon : str, int, float, Decimal or Fraction
-        Budget of the release that comes next, which is charged then.
+        Budget of the release that follows, which is charged then.
     mechanism, allow_empty, key, ledger, dataset, records, epsilon, neighbours, contribution, unit
         As for :func:`geodp.select.top_cells`.
 

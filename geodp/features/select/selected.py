@@ -1,4 +1,4 @@
-"""A selection is a release: charged before anybody sees it, with a card, and replayed."""
+"""A selection as a release: charged before anybody sees it, with a card, and reproducible."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from geodp import __version__
 from geodp.errors import UsageError
 from geodp.features.select.card import (
     SELECTION_SCHEMA,
+    FalseHotSpots,
+    QuestionInfo,
     SelectionCard,
-    StatedFalse,
-    StatedPromise,
-    StatedQuestion,
-    StatedSelector,
+    SelectionGuarantee,
+    SelectorInfo,
 )
 from geodp.features.select.files import stage_selection
 from geodp.features.select.mechanisms import Selector, find_selector
@@ -41,11 +41,11 @@ from geodp.table.stated.release import Software
 from geodp.table.totals import WholeTable
 
 LABEL = b"geodp selection identity 2"
-"""Of this use of the hash, and of the list of components."""
+"""Domain separation of this hash; the number is the version of the list of components."""
 
 DEFAULT = "permute-and-flip"
 
-KEPT = (
+_KEY_NOTE = (
     "whether two selections with the same kept key and parameters come from exactly the same "
     "input: they are then identical, so use a new key for every new state of the data"
 )
@@ -53,7 +53,7 @@ KEPT = (
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """What was chosen, and all that may be said about it in public.
+    """The answer of a selection, and all that may be published about it.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Selected:
     chosen : tuple of mapping
         Codes and labels, in the order of the draws.
     charge : Charge, optional
-        What was charged to a ledger for it.
+        The charge to a ledger.
     public_facts : tuple of str
-        What a refusal would have told, so that the card says it is not protected.
+        Facts that a refusal would have revealed, which the card lists as not protected.
     """
 
     __repr__ = one_line
@@ -81,11 +81,11 @@ class Selected:
 
     @property
     def draws(self) -> tuple[Draw, ...]:
-        """All that can be drawn for it."""
+        """Everything that can be drawn for it."""
         return self.question.declare(self.selector, self.event.rate)
 
     def card(self) -> SelectionCard:
-        """Return the public card: all of ``release.json``."""
+        """Build the public card: the content of ``release.json``."""
         return SelectionCard(
             schema=SELECTION_SCHEMA,
             software=Software("geodp", __version__),
@@ -94,7 +94,7 @@ class Selected:
             budget=None if self.charge is None else StatedCharge.of(self.charge),
             domain=StatedDomain.of(self.grid),
             question=self._question(),
-            mechanism=StatedSelector(
+            mechanism=SelectorInfo(
                 self.selector.name,
                 self.selector.version,
                 self.selector.title,
@@ -105,47 +105,50 @@ class Selected:
             chosen=self.chosen,
         ).with_id()
 
-    def _promise(self) -> StatedPromise:
-        event, promised = self.event, self.selector.guarantee
-        words = {
+    def _promise(self) -> SelectionGuarantee:
+        event, guarantee = self.event, self.selector.guarantee
+        fields = {
             "in_words": event.statement,
             "variant": event.variant,
             "precondition": PUBLIC_DOMAIN,
-            "assumptions": [write_plain(one) for one in list_assumptions(event, self.grid)],
-            "source": promised.source,
+            "assumptions": [
+                write_plain(assumption) for assumption in list_assumptions(event, self.grid)
+            ],
+            "source": guarantee.source,
             "not_protected": [
                 "the domain, the grid, the question and every other value of this card: public by "
                 "construction",
                 "other releases about the same people: their budgets add to this one",
                 "groups: k people together are protected with k times epsilon",
-                *([] if event.key_origin == "entropy" else [KEPT]),
+                *([] if event.key_origin == "entropy" else [_KEY_NOTE]),
                 *self.public_facts,
             ],
         }
-        return read_plain(StatedPromise, {**words, **event.describe()}, "guarantee")
+        return read_plain(SelectionGuarantee, {**fields, **event.describe()}, "guarantee")
 
-    def _question(self) -> StatedQuestion:
-        sentence, utility = self.question.words
-        named = StatedQuestion.__dataclass_fields__
+    def _question(self) -> QuestionInfo:
+        sentence, utility = self.question.description
+        field_names = QuestionInfo.__dataclass_fields__
         settings = {
             name: str(value)
             for name, value in self.question.settings
-            if name in named and value is not None
+            # Settings that the card has no field for are part of the question's sentence.
+            if name in field_names and value is not None
         }
-        stated = {
+        fields = {
             "name": self.question.name,
             "in_words": sentence,
             "utility": utility,
             "candidates": self.question.candidates(self.grid),
             "chosen": len(self.chosen),
         }
-        return read_plain(StatedQuestion, stated | settings, "question")
+        return read_plain(QuestionInfo, fields | settings, "question")
 
-    def _false(self) -> StatedFalse | None:
+    def _false(self) -> FalseHotSpots | None:
         count = self.question.false_below(self.grid, self.event.rate)
         if count is None:
             return None
-        return StatedFalse(
+        return FalseHotSpots(
             meaning="below this count false hot spots are to be expected: all empty candidates "
             "together weigh as much as one that holds so many people",
             count=count,
@@ -154,7 +157,7 @@ class Selected:
     def write(
         self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
     ) -> dict[str, list[str]]:
-        """Write ``path/public`` and ``path/restricted``, all or nothing.
+        """Write ``path/public`` and ``path/restricted``, completely or not at all.
 
         Parameters
         ----------
@@ -162,7 +165,7 @@ class Selected:
             A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
         overwrite : bool
         restricted : dict, optional
-            For the operator only, kept in ``restricted/run.json``.
+            Values for the operator only, written to ``restricted/run.json``.
 
         Returns
         -------
@@ -172,7 +175,7 @@ class Selected:
         Raises
         ------
         UsageError
-            The folder exists or holds something else than a release.
+            The folder exists or holds something other than a release.
         OutputError
             The disk is full or the folder cannot be written; nothing is published there.
         """
@@ -182,47 +185,53 @@ class Selected:
 
 @dataclass(frozen=True, eq=False)
 class PreparedSelection:
-    """A selection of which all is settled and measured; nothing is charged and nothing drawn.
+    """A selection that is validated and measured; nothing is charged and nothing drawn.
 
     Attributes
     ----------
     table : CountTable
     request : Request
-    outline : Selected
-        With an answer that depends on no data; all else but the charge is that of the selection.
+    preview : Selected
+        The selection with an answer that depends on no data, and without a charge.
     measured
-        What the draws go by: confidential.
+        The utilities that decide the draws: confidential.
     """
 
     table: CountTable = field(repr=False)
     request: Request
-    outline: Selected
+    preview: Selected
     measured: Any = field(repr=False)
 
     def release(self, keep: Keep[Selected] | None = None) -> Selected:
-        """Draw, and charge; ``keep`` gets the selection before, and the charge's fingerprint."""
-        at, request = self.outline, self.request
-        draws = Draws.of(at.draws)
-        own, fingerprint = release_key(request.key, draws, lambda: selection_digest(self.table, at))
+        """Draw, and charge; ``keep`` first gets the selection and the charge's fingerprint."""
+        preview, request = self.preview, self.request
+        draws = Draws.of(preview.draws)
+        derived_key, fingerprint = release_key(
+            request.key, draws, lambda: selection_digest(self.table, preview)
+        )
 
         def draw() -> Selected:
-            rate = at.event.rate
+            rate = preview.event.rate
             return replace(
-                at, chosen=at.question.draw(at.selector, at.grid, self.measured, rate, own)
+                preview,
+                chosen=preview.question.draw(
+                    preview.selector, preview.grid, self.measured, rate, derived_key
+                ),
             )
 
         try:
             selected, charge = draw_and_charge(
                 request.ledger,
                 request.dataset,
-                at.event,
+                preview.event,
                 fingerprint,
                 draw,
                 keep,
                 records=request.records,
             )
         finally:
-            own.forget()
+            # The key is erased even where the draw or the charge fails.
+            derived_key.forget()
         return replace(selected, charge=charge)
 
 
@@ -237,7 +246,7 @@ def choose(
     dataset: str | None,
     records: str | None,
 ) -> Selected:
-    """Answer a question about a table, as the front doors of selections are asked."""
+    """Answer a question about a table, for the public functions of selections."""
     request = Request(
         terms=terms,
         allow_empty=allow_empty,
@@ -252,21 +261,23 @@ def choose(
 def prepare(
     table: CountTable, question: Question, request: Request, mechanism: str | Selector = DEFAULT
 ) -> PreparedSelection:
-    """Do everything of a selection that comes before the charge.
+    """Do every step of a selection that comes before the charge.
 
     Raises
     ------
     UsageError
-        A question that the grid does not answer, a budget other than epsilon, no contribution
+        A question that does not suit the grid, a budget other than epsilon, no contribution
         where geodp has not bounded it, a table that counts nothing.
     """
     if not isinstance(table, CountTable):
         raise UsageError(
-            "A selection takes a CountTable; CountTable.from_dense makes one.",
+            "A selection needs a CountTable; CountTable.from_dense makes one.",
             code="table-expected",
         )
     selector, terms = find_selector(mechanism), request.terms
+    # Refuses a question that does not suit the grid before anything is measured.
     question.candidates(table.grid)
+    # Built before measuring, so that the terms are checked without reading counts.
     event = Selection.of(
         f"select-{question.name}:{selector.name}",
         terms.bound(bound_contribution(table, terms.contribution)),
@@ -278,30 +289,31 @@ def prepare(
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *require_no_sums(table.grid, event, WholeTable(table)),
     )
-    outline = Selected(
-        table.grid, question, selector, event, question.longest(table.grid), None, facts
+    preview = Selected(
+        table.grid, question, selector, event, question.longest_answer(table.grid), None, facts
     )
-    outline.card()
-    return PreparedSelection(table, request, outline, question.measure(table, event))
+    # Building the card now shows errors in it before anything is charged.
+    preview.card()
+    return PreparedSelection(table, request, preview, question.measure(table, event))
 
 
-def selection_digest(table: CountTable, at: Selected) -> bytes:
-    """SHA-256 of everything that a selection depends on but the key.
+def selection_digest(table: CountTable, selected: Selected) -> bytes:
+    """Compute the SHA-256 of everything that a selection depends on, except the key.
 
-    The table, the grid, the question with its version and settings, the mechanism, the event, and
-    every stream that can be drawn with its exact law.
+    It covers the table, the grid, the question with its version and settings, the mechanism, the
+    event, and every stream that can be drawn with its exact law.
     """
-    said: dict[str, Plain] = {
-        **ground(at.grid),
-        "question": (at.question.name, at.question.version),
-        "settings": at.question.settings,
-        "mechanism": (at.selector.name, at.selector.version),
-        "event": spent(at.event),
-        "draws": tuple((draw.stream, draw.law) for draw in at.draws),
+    components: dict[str, Plain] = {
+        **ground(selected.grid),
+        "question": (selected.question.name, selected.question.version),
+        "settings": selected.question.settings,
+        "mechanism": (selected.selector.name, selected.selector.version),
+        "event": spent(selected.event),
+        "draws": tuple((draw.stream, draw.law) for draw in selected.draws),
     }
     return digest(
         LABEL,
-        encode(tuple(said.items())),
+        encode(tuple(components.items())),
         table.key.astype("<u8", copy=False),
         table.count.astype("<i8", copy=False),
     )

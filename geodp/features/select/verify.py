@@ -1,4 +1,4 @@
-"""Check that a written selection agrees with itself. Public data only."""
+"""Verify that a written selection is consistent, from public data only."""
 
 from __future__ import annotations
 
@@ -33,91 +33,94 @@ def _check_identity(folder: Path, card: SelectionCard) -> str:
     return f"{card.release_id}, of the card"
 
 
-def _ask_guarantee(folder: Path, card: SelectionCard) -> str:
-    """Check that the parameters follow from each other, and the words do not contradict them."""
-    said = card.guarantee
-    epsilon, sensitivity = Fraction(said.epsilon), Fraction(said.sensitivity)
+def _check_guarantee(folder: Path, card: SelectionCard) -> str:
+    """Check that the parameters follow from each other, and that the text agrees with them."""
+    guarantee = card.guarantee
+    epsilon, sensitivity = Fraction(guarantee.epsilon), Fraction(guarantee.sensitivity)
     require(
         epsilon > 0 and sensitivity > 0,
-        Rule("selection-budget-not-positive", "A budget and a sensitivity are above 0."),
+        Rule("selection-budget-not-positive", "A budget and a sensitivity must be above 0."),
     )
     require(
-        math.isclose(float(epsilon), said.epsilon_decimal),
+        math.isclose(float(epsilon), guarantee.epsilon_decimal),
         Rule("selection-epsilon-differs", "epsilon is another number."),
     )
-    alike = said.neighbours == ADD_REMOVE or not said.monotone
+    consistent = guarantee.neighbours == ADD_REMOVE or not guarantee.monotone
     require(
-        alike,
+        consistent,
         Rule("selection-monotone", "Where one person replaces another no utility is monotone."),
     )
-    rate = rate_of(epsilon / said.rounds, sensitivity, said.monotone)
+    rate = rate_of(epsilon / guarantee.rounds, sensitivity, guarantee.monotone)
     require(
-        rate == Fraction(said.rate),
+        rate == Fraction(guarantee.rate),
         Rule("selection-rate-differs", "The rate is not that of budget, rounds and sensitivity."),
     )
-    private = card.private is ("NOT PRIVATE" not in said.in_words + said.noise_key)
+    # The flag must agree with the sentences, which is what most readers see.
+    private = card.private is ("NOT PRIVATE" not in guarantee.in_words + guarantee.noise_key)
     require(
         private, Rule("selection-contradicts-itself", "The card contradicts itself on privacy.")
     )
     if card.false_hot_spots is not None:
         count = math.log(card.question.candidates) / float(rate)
-        near = math.isclose(count, card.false_hot_spots.count)
+        is_close = math.isclose(count, card.false_hot_spots.count)
         require(
-            near, Rule("selection-hot-spots-differ", "The count of false hot spots is another.")
+            is_close, Rule("selection-hot-spots-differ", "The count of false hot spots is another.")
         )
-    return said.in_words
+    return guarantee.in_words
 
 
-def _ask_answers(folder: Path, card: SelectionCard) -> str:
-    """There are as many as were asked for, each once, and they are candidates of the domain."""
-    asked, chosen = card.question, card.chosen
+def _check_answers(folder: Path, card: SelectionCard) -> str:
+    """Check that answers are as many as requested, distinct, and candidates of the domain."""
+    question, chosen = card.question, card.chosen
     require(
-        len(chosen) == asked.chosen <= asked.candidates,
+        len(chosen) == question.chosen <= question.candidates,
         Rule("selection-answers-differ", "There are more or fewer answers."),
     )
-    once = {tuple(sorted(one.items())) for one in chosen}
-    require(len(once) == len(chosen), Rule("selection-answer-twice", "An answer is there twice."))
-    said = f"{len(chosen)} of {asked.candidates:,} candidates, each once"
-    if asked.name == "top" and _has_regions(card):
-        return f"{said}; the regions are not here to look them up"
-    candidates, sentence = ASK_OF[asked.name](grid_of(card.domain), card)
+    # The order of columns in an answer is of no meaning.
+    distinct = {tuple(sorted(answer.items())) for answer in chosen}
+    require(len(distinct) == len(chosen), Rule("selection-answer-twice", "An answer is repeated."))
+    summary = f"{len(chosen)} of {question.candidates:,} candidates, each once"
+    if question.name == "top" and _has_regions(card):
+        return f"{summary}; the regions are not here to look them up"
+    candidates, sentence = ANSWER_CHECKS[question.name](grid_of(card.domain), card)
     require(
-        candidates in (None, asked.candidates),
+        candidates in (None, question.candidates),
         Rule("selection-candidates-differ", "There are more or fewer candidates."),
     )
-    return f"{said}; {sentence}"
+    return f"{summary}; {sentence}"
 
 
 def _has_regions(card: SelectionCard) -> bool:
-    """Whether the answers are regions or units of a table, which is not in the folder."""
+    """Return whether the answers are regions or units of a table, which is not in the folder."""
     by_region = card.domain.regions is not None
     return by_region and (card.question.level not in (None, CELL) or card.domain.has_units)
 
 
-def _ask_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Return how many cells or areas there are; codes and labels are theirs."""
+def _check_top(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Check codes and labels of cells or areas; return the number of candidates."""
     candidates: int | None = card.domain.cells
     if card.question.level not in (None, CELL):
         grid = Coarsening.of(grid, str(card.question.level)).grid
-        candidates = None if card.domain.mask else grid.size  # a mask is not in the folder
+        # The mask is not in the folder, so the number of its coarser cells is unknown.
+        candidates = None if card.domain.mask else grid.size
     for column, place in _columns(grid):
-        _require_codes(grid.places[place], [one.get(column) for one in card.chosen])
+        _require_codes(grid.places[place], [answer.get(column) for answer in card.chosen])
     for attribute in grid.attributes:
-        known = all(one.get(attribute.name) in attribute.labels for one in card.chosen)
-        require(known, Rule("selection-label-unknown", "A label is none of its attribute's."))
+        is_label = all(answer.get(attribute.name) in attribute.labels for answer in card.chosen)
+        require(is_label, Rule("selection-label-unknown", "A label is not one of its attribute."))
     return candidates, "codes lie in the extent"
 
 
-def _ask_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Return nothing; the level is one of the grid's."""
+def _check_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Check that the level is one of the grid; the number of levels is not verified."""
     (answer,) = card.chosen
     if card.domain.regions is None:
         Coarsening.of(grid, str(answer.get("level")))
     return None, "a level of the grid"
 
 
-def _ask_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Return how many positions there are; the answer is one, with its label."""
+def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Check that the answer is a position, with its label; return the number of positions."""
     (answer,) = card.chosen
     axis, index = card.question.axis, answer.get("index")
     require(
@@ -125,8 +128,10 @@ def _ask_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
         Rule("selection-axis-differs", "The axis is another."),
     )
     number = grid.axis_names.index(str(axis))
-    known = isinstance(index, int) and 0 <= index < grid.shape[number]
-    require(known, Rule("selection-position-outside", "The position lies outside of the axis."))
+    is_position = isinstance(index, int) and 0 <= index < grid.shape[number]
+    require(
+        is_position, Rule("selection-position-outside", "The position lies outside of the axis.")
+    )
     for attribute in grid.attributes:
         label = attribute.labels[int(str(index))] if attribute.name == axis else None
         require(
@@ -136,8 +141,8 @@ def _ask_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     return grid.shape[number], "a position of the axis"
 
 
-def _ask_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
-    """Return how many cells the rectangle has; code, row and column are of one."""
+def _check_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Check that code, row and column are of one cell; return the cells of the rectangle."""
     (answer,) = card.chosen
     (place,) = grid.places
     row, col = _require_codes(place, [answer.get("code")])
@@ -148,11 +153,11 @@ def _ask_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     return place.rows * place.cols, "a cell of the map"
 
 
-ASK_OF: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
-    "top": _ask_top,
-    "level": _ask_level,
-    "quantile": _ask_quantile,
-    "median-centre": _ask_centre,
+ANSWER_CHECKS: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]] = {
+    "top": _check_top,
+    "level": _check_level,
+    "quantile": _check_quantile,
+    "median-centre": _check_centre,
 }
 
 
@@ -161,7 +166,7 @@ def _columns(grid: Grid) -> list[tuple[str, int]]:
 
 
 def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64]:
-    """Return the rows and columns of codes that lie in a map."""
+    """Parse the rows and columns of codes, and require that they lie in a map."""
     require(
         all(isinstance(code, str) for code in codes),
         Rule("selection-answer-without-code", "An answer has no code."),
@@ -173,22 +178,23 @@ def _require_codes(place: Lattice, codes: list[Code | None]) -> NDArray[np.int64
     return index
 
 
-QUESTIONS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [
+CHECKS: list[tuple[str, Callable[[Path, SelectionCard], str]]] = [
     ("checksums", check_checksums),
     ("files", check_files),
     ("release id", _check_identity),
-    ("guarantee", _ask_guarantee),
-    ("answers", _ask_answers),
+    ("guarantee", _check_guarantee),
+    ("answers", _check_answers),
     ("restricted", check_restricted),
 ]
 
 
 def verify_selection(folder: Path) -> list[Check]:
-    """Ask the public folder of a selection whether it agrees with itself, in the order asked."""
+    """Verify the public folder of a selection: all checks, in their order."""
     try:
         card = read_card(folder)
     except VerificationError as error:
         return [Check("card", False, str(error))]
+    # read_card chooses the class by the schema, and this check runs for selections only.
     assert isinstance(card, SelectionCard)
     first = Check("card", True, f"schema {card.schema}, release {card.release_id}")
-    return [first, *run_checks(QUESTIONS, folder, card)]
+    return [first, *run_checks(CHECKS, folder, card)]

@@ -11,20 +11,20 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.features.audit.binomial import (
-    SMALLEST,
+    MIN_DELTA_BITS,
     SampleRatio,
     delta_bounds,
     exponent,
-    least_certain,
-    least_epsilon,
-    walk,
+    iterate_terms,
+    min_certain,
+    min_epsilon,
 )
+from geodp.features.audit.comparison import compare_release
 from geodp.features.audit.curve import curve
-from geodp.features.audit.instead import release_instead
 from geodp.features.audit.recoding import generalize
 from geodp.features.audit.smallest import smallest_k
 from geodp.features.audit.taxonomy import Taxonomy
-from geodp.features.audit.threshold import ASSUMED, LARGEST_EPSILON, sampled_threshold
+from geodp.features.audit.threshold import ASSUMPTIONS, MAX_EPSILON, sampled_threshold
 from geodp.features.plan.plan import plan
 from geodp.grid.grid import Grid
 from geodp.privacy.loss import ApproximateDP
@@ -61,7 +61,7 @@ def test_nobody_else_is_as_certain_as_all_of_k_people():
 
 def test_a_delta_that_no_float_holds_is_stated_as_the_least_one():
     found = sampled_threshold(16_384, "0.01", epsilon=1)
-    assert found.interval == (found.interval[0], Fraction(1, 2**SMALLEST))
+    assert found.interval == (found.interval[0], Fraction(1, 2**MIN_DELTA_BITS))
     assert found.interval[0] < found.interval[1]
     assert found.delta == 5e-324
 
@@ -99,7 +99,7 @@ def test_the_plain_search_finds_the_same(rate, bound):
 @pytest.mark.parametrize("times", ["1", "5/4", "2"])
 def test_both_laws_written_out_agree(k, rate, times):
     rate = Fraction(rate)
-    epsilon = least_epsilon(rate) * Fraction(times)
+    epsilon = min_epsilon(rate) * Fraction(times)
     low, high = delta_bounds(k, rate, epsilon, "exact")
     assert low <= suppression.delta(k, rate, epsilon, 40) <= high
     # A table that hides one count fewer shows more than that, but for a count of 0, which is none.
@@ -115,7 +115,7 @@ def test_every_term_lies_between_its_bounds_however_few_bits_it_has(rate, epsilo
     rate, epsilon = Fraction(rate), Fraction(epsilon)
     g, growth = suppression.ratio(rate, epsilon), suppression.exp(epsilon)
     for bits in (4, 6, 8, 10, 12, 16, 40, 300):
-        for term in islice(walk(rate, epsilon, bits, bound), 24):
+        for term in islice(iterate_terms(rate, epsilon, bits, bound), 24):
             t = term.threshold
             n = math.floor(t / g) if bound == "li" else math.floor((t - 1) / g) + 1
             assert (term.people, term.certain) == (n, n == t)
@@ -148,7 +148,7 @@ def test_cells_of_every_size_stay_below_and_one_reaches_it():
 
 def test_below_the_least_epsilon_suppressed_counts_tell_who_is_missing():
     k, rate = 3, Fraction(1, 2)
-    least = least_epsilon(rate)
+    least = min_epsilon(rate)
     for epsilon, tells in ((least, False), (least * Fraction(9, 10), True)):
         growth = suppression.exp(epsilon)
         laws = [suppression.outcomes(n, k, rate) for n in range(40)]
@@ -164,13 +164,13 @@ def test_epsilons_of_a_delta(k, bound, epsilon):
     found = sampled_threshold(k, 0.2, delta=1e-6, bound=bound)
     assert found.epsilon == pytest.approx(epsilon, abs=6e-5)
     assert found.interval[1] <= Fraction(1, 10**6) <= Fraction(found.delta)
-    less = found.stated[0] - Fraction(1, 10**9)
+    less = found.pair[0] - Fraction(1, 10**9)
     assert delta_bounds(k, Fraction(1, 5), less, bound)[0] > Fraction(1, 10**6)
 
 
 def test_the_least_delta_of_all_is_reached():
     found = sampled_threshold(3, "1/5", delta="0.008")
-    assert found.stated[1] == Fraction(1, 125) == found.interval[1]
+    assert found.pair[1] == Fraction(1, 125) == found.interval[1]
     with refuses(UsageError, r"delta-below-least: 0\.008 = rate\*\*3"):
         sampled_threshold(3, "1/5", delta="0.00799")
 
@@ -192,7 +192,7 @@ def test_what_a_ledger_is_charged_is_short_and_not_below():
 def test_it_says_what_it_rests_on():
     found = sampled_threshold(10, "0.2", delta="1e-6").to_dict()
     assert json.loads(json.dumps(found)) == found
-    assert found["assumed"] == [*ASSUMED]
+    assert found["assumed"] == [*ASSUMPTIONS]
     assert found["neighbours"] == "add-remove-one"
 
 
@@ -205,10 +205,10 @@ def test_where_everybody_is_drawn_no_long_powers_are_compared():
             rate**6 + Fraction(1, 10**40),
             Fraction("1e-9"),
         ):
-            least = least_certain(rate, delta)
+            least = min_certain(rate, delta)
             assert rate**least <= delta < rate ** (least - 1)
     # Nearly everybody is drawn, of every cell: the first threshold of that delta is 20,723,255.
-    assert least_certain(Fraction("0.999999"), Fraction("1e-9")) == 20_723_256
+    assert min_certain(Fraction("0.999999"), Fraction("1e-9")) == 20_723_256
     with refuses(UsageError, "cells-of-too-many-people: 1,048,576"):
         smallest_k("0.999999", 20, "1e-9")
     assert smallest_k("0.99", 20, "1e-3") == 688
@@ -236,7 +236,7 @@ SEXES = {"sex": Taxonomy.of({"f": "*", "m": "*"})}
         ({"k": True}, "k-not-whole"),
         ({"k": 2**20 + 1}, "k-too-large: 1,048,576"),
         ({"epsilon": "0.2231"}, r"epsilon-below-least: 0\.223143551315"),
-        ({"epsilon": LARGEST_EPSILON + 1}, "epsilon-promises-nothing"),
+        ({"epsilon": MAX_EPSILON + 1}, "epsilon-promises-nothing"),
         ({"epsilon": None}, "epsilon-or-delta"),
         ({"delta": 1e-6}, "epsilon-or-delta"),
         ({"epsilon": None, "delta": 1}, "delta-not-below-1"),
@@ -261,7 +261,7 @@ def test_a_weight_of_the_inverse_rate_changes_nothing():
 
 
 def test_the_least_epsilon_is_decided_exactly():
-    least = least_epsilon(Fraction(1, 5))
+    least = min_epsilon(Fraction(1, 5))
     sampled_threshold(10, "1/5", epsilon=least)
     with refuses(UsageError, "epsilon-below-least"):
         sampled_threshold(10, "1/5", epsilon=least - Fraction(2, 10**12))
@@ -290,7 +290,7 @@ def test_a_curve_ends_where_both_bounds_are_the_least():
 def test_a_release_of_the_same_epsilon_is_planned_without_data():
     found = sampled_threshold(10, "0.2", epsilon="1.0252")
     grid = Grid.regular((64, 64))
-    other = release_instead(found, grid, "topdown")
+    other = compare_release(found, grid, "topdown")
     planned = plan(grid, "topdown", epsilon="1.0252")
     assert other.error == planned.blocks[0].standard_error
     assert other.sizes[0].people == 50
@@ -298,8 +298,8 @@ def test_a_release_of_the_same_epsilon_is_planned_without_data():
     assert other.sizes[0].shown == pytest.approx(float(1 - law[None]), rel=1e-12)
     assert other.sizes[0].sampled == pytest.approx((50 * 0.8 / 0.2) ** 0.5)
     assert other.even == pytest.approx(other.error**2 / 4)
-    assert re.search("standard error of [0-9.]+, and is nearer", other.words)
-    assert "every cell that is not alone in an empty region" in other.words
-    assert "alone" not in release_instead(found, grid, "laplace").words
+    assert re.search("standard error of [0-9.]+, and is closer", other.statement)
+    assert "every cell that is not alone in an empty region" in other.statement
+    assert "alone" not in compare_release(found, grid, "laplace").statement
     with refuses(UsageError, "error-depends-on-data"):
-        release_instead(found, grid, "mwem")
+        compare_release(found, grid, "mwem")

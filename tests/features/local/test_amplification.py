@@ -148,8 +148,8 @@ def test_it_stands_beside_the_local_guarantee():
     found = amplify_by_shuffling("1/2", 1000, "1e-5", shuffler=" the postal service ")
     assert isinstance(found, ApproximateDP)
     assert found.local == PureDP(F(1, 2))
-    assert "the postal service strips and mixes the reports of 1,000 devices" in found.words
-    assert found.words.endswith("local guarantee of every report, exp(0.5).")
+    assert "the postal service strips and mixes the reports of 1,000 devices" in found.statement
+    assert found.statement.endswith("local guarantee of every report, exp(0.5).")
     assert found.describe()["shuffler"] == "the postal service"
     assert found.describe()["local"]["epsilon"] == "1/2"
     assert not within(found, ApproximateDP(F(100), F(1, 2)))  # no ledger takes it for a charge

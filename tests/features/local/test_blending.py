@@ -116,7 +116,7 @@ def test_the_first_example_of_the_source(share, own, mixed):
     with refuses(UsageError, "label-without-epsilon"):
         menu.loss  # noqa: B018
     assert menu.describe()["labels"][0]["ldp"] is None
-    assert "no protection of their own" in menu.words
+    assert "no protection of their own" in menu.statement
 
 
 @pytest.mark.parametrize("values", [2, 3])

@@ -58,7 +58,7 @@ def test_the_server_is_the_naive_one(spec, epsilon):
         (oracle.estimate(one) / float(w)).tolist()
         for oracle, one, w in zip(oracles, state.states, chances, strict=True)
     ]
-    own = method.own_variances(grid, event)
+    own = method.report_variances(grid, event)
     sizes = [oracle.cells for oracle in oracles]
     parents = [1, *sizes[:-1]]
     uniform = [
@@ -87,7 +87,7 @@ def test_some_nodes_at_a_time_and_all_at_once(monkeypatch):
     _, _, state = collect(method, grid)
     event = method.event(ONE, reports=4000)
     every = method.refine(grid, event, state)
-    monkeypatch.setattr(module, "ALL_BITS", 0)
+    monkeypatch.setattr(module, "DENSE_BITS", 0)
     some = method.refine(grid, event, state)
     assert some.total == every.total == 4000
     opened = {int(k) >> 4 for k in some.key}
@@ -208,7 +208,7 @@ def test_levels_are_drawn_by_their_weights():
 def test_the_closed_form_is_from_below_and_the_total_is_known():
     method, grid = Counts(chain="2-4", oracle="hadamard"), Grid.regular((8, 8))
     event = method.event(ONE, reports=10**6)
-    tree, (top, low) = method.tree_variance(grid, event), method.own_variances(grid, event)
+    tree, (top, low) = method.tree_variance(grid, event), method.report_variances(grid, event)
     c2 = ((math.e + 1) / (math.e - 1)) ** 2
     # Half of all devices are asked; of those in a node a half, more or less, and their bit is kept.
     assert top == pytest.approx((5e5 * c2 - 5e5 / 4 + 5e5 / 4 / 2) * 4)

@@ -12,7 +12,7 @@ import pytest
 import geodp
 from geodp.errors import BudgetError, CodeError, InputError, OutputError, UsageError
 from geodp.features.local import collect, opening
-from geodp.features.local.collect import FEWEST, Sums
+from geodp.features.local.collect import MIN_REPORTS, Sums
 from geodp.features.local.files.reports import write_reports
 from geodp.features.local.files.sums import write_sums
 from geodp.features.local.opening import _charge
@@ -272,7 +272,7 @@ def test_arrays_are_added_up_beside_files(opened, index, tmp_path):
 def test_a_bad_report_is_named_by_file_and_row_and_not_quoted(
     opened, index, tmp_path, name, monkeypatch
 ):
-    monkeypatch.setattr(collect, "PIECE", 1000)
+    monkeypatch.setattr(collect, "CHUNK", 1000)
     reports = randomize(opened, index)
     reports["row"][4321] = 47111
     write_reports(tmp_path / name, opened.digest, reports)
@@ -321,7 +321,7 @@ def test_reports_and_sums_of_another_round_are_refused(opened, planned, index, t
 
 
 def test_few_reports_are_not_published(opened, index):
-    few = aggregate(opened, randomize(opened, index[:, : FEWEST - 1]))
+    few = aggregate(opened, randomize(opened, index[:, : MIN_REPORTS - 1]))
     with refuses(UsageError, r"reports-too-few: 1,000.*\b999\b"):
         publish(opened, few)
 

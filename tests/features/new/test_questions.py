@@ -8,7 +8,7 @@ import pytest
 
 from geodp.errors import UsageError
 from geodp.features.new import questions
-from geodp.features.new.call import read_call, words_of_area
+from geodp.features.new.call import area_options, read_call
 from geodp.features.new.commands.new import new
 from geodp.features.new.questions import list_questions
 from geodp.features.new.recipe import write_lines
@@ -64,18 +64,18 @@ def test_a_grid_that_is_its_own_area_is_not_asked_for_one(grid, table):
     ],
 )
 def test_an_area_stands_for_options(answer, words):
-    assert words_of_area(answer) == words
+    assert area_options(answer) == words
 
 
 def test_an_answer_is_a_value_or_options(table):
     area, often, epsilon = list_questions(read(table))
-    assert area.words_of("--mask m.gpkg --mask-source 'an office'") == [
+    assert area.options_for("--mask m.gpkg --mask-source 'an office'") == [
         *("--mask", "m.gpkg", "--mask-source", "an office"),
     ]
-    assert often.words_of("3") == ["--contribution", "3"]
-    assert epsilon.words_of("1/10") == ["--epsilon", "1/10"]
-    with pytest.raises(UsageError, match="Ask who made the file"):
-        often.words_of("?")
+    assert often.options_for("3") == ["--contribution", "3"]
+    assert epsilon.options_for("1/10") == ["--epsilon", "1/10"]
+    with pytest.raises(UsageError, match="Ask the maker of the file"):
+        often.options_for("?")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_answer_is_a_value_or_options(table):
 )
 def test_a_file_is_answered_as_its_system_writes_it(system, answer, words, monkeypatch):
     monkeypatch.setattr(questions, "os", SimpleNamespace(name=system))
-    assert questions.split_words(answer) == words
+    assert questions.split_arguments(answer) == words
 
 
 def test_a_plan_goes_by_what_bounds_a_person(table):
@@ -100,7 +100,7 @@ def test_a_plan_goes_by_what_bounds_a_person(table):
 def test_vouching_and_the_budget_are_in_no_recipe(table):
     said = ("--area", "japan", "--contribution", 3, "--epsilon", 1, "--unit", "trip")
     call = read(table, *said, "--people", 5e6)
-    assert call.publish_words == [
+    assert call.publish_options == [
         *("--epsilon", "1", "--contribution", "3", "--unit", "trip", "--people", "5000000"),
     ]
     text = write_lines(call, ["geodp publish t.csv", "geodp verify t-release"])

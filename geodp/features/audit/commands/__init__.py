@@ -1,1 +1,1 @@
-"""Commands of this feature, one a file of its name."""
+"""Commands of the audit, one in each file."""

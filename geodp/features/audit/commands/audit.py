@@ -1,4 +1,4 @@
-"""``geodp audit``: what a conventional table reveals."""
+"""``geodp audit``: show what a conventional table reveals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOTICE = (
     "it is an epsilon."
 )
 
-OF_GRID = {
+GRID_OPTIONS = {
     *("bounds", "primary", "mask", "mask_source", "order", "regions", "regions_source"),
     *(
         "regions_columns",
@@ -41,9 +41,9 @@ OF_GRID = {
     ),
     *("labels", "method"),
 }
-"""Options that say something of the grid."""
+"""Options that describe the grid."""
 
-NEEDS = {
+REQUIRED_OPTIONS = {
     "hierarchy": "table",
     "column": "table",
     "count": "table",
@@ -58,7 +58,7 @@ NEEDS = {
     "plot": "threshold",
     "spec": "rate",
 }
-"""Options that say something about another, which must be there."""
+"""The option that each of these options requires."""
 
 
 @click.command(cls=GridCommand, no_args_is_help=True)
@@ -126,7 +126,7 @@ NEEDS = {
 @click.option(
     "--resume",
     is_flag=True,
-    help="Write what an interrupted run of the same command was charged for; nothing is charged.",
+    help="Write the result of an interrupted run that was charged; nothing is charged again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def audit(**options: Any) -> None:
@@ -143,41 +143,43 @@ def audit(**options: Any) -> None:
     Valid if every record was sampled independently at one rate, the sample stays secret, and cells
     were fixed beforehand. Results that are computed from a TABLE are for the operator only.
     """
-    _require_sense(click.get_current_context())
+    _check_options(click.get_current_context())
     document: dict[str, Any] = {}
-    found = _find(options, document)
-    if found is not None and options["spec"] is not None:
-        from geodp.features.audit.api import release_instead
+    guarantee = _find_guarantee(options, document)
+    if guarantee is not None and options["spec"] is not None:
+        from geodp.features.audit.api import compare_release
 
         grid = grid_of({**options, "inputs": (), "value": None})
-        document["instead"] = release_instead(found, grid, options["method"]).to_dict()
+        document["instead"] = compare_release(guarantee, grid, options["method"]).to_dict()
     if options["table"] is not None:
-        document["confidential"] = {"notice": NOTICE, **_look(options)}
+        document["confidential"] = {"notice": NOTICE, **_audit_table(options)}
+    # The figure is written before the charge: it needs no ledger, and may fail.
     if options["plot"] is not None:
         _draw(options)
-    with _tell_if_charged(found, options), _open_output(options) as output:
-        if found is not None and options["ledger"] is not None:
+    with _report_charge_on_failure(guarantee, options), _open_output(options) as output:
+        if guarantee is not None and options["ledger"] is not None:
             # A charge is never taken back, so what may fail of the file fails before it.
             if output is not None:
-                output.write(_encode({**document, "charge": " " * ROOM_FOR_CHARGE}))
+                output.write(_encode({**document, "charge": " " * CHARGE_SPACE}))
                 output.flush()
                 output.seek(0)
-            document["charge"] = _charge(found, options)
+            document["charge"] = _charge(guarantee, options)
         if output is not None:
             output.write(_encode(document))
+            # The charge is shorter than the space that was reserved for it.
             output.truncate()
     text = json.dumps(document, ensure_ascii=False, indent=1)
-    click.echo(text if options["as_json"] else _say(document))
+    click.echo(text if options["as_json"] else _format_document(document))
 
 
 COMMAND = audit
 
-ROOM_FOR_CHARGE = 1 << 13
-"""Bytes that are written in a charge's place before it is known."""
+CHARGE_SPACE = 1 << 13
+"""Bytes that are written in place of a charge before it is known."""
 
 
 def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | None]:
-    """Open what ``--output`` names, which appears when the block ends; None without one."""
+    """Open the file of ``--output``, which appears when the block ends; None without one."""
     path, overwrite = options["output"], options["overwrite"]
     if path is None:
         return nullcontext()
@@ -189,62 +191,70 @@ def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | N
 
 
 def _encode(document: dict[str, Any]) -> bytes:
-    """Return a document as the bytes of its file."""
+    """Encode a document as the bytes of its file."""
     return f"{json.dumps(document, ensure_ascii=False, indent=1)}\n".encode()
 
 
-def _require_sense(context: click.Context) -> None:
+def _check_options(context: click.Context) -> None:
     """Raise UsageError for options that do not go together, before anything is read."""
     options = context.params
-    names = {one.name: one.opts[-1] for one in context.command.params if one.name is not None}
+    names = {
+        option.name: option.opts[-1] for option in context.command.params if option.name is not None
+    }
     names["table"] = "a TABLE"
-    given = {n for n in options if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
-    for name in given & NEEDS.keys() - ({"spec"} if options["rate"] else set()):
-        if NEEDS[name] not in given:
+    # Defaults do not count: only what was typed can contradict.
+    named = {n for n in options if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    for name in named & REQUIRED_OPTIONS.keys() - ({"spec"} if options["rate"] else set()):
+        if REQUIRED_OPTIONS[name] not in named:
             raise UsageError(
-                f"{names[name]} goes with {names[NEEDS[name]]} only.", code="option-needs-option"
+                f"{names[name]} can only be given with {names[REQUIRED_OPTIONS[name]]}.",
+                code="option-needs-option",
             )
-    if (of_grid := given & OF_GRID) and options["spec"] is None:
-        raise UsageError(f"{names[min(of_grid)]} goes with --grid only.", code="option-needs-grid")
-    if options["ledger"] is not None and not {"dataset", "sample"} <= given:
+    if (about_grid := named & GRID_OPTIONS) and options["spec"] is None:
+        raise UsageError(
+            f"{names[min(about_grid)]} can only be given with --grid.", code="option-needs-grid"
+        )
+    if options["ledger"] is not None and not {"dataset", "sample"} <= named:
         raise UsageError("--ledger needs --dataset and --sample.", code="audit-ledger-incomplete")
     if options["hierarchy"]:
-        from geodp.features.audit.recoding import CHOSEN
+        from geodp.features.audit.recoding import RECODED_FROM_DATA
 
         if options["rate"] is not None:
-            raise UsageError(CHOSEN)
+            raise UsageError(RECODED_FROM_DATA)
         if options["threshold"] is None:
             raise UsageError(
-                "--hierarchy goes with --threshold only.", code="hierarchy-needs-threshold"
+                "--hierarchy can only be given with --threshold.", code="hierarchy-needs-threshold"
             )
         if options["column"]:
             raise UsageError(
                 "--hierarchy names the columns; leave --column out.", code="hierarchy-or-column"
             )
     if options["rate"] is None and options["table"] is None:
-        raise UsageError("Give a --rate, or a TABLE to look at.", code="rate-or-table")
+        raise UsageError("Give a --rate, or a TABLE to audit.", code="rate-or-table")
     if options["counts"] and (options["rate"] is None or options["column"]):
         raise UsageError(
-            "--counts goes with --rate, and not with --column.", code="counts-need-rate"
+            "--counts can only be given with --rate, and not with --column.",
+            code="counts-need-rate",
         )
     for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
     require_drawn(options["plot"])
 
 
-def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
-    """Find what the options ask for of a sampled table, if they do; the document is told."""
+def _find_guarantee(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None:
+    """Compute the guarantee of a sampled table, if it is requested, and add it to the document."""
     if options["rate"] is None:
         return None
     from geodp.features.audit.api import curve, sampled_threshold, smallest_k
 
     rate, bound = options["rate"], options["bound"]
-    given = {name: options[name] for name in ("sample_size", "weight", "tables")}
-    k, spent, chance = options["threshold"], options["epsilon"], options["delta"]
-    if spent is None and chance is None:
+    model = {name: options[name] for name in ("sample_size", "weight", "tables")}
+    k, epsilon, delta = options["threshold"], options["epsilon"], options["delta"]
+    if epsilon is None and delta is None:
         if options["spec"] is not None or options["ledger"] is not None:
             raise UsageError(
-                "--grid and --ledger go with --epsilon or --delta only.", code="grid-needs-epsilon"
+                "--grid and --ledger can only be given with --epsilon or --delta.",
+                code="grid-needs-epsilon",
             )
         if k is not None:
             document["curve"] = curve(k, rate).to_dict()
@@ -255,52 +265,57 @@ def _find(options: dict[str, Any], document: dict[str, Any]) -> Threshold | None
             )
         return None
     if k is None:
-        if spent is None or chance is None:
+        if epsilon is None or delta is None:
             raise UsageError(
                 "Give --threshold, or both --epsilon and --delta to find it.",
                 code="threshold-or-epsilon",
             )
-        sampled_threshold(1, rate, spent, bound=bound, **given)  # what is outside the model
-        k = smallest_k(rate, spent, chance, bound)
-        document["smallest_k"] = {"k": k, "epsilon": spent, "delta": chance}
-        chance = None
-    found = sampled_threshold(k, rate, spent, chance, bound, **given)
-    document["guarantee"] = found.to_dict()
+        # Refuses what is outside the model, before a search that may be long.
+        sampled_threshold(1, rate, epsilon, bound=bound, **model)
+        k = smallest_k(rate, epsilon, delta, bound)
+        document["smallest_k"] = {"k": k, "epsilon": epsilon, "delta": delta}
+        delta = None
+    guarantee = sampled_threshold(k, rate, epsilon, delta, bound, **model)
+    document["guarantee"] = guarantee.to_dict()
     document["curve"] = curve(k, rate).to_dict()
-    return found
+    return guarantee
 
 
-def _charge(found: Threshold, options: dict[str, Any]) -> dict[str, Any]:
-    """Charge what was found, or find what an interrupted run was charged; return the charge."""
+def _charge(guarantee: Threshold, options: dict[str, Any]) -> dict[str, Any]:
+    """Charge a guarantee, or find the charge of an interrupted run; return the charge."""
     from geodp.features.audit.api import charge_threshold, find_threshold_charge
     from geodp.privacy.ledger import Ledger
 
     ledger = Ledger.open(options["ledger"])
     charge = find_threshold_charge if options["resume"] else charge_threshold
-    made = charge(found, ledger, options["dataset"], options["sample"], unit=options["unit"])
+    made = charge(guarantee, ledger, options["dataset"], options["sample"], unit=options["unit"])
     return made.describe()
 
 
 @contextmanager
-def _tell_if_charged(found: Threshold | None, options: dict[str, Any]) -> Iterator[None]:
-    """Say, where a run ends before its file is there, that what it was charged for is not lost."""
+def _report_charge_on_failure(
+    guarantee: Threshold | None, options: dict[str, Any]
+) -> Iterator[None]:
+    """Print, where a run fails before its file is complete, that its charge is not lost."""
     try:
         yield
     except UsageError:
         raise
     except BaseException:
-        if found is not None and options["ledger"] is not None:
+        if guarantee is not None and options["ledger"] is not None:
             try:
-                _charge(found, {**options, "resume": True})
-                said = "The ledger has the charge: the same command with --resume writes the file."
+                _charge(guarantee, {**options, "resume": True})
+                message = (
+                    "The ledger has the charge: the same command with --resume writes the file."
+                )
             except UsageError:
-                said = None
+                message = None
             except GeodpError:
-                said = (
+                message = (
                     "If the ledger has the charge, the same command with --resume writes the file."
                 )
-            if said is not None:
-                click.echo(said, err=True)
+            if message is not None:
+                click.echo(message, err=True)
         raise
 
 
@@ -312,29 +327,30 @@ def _draw(options: dict[str, Any]) -> None:
     write_picture(options["plot"], draw, True, options["overwrite"])
 
 
-def _look(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what is computed from the table."""
+def _audit_table(options: dict[str, Any]) -> dict[str, Any]:
+    """Compute the results of the table."""
     from geodp.io.read.rows.records import read_records
 
     if options["counts"]:
         from geodp.features.audit.api import realized
 
-        read = read_records(options["table"], counts=options["counts"])
-        people, drawn = (read[name].to_numpy() for name in options["counts"])
+        records = read_records(options["table"], counts=options["counts"])
+        people, drawn = (records[name].to_numpy() for name in options["counts"])
         try:
-            found = realized(people, drawn, options["rate"], options["threshold"] or 1)
+            diagnostic = realized(people, drawn, options["rate"], options["threshold"] or 1)
         except CodeError as error:
             rule = f"Record {error.position + 1}, without the header: {error.rule}"
             raise InputError(rule, file=str(options["table"]), code=error.code) from None
-        value = found.value if found.value < float("inf") else None
-        return {"realized": value, "record": found.where + 1, "infinite": found.infinite}
+        # JSON has no infinity.
+        value = diagnostic.value if diagnostic.value < float("inf") else None
+        return {"realized": value, "record": diagnostic.where + 1, "infinite": diagnostic.infinite}
     count = [] if options["count"] is None else [options["count"]]
     if options["hierarchy"]:
         return _generalize(options, count)
     from geodp.features.audit.api import k_anonymity
 
-    read = read_records(options["table"], options["column"], count)
-    return {"k_anonymity": k_anonymity(read, count=options["count"])}
+    records = read_records(options["table"], options["column"], count)
+    return {"k_anonymity": k_anonymity(records, count=options["count"])}
 
 
 def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
@@ -346,28 +362,32 @@ def _generalize(options: dict[str, Any], count: list[str]) -> dict[str, Any]:
         columns = [column.to_pylist() for column in read_records(file).values()]
         rows = ([v for v in row if v not in (None, "")] for row in zip(*columns, strict=True))
         trees[name] = Taxonomy.of_rows(rows)
-    read = read_records(options["table"], [*trees], count)
-    found = generalize(read, trees, options["threshold"], count=options["count"])
-    figures = {"classes": found.count.size, "smallest": found.smallest, "ncp": float(found.ncp)}
-    return {"generalized": {**figures, "nodes": found.nodes}}
+    records = read_records(options["table"], [*trees], count)
+    recoding = generalize(records, trees, options["threshold"], count=options["count"])
+    figures = {
+        "classes": recoding.count.size,
+        "smallest": recoding.smallest,
+        "ncp": float(recoding.ncp),
+    }
+    return {"generalized": {**figures, "nodes": recoding.nodes}}
 
 
-def _say(document: dict[str, Any]) -> str:
-    """Return sentences and tables for people."""
+def _format_document(document: dict[str, Any]) -> str:
+    """Format the document as sentences and tables."""
     lines = []
     if "smallest_k" in document:
-        found = document["smallest_k"]
-        words = f"epsilon {found['epsilon']} and delta {found['delta']}"
-        lines.append(f"The smallest threshold for {words}: {found['k']}.")
+        smallest = document["smallest_k"]
+        pair = f"epsilon {smallest['epsilon']} and delta {smallest['delta']}"
+        lines.append(f"The smallest threshold for {pair}: {smallest['k']}.")
     if "guarantee" in document:
         lines += [document["guarantee"]["words"], "It holds as long as:"]
-        lines += [f"  - {words};" for words in document["guarantee"]["assumed"]]
+        lines += [f"  - {assumption};" for assumption in document["guarantee"]["assumed"]]
     if "curve" in document:
-        from geodp.features.audit.threshold import show_up
+        from geodp.features.audit.threshold import format_up
 
         lines.append("\n   epsilon      delta   Li's bound")
         for point in document["curve"]["points"]:
-            exact, li = (show_up(point[name], 3) for name in ("exact", "li"))
+            exact, li = (format_up(point[name], 3) for name in ("exact", "li"))
             lines.append(f"{point['epsilon']:10.4f} {exact:>10} {li:>12}")
     if "instead" in document:
         lines += ["", document["instead"]["words"]]
@@ -377,25 +397,27 @@ def _say(document: dict[str, Any]) -> str:
             lines.append(f"{shown} {size['sampled']:16,.1f} {size['released']:17,.1f}")
     if "charge" in document:
         charge = document["charge"]
-        spent = ", ".join(f"{n} {charge['spent'][n]}" for n in ("epsilon", "delta"))
-        lines.append(f"Charged to {charge['dataset']}, which has spent {spent}: {charge['head']}")
+        total = ", ".join(f"{n} {charge['spent'][n]}" for n in ("epsilon", "delta"))
+        lines.append(f"Charged to {charge['dataset']}, which has spent {total}: {charge['head']}")
     if "confidential" in document:
-        lines += _say_confidential(dict(document["confidential"]))
+        lines += _format_confidential(dict(document["confidential"]))
     return "\n".join(lines)
 
 
-def _say_confidential(found: dict[str, Any]) -> list[str]:
-    lines = [found.pop("notice")]
-    if "generalized" in found:
-        one = found["generalized"]
-        lines.append(f"{one['classes']:,} classes, the smallest of {one['smallest']:,} records.")
+def _format_confidential(result: dict[str, Any]) -> list[str]:
+    lines = [result.pop("notice")]
+    if "generalized" in result:
+        recoding = result["generalized"]
         lines.append(
-            f"Sum of penalties: {one['ncp']:,.2f}. What stands for what: --json, --output."
+            f"{recoding['classes']:,} classes, the smallest of {recoding['smallest']:,} records."
         )
-    elif "realized" in found:
-        value = "infinite" if found["realized"] is None else f"{found['realized']:.4g}"
-        lines.append(f"Realised number: {value}, in record {found['record']:,} of the table.")
-        lines.append(f"Classes of which everybody was drawn: {found['infinite']:,}.")
+        lines.append(
+            f"Sum of penalties: {recoding['ncp']:,.2f}. The nodes of all values: --json, --output."
+        )
+    elif "realized" in result:
+        value = "infinite" if result["realized"] is None else f"{result['realized']:.4g}"
+        lines.append(f"Realised number: {value}, in record {result['record']:,} of the table.")
+        lines.append(f"Classes of which all people were drawn: {result['infinite']:,}.")
     else:
-        lines.append(f"The smallest class has {found['k_anonymity']:,} records.")
+        lines.append(f"The smallest class has {result['k_anonymity']:,} records.")
     return lines

@@ -1,4 +1,4 @@
-"""``geodp local``: mesh counts from devices, without anyone who holds the places."""
+"""``geodp local``: counts on a grid from devices, without a trusted collector."""
 
 from __future__ import annotations
 
@@ -77,16 +77,17 @@ def local() -> None:
 def plan(**options: Any) -> None:
     """Plan what devices report, and predict how accurate the release will be; no data is read."""
     require_free(options["output"], "--output", (".toml",), overwrite=options["overwrite"])
+    # Heavy modules are imported in the commands, so that --help starts quickly.
     from geodp.features.local.plan import plan as make
 
     names = ("devices", "epsilon", "protocol", "depth", "unit", "period", "allow_weak")
-    found = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
+    local_plan = make(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
     if options["output"] is not None:
-        write_file(options["output"], found.toml().encode(), True, options["overwrite"])
+        write_file(options["output"], local_plan.toml().encode(), True, options["overwrite"])
     if options["as_json"]:
-        _print(found.to_dict())
+        _print(local_plan.to_dict())
     else:
-        _show(found)
+        _show(local_plan)
 
 
 @local.command(cls=StrictCommand, name="open")
@@ -112,15 +113,15 @@ def open_(
     from geodp.features.local.plan import read_local_plan
     from geodp.privacy.ledger import Ledger
 
-    kept = None if ledger is None else Ledger.open(ledger)
-    found = open_round(read_local_plan(file), ledger=kept, dataset=dataset, path=output)
+    open_ledger = None if ledger is None else Ledger.open(ledger)
+    opened = open_round(read_local_plan(file), ledger=open_ledger, dataset=dataset, path=output)
     if as_json:
-        _print({"output": str(output), "round": found.digest, "id": found.id})
+        _print({"output": str(output), "round": opened.digest, "id": opened.id})
         return
     click.echo(
-        f"{output}: round {found.digest[:16]}, {found.protocol.spec}, {found.event(0).spends}"
+        f"{output}: round {opened.digest[:16]}, {opened.protocol.spec}, {opened.event(0).spends}"
     )
-    click.echo(found.event(0).statement)
+    click.echo(opened.event(0).statement)
 
 
 @local.command(cls=StrictCommand)
@@ -141,16 +142,16 @@ def randomize(file: Path, cells: Path, output: Path, as_json: bool) -> None:
     from geodp.features.local.round import read_round
 
     require_new(output)
-    found = read_round(file)
-    codes, lines = _read_codes(cells, found.grid)
+    opened = read_round(file)
+    codes, lines = _read_codes(cells, opened.grid)
     try:
-        reports = make(found, codes)
+        reports = make(opened, codes)
     except CodeError as error:
         row = lines[error.position]
         raise InputError(error.rule, file=cells.name, row=row) from None
-    write_reports(output, found.digest, reports)
+    write_reports(output, opened.digest, reports)
     if as_json:
-        _print({"output": str(output), "round": found.digest, "reports": reports.size})
+        _print({"output": str(output), "round": opened.digest, "reports": reports.size})
     else:
         click.echo(f"{output}: {reports.size:,} reports in random order")
 
@@ -175,13 +176,13 @@ def aggregate(
     from geodp.features.local.round import read_round
 
     with tell_steps():
-        found = make(read_round(file), reports)
-    found.write(output, overwrite=overwrite)
+        sums = make(read_round(file), reports)
+    sums.write(output, overwrite=overwrite)
     if as_json:
-        _print({"output": str(output), "reports": found.reports, "round": found.round.digest})
+        _print({"output": str(output), "reports": sums.reports, "round": sums.round.digest})
     else:
-        files = "1 file" if len(found.files) == 1 else f"{len(found.files):,} files"
-        click.echo(f"{output}: {found.reports:,} reports of {files}")
+        files = "1 file" if len(sums.files) == 1 else f"{len(sums.files):,} files"
+        click.echo(f"{output}: {sums.reports:,} reports of {files}")
 
 
 @local.command(cls=StrictCommand)
@@ -204,12 +205,12 @@ def publish(
     from geodp.features.local.collect import Sums
     from geodp.features.local.collect import publish as make
 
-    found = Sums.read(sums)
+    collected = Sums.read(sums)
     with tell_steps():
-        release = make(found.round, found, spread=spread)
+        release = make(collected.round, collected, spread=spread)
         written = release.write(output, name=name, overwrite=overwrite)
     if as_json:
-        _print({"output": str(output), **written, "reports": found.reports, "model": "local"})
+        _print({"output": str(output), **written, "reports": collected.reports, "model": "local"})
         return
     click.echo(f"Published in {output / 'public'}\n{release.event.statement}")
     click.echo("No further charge: computed from local reports.")
@@ -268,32 +269,33 @@ def blend(menu: str, epsilons: bool, values: int, allow_weak: bool, **options: A
 
     require_free(options["plot"], "--plot", PICTURES, overwrite=options["overwrite"])
     require_drawn(options["plot"])
+    # Numbers stay texts here: shares such as 1/3 are read exactly later.
     pairs = [one.split(":") for one in menu.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise UsageError(
             "--menu is written TRUTH:SHARE,TRUTH:SHARE, such as 0.8:0.5,0.6:0.5.", code="menu-form"
         )
     answers, shares = zip(*pairs, strict=True)
-    given = (answers, None) if epsilons else (None, answers)
-    found = make(shares, given[0], values, truths=given[1], allow_weak=allow_weak)
-    document = found.describe(options["reports"])
+    menu_options = (answers, None) if epsilons else (None, answers)
+    blended = make(shares, menu_options[0], values, truths=menu_options[1], allow_weak=allow_weak)
+    document = blended.describe(options["reports"])
     if options["devices"] is not None:
-        document["errors"] = _estimate_errors(found, options["devices"])
+        document["errors"] = _estimate_errors(blended, options["devices"])
     if options["plot"] is not None:
-        _draw_menu(found, options)
+        _draw_menu(blended, options)
     if options["as_json"]:
         _print(document)
         return
     _show_menu(document)
-    click.echo(found.words)
+    click.echo(blended.statement)
 
 
 MENU_SHARES = (0.01, 0.1, 0.25, 0.5)
-"""Shares of devices with a value at which estimators are compared; those above mirror them."""
+"""Shares of devices with a value at which estimators are compared; larger ones mirror them."""
 
 
 def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
-    """Return the simulated root mean square errors of all estimators, a row for each share."""
+    """Simulate the root mean square errors of all estimators, a row for each share."""
     rows = []
     for share in MENU_SHARES:
         errors = menu.mean_square_errors(share, devices)
@@ -305,13 +307,14 @@ def _estimate_errors(menu: Blend, devices: int) -> list[dict[str, Any]]:
 def _draw_menu(menu: Blend, options: dict[str, Any]) -> None:
     from geodp.features.local.figure import plot_menu
 
+    # A figure of one report would show a single point, so it takes six.
     reports = options["reports"] if options["reports"] > 1 else 6
     draw = partial(plot_menu, menu, devices=options["devices"] or 100, reports=reports)
     write_picture(options["plot"], draw, True, options["overwrite"])
 
 
 def _show_menu(document: dict[str, Any]) -> None:
-    """Print what a menu protects, in lines for people."""
+    """Print what a menu protects."""
     click.echo("   share    truth  local epsilon  indicator (no guarantee)")
     for row in document["labels"]:
         epsilon, indicator = (_number(row[name]) for name in ("ldp", "indicator"))
@@ -343,7 +346,7 @@ def _number(value: float | None) -> str:
 
 
 def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
-    """Return the first column of a CSV file and its lines; without its header, which it needs."""
+    """Read the first column of a CSV file and its line numbers, without the header."""
     import csv
 
     from geodp.grid.lattice import parse_codes
@@ -368,6 +371,7 @@ def _read_codes(path: Path, grid: Grid) -> tuple[list[str], list[int]]:
             file=path.name,
             code="codes-missing",
         )
+    # Without a header the first device would be dropped silently.
     with suppress(InputError):
         parse_codes(grid.places[0], [rows[0][0]])
         raise UsageError(
@@ -382,18 +386,17 @@ def _print(document: dict[str, Any]) -> None:
     click.echo(json.dumps(document, ensure_ascii=False, indent=1))
 
 
-def _show(found: LocalPlan) -> None:
-    """Print what a plan says, in lines for people."""
-    said = found.to_dict()
-    names = " and ".join(dict.fromkeys(said["oracles"]))
-    levels = ", ".join(f"{one['children']} ({one['chance']})" for one in said["levels"])
-    click.echo(f"Protocol        {said['protocol']} by {names}")
-    click.echo(f"Levels          children of a node, and chance to be asked: {levels}")
-    click.echo(
-        f"Release         {said['cells']:,} blocks of {said['fine_cells_of_a_cell']:,} cells"
-    )
-    click.echo(f"Report          {said['report_bytes']} bytes")
-    for row in [*said["blocks"], *said["areas"]]:
+def _show(local_plan: LocalPlan) -> None:
+    """Print a plan."""
+    document = local_plan.to_dict()
+    names = " and ".join(dict.fromkeys(document["oracles"]))
+    levels = ", ".join(f"{one['children']} ({one['chance']})" for one in document["levels"])
+    click.echo(f"Protocol        {document['protocol']} by {names}")
+    click.echo(f"Levels          children of a node, and share of devices: {levels}")
+    fine_cells = document["fine_cells_of_a_cell"]
+    click.echo(f"Release         {document['cells']:,} blocks of {fine_cells:,} cells")
+    click.echo(f"Report          {document['report_bytes']} bytes")
+    for row in [*document["blocks"], *document["areas"]]:
         what = row.get("level") or f"{area_text(row['cells'])} of these blocks"
         click.echo(f"  {what:<28} standard error {number_text(row['standard_error']):>12}")
-    click.echo(found.event.statement)
+    click.echo(local_plan.event.statement)

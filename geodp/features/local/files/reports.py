@@ -1,6 +1,6 @@
 """Files of reports: Parquet, or JSON lines, each with the digest of its round.
 
-A report is a record of whole numbers. No file says which device a report is of, or when it came.
+A report is a record of whole numbers. No file says which device sent a report, or when.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ SCHEMA = "geodp-reports-1"
 
 ENDINGS = (".parquet", ".jsonl")
 
-AT_ONCE = 1 << 20
-"""Reports that are read together."""
+CHUNK = 1 << 20
+"""Number of reports that are read together."""
 
-LONGEST = 4096
-"""Bytes of a line of JSON."""
+MAX_LINE = 4096
+"""Largest length of a line of JSON, in bytes."""
 
 BROKEN = (OSError, ValueError, TypeError, KeyError, OverflowError, pa.ArrowException)
 
 
 def write_reports(path: Path, digest: str, reports: ReportArray) -> None:
-    """Write a new file of reports, whole or not at all, in the order that they have.
+    """Write a new file of reports, completely or not at all, in the order of the array.
 
     Parameters
     ----------
     path : path
         Ends in .parquet or .jsonl.
     digest : str
-        Of the round.
+        Digest of the round.
     reports : structured array
 
     Raises
@@ -53,32 +53,33 @@ def write_reports(path: Path, digest: str, reports: ReportArray) -> None:
         The file cannot be written.
     """
     require_new(path)
-    with write_whole(path, _there(path)) as file:
+    with write_whole(path, _exists_rule(path)) as file:
         if path.suffix == ".parquet":
-            schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_head(digest))})
+            schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_header(digest))})
             columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]
             rows = pa.table(columns, schema)
-            pq.write_table(rows, file, compression="zstd", row_group_size=AT_ONCE)
+            # Row groups bound the memory that a reader needs.
+            pq.write_table(rows, file, compression="zstd", row_group_size=CHUNK)
         else:
             file.writelines(_lines(digest, reports))
 
 
 def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
-    """Yield the reports of a file, many at a time.
+    """Yield the reports of a file, in chunks.
 
     Parameters
     ----------
     path : path
     digest : str
-        Of the round.
+        Digest of the round.
     kind : dtype
-        Of a report.
+        Type of a report.
 
     Raises
     ------
     InputError
-        A file of another round, of other fields, that is cut off or none of reports; where one
-        report is at fault, with its row.
+        A file of another round, with other fields, that is cut off, or that is no file of reports;
+        with the row, where one report is at fault.
     """
     require_regular(path)
     if path.suffix not in ENDINGS:
@@ -99,33 +100,33 @@ def read_reports(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repor
                 code="report-unreadable",
             ) from None
         raise InputError(
-            "This is no whole file of reports: it was cut off, changed or is something else; get "
-            "it again.",
+            "This is not a complete file of reports: it was cut off, changed or is something else; "
+            "get it again.",
             file=path.name,
             code="reports-damaged",
         ) from None
 
 
 def require_new(path: Path) -> None:
-    """Raise UsageError where a file of reports exists or is called otherwise."""
+    """Raise UsageError where a file of reports exists or its name has another ending."""
     if path.suffix not in ENDINGS:
         raise UsageError(
             f"{path.name}: files of reports end in {' or '.join(ENDINGS)}.",
             code="reports-ending-named",
         )
-    require_absent(path, _there(path))
+    require_absent(path, _exists_rule(path))
 
 
-def _there(path: Path) -> str:
+def _exists_rule(path: Path) -> str:
     return Rule("reports-file-exists", f"{path} exists; choose a new file.")
 
 
 def row_of(path: Path, position: int) -> int:
-    """Return the row of a file, of lines of JSON the line, in which a report stands, from 1."""
+    """Compute the row of a report in its file, or the line of a file of JSON lines, from 1."""
     return position + (2 if path.suffix == ".jsonl" else 1)
 
 
-def _head(digest: str) -> dict[str, str]:
+def _header(digest: str) -> dict[str, str]:
     return {"schema": SCHEMA, "round": digest}
 
 
@@ -135,11 +136,11 @@ def _columns(kind: np.dtype[Any]) -> list[Any]:
     ]
 
 
-def _require_head(found: Any, digest: str, path: Path) -> None:
-    """Refuse a file that is of another round, or of none."""
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise InputError("This is no file of reports.", file=path.name, code="reports-expected")
-    if found.get("round") != digest:
+def _require_head(header: Any, digest: str, path: Path) -> None:
+    """Refuse a file that is of another round, or no file of reports."""
+    if not isinstance(header, dict) or header.get("schema") != SCHEMA:
+        raise InputError("This is not a file of reports.", file=path.name, code="reports-expected")
+    if header.get("round") != digest:
         raise InputError(
             "These are reports of another round, or of one whose file was changed; aggregate them "
             "with the file of their own round.",
@@ -159,13 +160,14 @@ def _require_fields(same: bool, path: Path) -> None:
 
 def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
     file = open_parquet(path)
-    said = (file.schema_arrow.metadata or {}).get(b"geodp", b"null")
-    _require_head(parse_json(said), digest, path)
+    header = (file.schema_arrow.metadata or {}).get(b"geodp", b"null")
+    _require_head(parse_json(header), digest, path)
     columns = [(one.name, one.type) for one in file.schema_arrow]
+    # Types are compared too: a wider one would pass values that no device can send.
     _require_fields(columns == [(one.name, one.type) for one in _columns(kind)], path)
     read = 0
-    for batch in file.iter_batches(AT_ONCE):
-        found = np.empty(batch.num_rows, kind)
+    for batch in file.iter_batches(CHUNK):
+        reports = np.empty(batch.num_rows, kind)
         for name in kind.names or ():
             column = batch.column(name)
             if column.null_count:
@@ -176,34 +178,37 @@ def _read_parquet(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Repo
                     row=row_of(path, position),
                     code="report-field-missing",
                 )
-            found[name] = column.to_numpy()
-        yield found
+            reports[name] = column.to_numpy()
+        yield reports
         read += batch.num_rows
 
 
 def _lines(digest: str, reports: ReportArray) -> Iterator[bytes]:
-    """Yield the lines of a file: what it is, the reports, and how many they are."""
-    yield json.dumps(_head(digest)).encode() + b"\n"
+    """Yield the lines of a file: a header, the reports, and their number."""
+    yield json.dumps(_header(digest)).encode() + b"\n"
     names = reports.dtype.names or ()
     for row in reports.tolist():
         yield json.dumps(dict(zip(names, row, strict=True))).encode() + b"\n"
+    # The number at the end shows a reader that the file was not cut off at a line.
     yield json.dumps({"reports": reports.size}).encode() + b"\n"
 
 
 def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[ReportArray]:
-    most = {name: int(np.iinfo(kind[name]).max) for name in kind.names or ()}
+    largest = {name: int(np.iinfo(kind[name]).max) for name in kind.names or ()}
     with path.open("rb") as file:
-        _require_head(parse_json(file.readline(LONGEST)), digest, path)
+        # A limited read, so that a file without line ends does not fill the memory.
+        _require_head(parse_json(file.readline(MAX_LINE)), digest, path)
         rows, read, last = list[tuple[int, ...]](), 0, None
-        while line := file.readline(LONGEST):
+        while line := file.readline(MAX_LINE):
             try:
+                # More lines would mean joined files, of which only the first header was checked.
                 if last is not None:
                     raise ValueError("there is more after the line that ends the file")
-                one = _parse_line(line)
-                if set(one) == {"reports"}:
-                    last = one["reports"]
+                plain = _parse_line(line)
+                if set(plain) == {"reports"}:
+                    last = plain["reports"]
                     continue
-                rows.append(_fields_of(one, most))
+                rows.append(_fields_of(plain, largest))
             except ValueError as error:
                 place = row_of(path, read + len(rows)) + (last is not None)
                 raise InputError(
@@ -213,7 +218,7 @@ def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Report
                     row=place,
                     code="report-broken",
                 ) from None
-            if len(rows) == AT_ONCE:
+            if len(rows) == CHUNK:
                 yield np.array(rows, kind)
                 read, rows = read + len(rows), []
         if last != read + len(rows):
@@ -222,23 +227,23 @@ def _read_lines(path: Path, digest: str, kind: np.dtype[Any]) -> Iterator[Report
 
 
 def _parse_line(line: bytes) -> dict[str, Any]:
-    """Return the object of a line; ValueError, which quotes nothing, where there is none."""
+    """Parse the object of a line; ValueError, which quotes nothing, where there is none."""
     if not line.endswith(b"\n"):
-        raise ValueError(f"the line has no end, or is longer than {LONGEST} bytes")
+        raise ValueError(f"the line has no end, or is longer than {MAX_LINE} bytes")
     try:
-        one = parse_json(line)
+        plain = parse_json(line)
     except ValueError:
         raise ValueError("the line is no JSON") from None
-    if not isinstance(one, dict):
+    if not isinstance(plain, dict):
         raise ValueError("the line is no JSON object")
-    return one
+    return plain
 
 
-def _fields_of(one: dict[str, Any], most: dict[str, int]) -> tuple[int, ...]:
-    """Return the fields of a report, each with the most that it can be; ValueError without them."""
-    if set(one) != set(most):
-        raise ValueError(f"its fields must be {', '.join(most)}")
-    for name, largest in most.items():
-        if type(one[name]) is not int or not 0 <= one[name] <= largest:
+def _fields_of(plain: dict[str, Any], limits: dict[str, int]) -> tuple[int, ...]:
+    """List the fields of a report, none above its limit; ValueError where one is or is missing."""
+    if set(plain) != set(limits):
+        raise ValueError(f"its fields must be {', '.join(limits)}")
+    for name, largest in limits.items():
+        if type(plain[name]) is not int or not 0 <= plain[name] <= largest:
             raise ValueError(f"{name} must be a whole number from 0 to {largest}")
-    return tuple(one[name] for name in most)
+    return tuple(plain[name] for name in limits)

@@ -1,4 +1,4 @@
-"""Files of sums: a line of JSON that says what it is, and plain arrays one after another."""
+"""Files of sums: a header line of JSON, then plain arrays one after another."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from geodp.io.opening import parse_json, require_regular
 
 SCHEMA = "geodp-sums-2"
 
-MOST_HEAD = 1 << 26
-"""Bytes of the first line."""
+MAX_HEADER = 1 << 26
+"""Largest length of the first line, in bytes."""
 
 KINDS = ("uint8", "int64", "uint64")
 
 
 def write_sums(
-    path: Path, said: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, overwrite: bool
+    path: Path, metadata: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, overwrite: bool
 ) -> None:
-    """Write a whole file, or leave the one before.
+    """Write a complete file, or leave an existing one unchanged.
 
     Parameters
     ----------
     path : path
-    said : mapping
+    metadata : mapping
         Plain values.
     arrays : mapping of str to array
         One-dimensional, of types in ``KINDS``.
@@ -44,65 +44,70 @@ def write_sums(
     OutputError
         It cannot be written.
     """
+    # Little-endian on every machine, so that equal sums are equal files.
     pieces = [np.ascontiguousarray(a, a.dtype.newbyteorder("<")) for a in arrays.values()]
     listed = [[name, a.dtype.name, a.size] for name, a in arrays.items()]
-    head = {"schema": SCHEMA, **said, "arrays": listed}
-    digest = hashlib.sha256(_encode_head(head))
+    header = {"schema": SCHEMA, **metadata, "arrays": listed}
+    digest = hashlib.sha256(_encode_header(header))
     for piece in pieces:
         digest.update(piece.data)
     refusal = Rule("sums-file-exists", f"{path} exists; replace it with --overwrite.")
     with write_whole(path, refusal, overwrite=overwrite) as file:
-        file.write(json.dumps({**head, "sha256": digest.hexdigest()}).encode() + b"\n")
+        file.write(json.dumps({**header, "sha256": digest.hexdigest()}).encode() + b"\n")
         for piece in pieces:
             file.write(piece.data)
 
 
-def _encode_head(head: Mapping[str, Any]) -> bytes:
-    """Return what a file says of itself, the same bytes for the same, for its SHA-256."""
-    return json.dumps(head, sort_keys=True).encode()
+def _encode_header(header: Mapping[str, Any]) -> bytes:
+    """Encode a header canonically, for its SHA-256."""
+    return json.dumps(header, sort_keys=True).encode()
 
 
 def read_sums(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return what a file of sums says, and its arrays.
+    """Read the header of a file of sums, and its arrays.
 
     Raises
     ------
     InputError
-        A file that is none of these, was cut off or changed.
+        A file of another kind, or one that was cut off or changed.
     """
     require_regular(path)
     broken = InputError(
-        "This is no whole file of sums: it was cut off, changed or is something else; aggregate "
-        "the reports again.",
+        "This is not a complete file of sums: it was cut off, changed or is something else; "
+        "aggregate the reports again.",
         file=path.name,
         code="sums-damaged",
     )
     try:
         with path.open("rb") as file:
-            head = parse_json(file.readline(MOST_HEAD))
-            if head["schema"] != SCHEMA:
+            header = parse_json(file.readline(MAX_HEADER))
+            if header["schema"] != SCHEMA:
                 raise broken
             body = file.read()
-        found, at = dict[str, NDArray[Any]](), 0
-        for name, kind, size in head["arrays"]:
-            if kind not in KINDS or type(size) is not int or size < 0 or name in found:
+        arrays, at = dict[str, NDArray[Any]](), 0
+        for name, kind, size in header["arrays"]:
+            if kind not in KINDS or type(size) is not int or size < 0 or name in arrays:
                 raise broken
+            # A size beyond the end gives a shorter array here, which is refused below.
             end = at + size * np.dtype(kind).itemsize
-            found[name] = np.frombuffer(body[at:end], np.dtype(kind).newbyteorder("<")).astype(kind)
+            arrays[name] = np.frombuffer(body[at:end], np.dtype(kind).newbyteorder("<")).astype(
+                kind
+            )
             at = end
-        stated = head.pop("sha256")
-        digest = hashlib.sha256(_encode_head(head))
+        recorded = header.pop("sha256")
+        digest = hashlib.sha256(_encode_header(header))
         digest.update(body)
-        whole = at == len(body) and digest.hexdigest() == stated
+        # The digest covers header and arrays, so that any change or cut is detected.
+        is_complete = at == len(body) and digest.hexdigest() == recorded
     except OSError as error:
         raise InputError(
             f"The file cannot be read ({error.strerror}).", file=path.name, code="file-unreadable"
         ) from None
     except (ValueError, TypeError, KeyError):
         raise broken from None
-    if not whole or any(
+    if not is_complete or any(
         array.size != size
-        for array, (_, _, size) in zip(found.values(), head["arrays"], strict=True)
+        for array, (_, _, size) in zip(arrays.values(), header["arrays"], strict=True)
     ):
         raise broken
-    return head, found
+    return header, arrays

@@ -1,7 +1,7 @@
 """Reports of devices about nodes of a tree, on bare arrays: signs, and their sums at some nodes.
 
 With ``p(x)`` the parity of the bits of x, a report of row r and sign y adds ``y (-1)^p(r & v)`` to
-what is known of node v. All nodes of a level at once are a transform of the sums of signs by row
+the sum of node v. All nodes of a level at once are a transform of the sums of signs by row
 (:func:`geodp.features.local.kernels.oracles.transform`); few nodes are looked up here, 64 reports
 in a word.
 """
@@ -15,13 +15,14 @@ from geodp.features.local.kernels.oracles import Digits, below, flip, parity
 from geodp.kernels.jit import inline, kernel
 from geodp.typing import IntArray, WordArray
 
-WORDS = 256
-"""Words of reports that are looked at together: they and all their bits stay in the cache."""
+BATCH = 256
+"""Words of reports that are processed together: they and all their bits stay in the cache."""
 
 
 @inline
 def count_bits(word: np.uint64) -> np.uint64:
-    """Return how many bits of a word are set."""
+    """Count the bits of a word that are set."""
+    # Sums of neighbouring fields of 1, 2 and 4 bits; the product adds the bytes up.
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = np.uint64(0x3333333333333333)
     word = (word & low) + ((word >> np.uint64(2)) & low)
@@ -40,18 +41,18 @@ def draw(
     row: NDArray[np.uint64],
     bit: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Draw levels, rows and coins, and write what devices send about the halves of their nodes.
+    """Draw levels, rows and coins, and write the bits that devices send about their nodes.
 
     Parameters
     ----------
     first : int
-        Reports that are there already.
+        Number of reports that are drawn already.
     unit : uint32[u], digit : uint64[1, k]
-        See :mod:`geodp.features.local.kernels.oracles`; chance 0 turns a bit round.
+        See :mod:`geodp.features.local.kernels.oracles`; chance 0 flips a bit.
     key : uint64[n]
-        Of the devices' cells, below ``2**bits``.
+        Keys of the devices' cells, below ``2**bits``.
     ends : uint64[bits]
-        Sums of the weights of the levels, each with its own.
+        Cumulative sums of the levels' weights.
     level, row, bit : uint8[n], uint64[n], uint8[n], written from ``first`` on
         The row is below ``2**level``. The bit is 1 for the sign -1: where row and node have an odd
         number of ones in common, or else the device is in the right half of its node, but not
@@ -65,12 +66,12 @@ def draw(
         while ends[here] <= chosen:
             here += 1
         drawn, at = below(unit, at, one << np.uint64(here))
-        turned, at = flip(unit, at, digit[0])
+        flipped, at = flip(unit, at, digit[0])
         if at < 0:
             return i, used
         half = key[i] >> np.uint64(bits - 1 - here)
         level[i], row[i] = here, drawn
-        odd = parity(drawn & (half >> one)) ^ half ^ np.uint64(turned)
+        odd = parity(drawn & (half >> one)) ^ half ^ np.uint64(flipped)
         bit[i] = np.uint8(odd & one)
         used = at
     return key.size, used
@@ -113,6 +114,7 @@ def place_rows(
     place, sign : uint64[n], int64[n], written
     """
     for i in range(level.size):
+        # The position of the first bad report is returned, so that an error can name it.
         if level[i] >= bits or row[i] >> np.uint64(level[i]) or bit[i] > 1:
             return i
         place[i] = (np.uint64(1) << np.uint64(level[i])) | row[i]
@@ -122,24 +124,24 @@ def place_rows(
 
 @kernel
 def slice_rows(row: NDArray[np.uint64], total: IntArray, planes: NDArray[np.uint64]) -> None:
-    """Lay reports side by side, 64 in a word: a plane for every bit of a row, the last for signs.
+    """Transpose reports, 64 in a word: a plane for every bit of a row, the last one for signs.
 
     Parameters
     ----------
     row, total : uint64[n], int64[n]
-        Rows and their sums of signs: as many reports as the sum is large.
+        Rows and their sums of signs: a sum of s stands for |s| reports of its sign.
     planes : uint64[bits + 1, words], written
-        0 before; of as many words as the reports need.
+        0 before; with as many words as the reports need.
     """
     bits, at = planes.shape[0] - 1, 0
     for i in range(row.size):
         for _ in range(abs(total[i])):
-            word, mark = at >> 6, np.uint64(1) << np.uint64(at & 63)
+            word, position = at >> 6, np.uint64(1) << np.uint64(at & 63)
             for b in range(bits):
                 if row[i] >> np.uint64(b) & np.uint64(1):
-                    planes[b, word] |= mark
+                    planes[b, word] |= position
             if total[i] < 0:
-                planes[bits, word] |= mark
+                planes[bits, word] |= position
             at += 1
 
 
@@ -147,23 +149,25 @@ def slice_rows(row: NDArray[np.uint64], total: IntArray, planes: NDArray[np.uint
 def look_up(
     prefix: NDArray[np.uint64], planes: NDArray[np.uint64], reports: int, out: IntArray
 ) -> None:
-    """Return sums at some nodes of what :func:`slice_rows` laid out.
+    """Look up the sums at some nodes of the reports that :func:`slice_rows` laid out.
 
-    From a node to the next only the planes of bits in which they differ are looked at.
+    From one node to the next, only the planes of bits in which they differ are read.
 
     Parameters
     ----------
     prefix : uint64[n]
-        Of the nodes, in key order.
+        Nodes, in key order.
     planes : uint64[bits + 1, words]
     reports : int
+        Number of reports.
     out : int64[n], written
     """
-    bits, words = planes.shape[0] - 1, planes.shape[1]
-    odd = np.empty(WORDS, np.uint64)
+    bits, columns = planes.shape[0] - 1, planes.shape[1]
+    odd = np.empty(BATCH, np.uint64)
     out[:] = reports
-    for first in range(0, words, WORDS):
-        width, before = min(WORDS, words - first), np.uint64(0)
+    for first in range(0, columns, BATCH):
+        width, before = min(BATCH, columns - first), np.uint64(0)
+        # The running parity starts with the signs, and each bit of the node flips its plane.
         odd[:width] = planes[bits, first : first + width]
         for i in range(prefix.size):
             other = before ^ prefix[i]
@@ -172,10 +176,10 @@ def look_up(
                 if other >> np.uint64(b) & np.uint64(1):
                     for j in range(width):
                         odd[j] ^= planes[b, first + j]
-            found = np.uint64(0)
+            odd_reports = np.uint64(0)
             for j in range(width):
-                found += count_bits(odd[j])
-            out[i] -= 2 * np.int64(found)
+                odd_reports += count_bits(odd[j])
+            out[i] -= 2 * np.int64(odd_reports)
 
 
 @kernel
@@ -186,7 +190,7 @@ def multiply(
     value: NDArray[np.uint64],
     out: IntArray,
 ) -> None:
-    """Write the sums at values of rows with a sum of signs each, 64 reports in a word.
+    """Write the sums at values, from rows with a sum of signs each, 64 reports in a word.
 
     Parameters
     ----------
@@ -194,7 +198,7 @@ def multiply(
         Rows below ``2**bits``.
     bits : int
     value : uint64[n]
-        Quickest where neighbours differ in few bits.
+        Fastest where neighbours differ in few bits.
     out : int64[n], written
     """
     reports = 0

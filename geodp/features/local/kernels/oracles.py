@@ -1,9 +1,9 @@
-"""Reports of local oracles: drawn from random units of 32 bits, added up, and asked for values.
+"""Reports of local oracles: drawn from random units of 32 bits, and aggregated.
 
 A kernel that draws reports takes its units one after another, those of a report after those of the
-one before, and stops before the first report that they do not suffice for; it returns how many
-reports there are then, and how many units they took. What :mod:`geodp.features.local.coins` says of
-coins and of uniform numbers is done here.
+one before, and stops before the first report for which they do not suffice; it returns the number
+of reports so far, and the number of units that they took. The draws of coins and uniform numbers
+that :mod:`geodp.features.local.coins` specifies are implemented here.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ Digits = NDArray[np.uint64]
 Values = NDArray[np.uint64]
 
 SHORT = -1
-"""Where the next unit is, if there are too few of them or of a chance's digits."""
+"""Place of the next unit where there are too few units, or digits of a chance."""
 
-TOGETHER = 1 << 11
+BLOCK = 1 << 11
 """Rows that are compared with every value before the next ones are read."""
 
 
 @inline
 def flip(unit: WordArray, at: int, digit: Digits) -> tuple[int, int]:
-    """Whether a chance came true, 1 or 0, and where the next unit is.
+    """Draw whether a chance comes true, 1 or 0; return it with the place of the next unit.
 
     Parameters
     ----------
     unit : uint32[n]
     at : int
-        Where the next unit is; ``SHORT`` stays as it is.
+        Place of the next unit; ``SHORT`` is passed on.
     digit : uint64[k]
         Binary digits of the chance, 32 in each.
     """
@@ -50,14 +50,16 @@ def flip(unit: WordArray, at: int, digit: Digits) -> tuple[int, int]:
 
 @inline
 def below(unit: WordArray, at: int, bound: np.uint64) -> tuple[np.uint64, int]:
-    """Return a uniform number from 0 on, below a bound, and where the next unit is."""
+    """Draw a uniform number from 0 to a bound, exclusive; return the next unit's place too."""
     zero, one = np.uint64(0), np.uint64(1)
     if at < 0:
         return zero, SHORT
     wide = bound > np.uint64(1 << 32)
     top = np.uint64(0xFFFFFFFFFFFFFFFF) if wide else np.uint64(0xFFFFFFFF)
     step = 2 if wide else 1
-    fits = bound & (bound - one) == zero  # a power of two divides the numbers evenly
+    # A power of two divides the numbers evenly, so that no draw has to be repeated.
+    fits = bound & (bound - one) == zero
+    # The largest number whose run of `bound` numbers is complete.
     last = top if fits else top - (top % bound + one) % bound
     while at + step <= unit.size:
         drawn = np.uint64(unit[at])
@@ -71,7 +73,8 @@ def below(unit: WordArray, at: int, bound: np.uint64) -> tuple[np.uint64, int]:
 
 @inline
 def parity(x: np.uint64) -> np.uint64:
-    """1 where an odd number of bits is set."""
+    """Return 1 where an odd number of bits is set."""
+    # The constant is a table of the parities of 0 to 15.
     x ^= x >> np.uint64(32)
     x ^= x >> np.uint64(16)
     x ^= x >> np.uint64(8)
@@ -83,12 +86,12 @@ def parity(x: np.uint64) -> np.uint64:
 def answer(
     first: int, unit: WordArray, digit: Digits, value: Values, cells: int, out: Values
 ) -> tuple[int, int]:
-    """Randomised response: each value, or with chance 0 uniformly another one.
+    """Draw a randomised response: each value, or with chance 0 uniformly another one.
 
     Parameters
     ----------
     first : int
-        Reports that are there already.
+        Number of reports that are drawn already.
     unit : uint32[u], digit : uint64[1, k]
     value : uint64[n]
         Below cells.
@@ -100,13 +103,13 @@ def answer(
     others = np.uint64(cells - 1)
     for i in range(first, value.size):
         lie, at = flip(unit, used, digit[0])
-        told = value[i]
+        reported = value[i]
         if lie:
             other, at = below(unit, at, others)
-            told = other + np.uint64(other >= told)
+            reported = other + np.uint64(other >= reported)
         if at < 0:
             return i, used
-        out[i] = told
+        out[i] = reported
         used = at
     return value.size, used
 
@@ -121,12 +124,12 @@ def project(
     row: Values,
     bit: NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """Draw a row of the Hadamard matrix, and its entry for the value, turned by chance 0.
+    """Draw a row of the Hadamard matrix, and its entry for the value, flipped with chance 0.
 
     Parameters
     ----------
     first : int
-        Reports that are there already.
+        Number of reports that are drawn already.
     unit : uint32[u], digit : uint64[1, k]
     value : uint64[n]
         Below rows.
@@ -140,37 +143,37 @@ def project(
     bound = np.uint64(rows)
     for i in range(first, value.size):
         drawn, at = below(unit, used, bound)
-        turned, at = flip(unit, at, digit[0])
+        flipped, at = flip(unit, at, digit[0])
         if at < 0:
             return i, used
         row[i] = drawn
-        bit[i] = np.uint8(parity(drawn & value[i]) ^ np.uint64(turned))
+        bit[i] = np.uint8(parity(drawn & value[i]) ^ np.uint64(flipped))
         used = at
     return value.size, used
 
 
 @kernel
-def tell_mean(
-    first: int, unit: WordArray, digit: Digits, value: Values, most: int, bit: NDArray[np.uint8]
+def report_bit(
+    first: int, unit: WordArray, digit: Digits, value: Values, maximum: int, bit: NDArray[np.uint8]
 ) -> tuple[int, int]:
-    """Round each value's part of the most to 1 or 0 at random, and turn that with chance 0.
+    """Round each value's part of the maximum to 1 or 0 at random, and flip it with chance 0.
 
     Parameters
     ----------
     first : int
-        Reports that are there already.
+        Number of reports that are drawn already.
     unit : uint32[u], digit : uint64[1, k]
     value : uint64[n]
-        At most ``most``, which is at least 1.
+        At most ``maximum``, which is at least 1.
     bit : uint8[n], written from ``first`` on
     """
-    used, bound = 0, np.uint64(most)
+    used, bound = 0, np.uint64(maximum)
     for i in range(first, value.size):
         drawn, at = below(unit, used, bound)
-        turned, at = flip(unit, at, digit[0])
+        flipped, at = flip(unit, at, digit[0])
         if at < 0:
             return i, used
-        bit[i] = np.uint8(drawn < value[i]) ^ np.uint8(turned)
+        bit[i] = np.uint8(drawn < value[i]) ^ np.uint8(flipped)
         used = at
     return value.size, used
 
@@ -191,7 +194,8 @@ def transform(x: IntArray) -> None:
     x : int64[2**b], changed
         The sum of their absolute values is below 2**63.
     """
-    part = min(x.size, 1 << 12)  # which the first-level cache holds
+    # A part that the first-level cache holds: its passes need no other memory.
+    part = min(x.size, 1 << 12)
     for start in range(0, x.size, part):
         _butterflies(x[start : start + part], 1)
     _butterflies(x, part)
@@ -199,7 +203,7 @@ def transform(x: IntArray) -> None:
 
 @inline
 def _butterflies(x: IntArray, width: int) -> None:
-    """Run the passes from one width on: sums and differences of entries that are so far apart."""
+    """Run the passes from one width on: sums and differences of entries that are a width apart."""
     while width < x.size:
         for start in range(0, x.size, 2 * width):
             for j in range(start, start + width):
@@ -210,22 +214,23 @@ def _butterflies(x: IntArray, width: int) -> None:
 
 
 @kernel
-def correlate(row: Values, count: IntArray, value: Values, found: IntArray) -> None:
-    """Entries of that product for listed values, from rows with a sum each.
+def correlate(row: Values, count: IntArray, value: Values, products: IntArray) -> None:
+    """Compute entries of the Hadamard product for listed values, from rows with a sum each.
 
     Parameters
     ----------
     row : uint64[m], count : int64[m]
         The sum of the absolute values is below 2**63.
     value : uint64[n]
-    found : int64[n], written
+    products : int64[n], written
     """
-    found[:] = 0
-    for start in range(0, row.size, TOGETHER):
-        end = min(row.size, start + TOGETHER)
+    products[:] = 0
+    for start in range(0, row.size, BLOCK):
+        end = min(row.size, start + BLOCK)
         for v in range(value.size):
             total = np.int64(0)
             for i in range(start, end):
-                sign = -np.int64(parity(row[i] & value[v]))  # 0 or -1: no branch on a random bit
+                # 0 or -1, as a branch on a random bit would be mispredicted half of the time.
+                sign = -np.int64(parity(row[i] & value[v]))
                 total += (count[i] ^ sign) - sign
-            found[v] += total
+            products[v] += total

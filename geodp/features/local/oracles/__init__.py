@@ -1,7 +1,7 @@
 """Oracles of local differential privacy: one published oracle, one file.
 
 Every module of this package whose ``ORACLES`` lists classes adds them to :data:`ORACLES`, and so
-does every module of somebody else's package that an entry point ``geodp.oracles`` names.
+every module of a third-party package that an entry point ``geodp.oracles`` names.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ def _find() -> list[type[Oracle]]:
     return [oracle for module in modules for oracle in getattr(module, "ORACLES", ())]
 
 
-def _fits(one: object) -> bool:
-    """Whether something is an oracle with what its class must say, which round files quote."""
+def _fits(candidate: object) -> bool:
+    """Return whether an object is an oracle class with all attributes that round files quote."""
     return (
-        isinstance(one, type)
-        and issubclass(one, Oracle)
-        and not isabstract(one)
-        and all(isinstance(text, str) for text in (one.title, one.citation, one.scheme))
-        and isinstance(one.version, int)
-        and isinstance(one.guarantee, Guarantee)
+        isinstance(candidate, type)
+        and issubclass(candidate, Oracle)
+        and not isabstract(candidate)
+        and all(
+            isinstance(text, str)
+            for text in (candidate.title, candidate.citation, candidate.scheme)
+        )
+        and isinstance(candidate.version, int)
+        and isinstance(candidate.guarantee, Guarantee)
     )
 
 
@@ -46,38 +49,40 @@ ORACLES: dict[str, type[Oracle]] = add_plugins(
 """Every oracle by its name."""
 
 BEST = 1.3
-"""How much more variance than that of ``oue`` is taken for reports of one bit."""
+"""Largest ratio of variance to that of ``oue`` that is accepted for reports of one bit."""
 
 
 def choose_oracle(cells: int, epsilon: Any, *, allow_weak: bool = False) -> Oracle:
-    """Return the oracle that suits a domain and an epsilon: what ``oracle="auto"`` stands for.
+    """Choose the oracle that suits a domain and an epsilon, as ``oracle="auto"`` does.
 
     Parameters
     ----------
     cells : int
     epsilon : str, int, float, Decimal or Fraction
     allow_weak : bool
-        Take an epsilon above 16.
+        Accept an epsilon above 16.
 
     Raises
     ------
     UsageError
-        A domain or an epsilon that no oracle takes.
+        A domain or an epsilon that no oracle supports.
 
     Examples
     --------
     >>> [choose_oracle(cells, 1).name for cells in (8, 1 << 18)]
     ['grr', 'hadamard']
     """
-    own = {"cells": cells, "epsilon": epsilon, "allow_weak": allow_weak}
-    simple = ORACLES["grr"](**own)
+    settings = {"cells": cells, "epsilon": epsilon, "allow_weak": allow_weak}
+    simple = ORACLES["grr"](**settings)
     e = math.exp(simple.epsilon)
+    # Below this size randomised response has the smallest variance of all (Wang et al. 2017).
     if cells < 3 * e + 2:
         return simple
-    one_bit = ORACLES["hadamard"](**own)
+    one_bit = ORACLES["hadamard"](**settings)
     if one_bit.variance(1) <= BEST * 4 * e / (e - 1) ** 2:
         return one_bit
     try:
-        return ORACLES["pgr"](**own)
-    except UsageError:  # a domain that is too large for it
+        return ORACLES["pgr"](**settings)
+    # A domain may be too large for projective geometry; one bit always works.
+    except UsageError:
         return one_bit

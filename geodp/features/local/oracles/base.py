@@ -1,4 +1,4 @@
-"""What every local oracle offers: reports of devices in, unbiased counts out."""
+"""The interface of local oracles: from reports of devices to unbiased counts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from geodp.features.local.oracles.state import State, of_another
 from geodp.privacy.budget import Budget, rational
 from geodp.privacy.event import Guarantee
 
-MOST_CELLS = 1 << 62
+MAX_CELLS = 1 << 62
 """Largest domain of any oracle."""
 
-MOST_LISTED = 1 << 26
-"""Most cells that are estimated all together; of larger domains, values are named."""
+MAX_LISTED = 1 << 26
+"""Largest domain that is estimated all together; of larger ones, values must be named."""
 
-FEW = 1 << 16
-"""Most cells of oracles that send a bit for each, and that look at every cell and report."""
+SMALL_DOMAIN = 1 << 16
+"""Largest domain of oracles that send a bit for each cell, or compare each cell and report."""
 
-LEAST_EPSILON, WEAK_EPSILON, MOST_EPSILON = Fraction(1, 10**6), 16, 64
+MIN_EPSILON, WEAK_EPSILON, MAX_EPSILON = Fraction(1, 10**6), 16, 64
 """Below the first the error is beyond all use; above the second a report hides little, above the
 third nothing."""
 
@@ -46,16 +46,16 @@ class Oracle(ABC):
     Attributes
     ----------
     cells : int
-        The domain is 0 to cells - 1.
+        Size of the domain, which is 0 to cells - 1.
     epsilon : Fraction
-        Of one report, at least one millionth.
+        Epsilon of one report, at least one millionth.
     allow_weak : bool
-        Take an epsilon above 16, with which a report hides little.
+        Accept an epsilon above 16, with which a report hides little.
 
     Raises
     ------
     UsageError
-        Settings that the oracle does not take.
+        Settings that the oracle does not support.
     """
 
     name: ClassVar[str]
@@ -65,81 +65,84 @@ class Oracle(ABC):
     guarantee: ClassVar[Guarantee]
     scheme: ClassVar[str] = "none"
     """How values are hashed."""
-    most_cells: ClassVar[int] = MOST_CELLS
-    most_listed: ClassVar[int] = MOST_LISTED
-    """Most cells that are estimated without being named."""
+    max_cells: ClassVar[int] = MAX_CELLS
+    max_listed: ClassVar[int] = MAX_LISTED
+    """Largest domain that is estimated without naming values."""
 
     cells: int
     epsilon: Fraction
     allow_weak: bool = False
 
     def __post_init__(self) -> None:
+        # Normalised although frozen, so that equal settings make equal oracles and identities.
         epsilon = require_epsilon(self.epsilon, self.allow_weak)
         object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "cells", whole(self.cells, "cells", 2, self.most_cells, self.name))
+        object.__setattr__(
+            self, "cells", require_integer(self.cells, "cells", 2, self.max_cells, self.name)
+        )
 
     @property
     @abstractmethod
     def report_type(self) -> np.dtype[Any]:
-        """Fields of a report: a fixed, small structured type."""
+        """The fields of a report: a fixed, small structured type."""
 
     @property
     def report_bytes(self) -> int:
-        """Bytes of a report."""
+        """The size of a report in bytes."""
         return int(self.report_type.itemsize)
 
     @property
     @abstractmethod
     def sums(self) -> int:
-        """How many sums a state has."""
+        """The number of sums of a state."""
 
     @property
     def reach(self) -> int:
-        """The most that one report adds to the sums of a state, absolute values added up."""
+        """The largest total of absolute values that one report adds to the sums of a state."""
         return 1
 
     @property
     @abstractmethod
-    def turns(self) -> tuple[Chance, ...]:
-        """Chances of the coins that a device flips for a report."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chances of the coins that a device flips for a report."""
 
-    def declare(self) -> tuple[Chance, ...]:
-        """Return the chances of all coins that a device flips, also of what it keeps to itself."""
-        return self.turns
+    def list_flip_chances(self) -> tuple[Chance, ...]:
+        """List the chances of all coins that a device flips, including any permanent stage."""
+        return self.flip_chances
 
     @abstractmethod
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
-        """Return reports of values that are in the domain."""
+        """Draw reports of values that are in the domain."""
 
     @abstractmethod
     def collect(self, reports: NDArray[Any]) -> State:
-        """Return the state of reports of the right type.
+        """Aggregate reports of the right type.
 
         Raises
         ------
         CodeError
-            A field that is out of its range, see :func:`require_fitting`.
+            A field out of range, see :func:`require_fitting`.
         """
 
     @abstractmethod
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Return the estimates of values, or of all cells."""
+        """Estimate the counts of values, or of all cells."""
 
     @abstractmethod
     def variance(self, n: float, count: float = 0) -> float:
-        """Return the variance of the estimate of a value that ``count`` of n devices have."""
+        """Compute the variance of the estimate of a value that ``count`` of n devices have."""
 
     @property
     def settings(self) -> dict[str, Plain]:
-        """All that decides what a report means, as plain values for a public file."""
+        """The settings that decide what a report means, as plain values for a public file."""
         plain: dict[str, Plain] = {
             "oracle": self.name,
             "version": self.version,
             "scheme": self.scheme,
         }
-        for one in fields(self):
-            value = getattr(self, one.name)
-            plain[one.name] = str(value) if isinstance(value, Fraction) else value
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            plain[setting.name] = str(value) if isinstance(value, Fraction) else value
         return plain
 
     @property
@@ -148,14 +151,14 @@ class Oracle(ABC):
         return json.dumps(self.settings, sort_keys=True)
 
     def randomize(self, values: ArrayLike, coins: Coins | None = None) -> NDArray[Any]:
-        """Return one report for each value, as its device would make it.
+        """Randomise one report for each value, as its device would do it.
 
         Parameters
         ----------
         values : int array, [n]
             0 to cells - 1.
         coins : Coins, optional
-            The operating system's entropy, if none are given; others are for tests.
+            By default the operating system's entropy; others are for tests.
 
         Returns
         -------
@@ -164,36 +167,37 @@ class Oracle(ABC):
         Raises
         ------
         UsageError
-            A value outside the domain: refused and not clipped, which would tell.
+            A value outside the domain: refused and not clipped, as clipping would reveal it.
         """
+        # Values are checked first, so that no coin is used for a refused call.
         return self.draw(self.check_values(values), Coins() if coins is None else coins)
 
     def aggregate(self, reports: NDArray[Any]) -> State:
-        """Return the state of reports; states of parts add up to that of the whole.
+        """Aggregate reports; states of parts add up to that of all reports.
 
         Raises
         ------
         UsageError
             Reports of another type.
         CodeError
-            A report with a field that is out of its range, by its position.
+            A report with a field out of range, by its position.
         """
-        given = np.asarray(reports)
-        if given.dtype != self.report_type or given.ndim != 1:
+        array = np.asarray(reports)
+        if array.dtype != self.report_type or array.ndim != 1:
             raise UsageError(
-                f"These are no reports of {self.name} with these settings: their fields differ.",
+                f"These are not reports of {self.name} with these settings: their fields differ.",
                 code="oracle-report-fields",
             )
-        return self.collect(given)
+        return self.collect(array)
 
     def estimate(self, state: State, values: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return unbiased estimates of how many devices have each value.
+        """Estimate without bias how many devices have each value.
 
         Parameters
         ----------
         state : State
         values : int array, [n], optional
-            Otherwise all cells, of which there may be ``most_listed`` then.
+            By default all cells, of which there may be at most ``max_listed``.
 
         Returns
         -------
@@ -208,36 +212,38 @@ class Oracle(ABC):
             raise of_another()
         if values is not None:
             return self.count(state, self.check_values(values))
-        if self.cells > self.most_listed:
+        if self.cells > self.max_listed:
             raise UsageError(
-                f"{self.name} estimates at most {self.most_listed:,} cells all together; name the "
-                "values that are asked for.",
+                f"{self.name} estimates at most {self.max_listed:,} cells all together; name the "
+                "values to estimate.",
                 code="oracle-lists-too-many",
             )
         return self.count(state, None)
 
     def check_values(self, values: ArrayLike) -> NDArray[np.uint64]:
-        """Return values as uint64[n]; UsageError where one is not in the domain."""
-        given = np.asarray(values)
-        if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
-            raise UsageError("Values are a list of whole numbers.", code="values-not-whole")
-        if given.size and not 0 <= int(given.min()) <= int(given.max()) < self.cells:
+        """Convert values to uint64[n]; UsageError where one is not in the domain."""
+        array = np.asarray(values)
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+            raise UsageError("Give values as a list of whole numbers.", code="values-not-whole")
+        # Neither clipped nor dropped: both would reveal that the device is outside.
+        if array.size and not 0 <= int(array.min()) <= int(array.max()) < self.cells:
             raise UsageError(
                 f"A value is outside of the domain, which is 0 to {self.cells - 1}; it is refused, "
-                "for a value that is moved into the domain would tell.",
+                "as moving it into the domain would reveal something about its device.",
                 code="value-outside-domain",
             )
-        return np.ascontiguousarray(given, np.uint64)
+        return np.ascontiguousarray(array, np.uint64)
 
 
-def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
-    """Return the epsilon of a report exactly; UsageError outside of its range."""
-    epsilon = rational(given)
-    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+def require_epsilon(budget: Budget, allow_weak: bool) -> Fraction:
+    """Read the epsilon of a report exactly; UsageError outside of its range."""
+    epsilon = rational(budget)
+    if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
         raise UsageError(
-            f"epsilon of a report must lie between 0.000001 and {MOST_EPSILON}.",
+            f"epsilon of a report must lie between 0.000001 and {MAX_EPSILON}.",
             code="report-epsilon-range",
         )
+    # Weak protection is an explicit choice, and the round's file records it.
     if epsilon > WEAK_EPSILON and not allow_weak:
         raise UsageError(
             f"An epsilon above {WEAK_EPSILON} hides little of where a device is; choose a smaller "
@@ -247,27 +253,30 @@ def require_epsilon(given: Budget, allow_weak: bool) -> Fraction:
     return epsilon
 
 
-def whole(value: object, name: str, least: int, most: int, of: str) -> int:
-    """Return a whole number of a setting; UsageError outside of its range."""
+def require_integer(value: object, name: str, minimum: int, maximum: int, owner: str) -> int:
+    """Read a whole number of a setting; UsageError outside of its range."""
+    # bool is a subclass of int.
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise UsageError(f"{name} must be a whole number.", code="setting-not-whole")
-    if not least <= value <= most:
+    if not minimum <= value <= maximum:
         raise UsageError(
-            f"{name} of {of} must lie between {least} and {most}.", code="setting-out-of-range"
+            f"{name} of {owner} must lie between {minimum} and {maximum}.",
+            code="setting-out-of-range",
         )
     return int(value)
 
 
 def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed: str) -> None:
-    """Refuse reports of which one has a field out of its range; the error quotes none.
+    """Raise CodeError where a report has a field out of range; the error does not quote it.
 
     Raises
     ------
     CodeError
-        By the position of the first report that does not fit.
+        With the position of the first report that does not fit.
     """
     if not fits.all():
         raise CodeError(
+            # Only the position: the value may be a device's answer.
             int(fits.argmin()),
             f"A report of {oracle.name} has a {field} that is not {allowed}; it is of another "
             "round or damaged, and nothing was added up.",
@@ -277,22 +286,23 @@ def require_fitting(fits: NDArray[np.bool_], oracle: Oracle, field: str, allowed
 
 def field_of(reports: NDArray[Any], name: str) -> NDArray[np.uint64]:
     """Return a field of all reports as uint64[n]."""
+    # Kernels are compiled for one type, and fields of structured arrays are not contiguous.
     return np.ascontiguousarray(reports[name], np.uint64)
 
 
 def correction(epsilon: Fraction) -> float:
-    """Return ``(e + 1) / (e - 1)`` with ``e = exp(epsilon)``: what undoes the turns of one bit."""
+    """Compute ``(e + 1) / (e - 1)``, ``e = exp(epsilon)``, which undoes the flips of one bit."""
     return 1 / math.tanh(epsilon / 2)
 
 
-def unbias(told: NDArray[np.int64], n: int, p: float, q: float) -> NDArray[np.float64]:
-    """Return estimates of counts from how many of n reports speak for each value.
+def unbias(support: NDArray[np.int64], n: int, p: float, q: float) -> NDArray[np.float64]:
+    """Estimate counts from how many of n reports support each value.
 
-    A report speaks for its own value with probability p, and for any other with q.
+    A report supports its device's value with probability p, and any other with q.
     """
-    return np.asarray((told - n * q) / (p - q), np.float64)
+    return np.asarray((support - n * q) / (p - q), np.float64)
 
 
 def indicator_variance(p: float, q: float, n: float, count: float) -> float:
-    """Return the variance of :func:`unbias` for a value that ``count`` of n devices have."""
+    """Compute the variance of :func:`unbias` for a value that ``count`` of n devices have."""
     return ((n - count) * q * (1 - q) + count * p * (1 - p)) / (p - q) ** 2

@@ -1,4 +1,4 @@
-"""Reports of many bits: how they are drawn, written down and read."""
+"""Draw and read reports of many bits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from geodp.features.local.oracles.base import Oracle, field_of, require_fitting
 
 
 def bits_type(width: int, rows: int = 1) -> np.dtype[Any]:
-    """Return the fields of reports of so many bits, and of their row where there are several."""
+    """Build the type of reports of ``width`` bits, with their row where there are several."""
     bits = ("bits", "u1", ((width + 7) // 8,))
     return np.dtype([("row", "<u4"), bits] if rows > 1 else [bits])
 
@@ -22,10 +22,10 @@ def draw_bits(
     oracle: Oracle,
     value: NDArray[np.uint64],
     shape: tuple[int, int, int, int],
-    turns: tuple[Chance, Chance],
+    flip_chances: tuple[Chance, Chance],
     coins: Coins,
 ) -> NDArray[Any]:
-    """Return reports with a row, and a coin for each bit.
+    """Draw reports with a row, and a coin for each bit.
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ def draw_bits(
     value : uint64[n]
     shape : tuple
         The first seed, rows, hash functions and bits, see
-        :func:`geodp.features.local.kernels.hashing.mark`.
-    turns : pair of Chance
-        That a 0, and that a 1, is turned round.
+        :func:`geodp.features.local.kernels.hashing.draw_bits`.
+    flip_chances : pair of Chance
+        The chance that a 0, and that a 1, is flipped.
     coins : Coins
     """
     _, rows, _, width = shape
     row, bits = np.empty(value.size, np.uint64), np.empty((value.size, (width + 7) // 8), np.uint8)
     numbers = np.array(shape, np.uint64)
     coins.fill(
-        lambda first, unit, digit: hashing.mark(first, unit, digit, value, numbers, row, bits),
+        lambda first, unit, digit: hashing.draw_bits(first, unit, digit, value, numbers, row, bits),
         value.size,
         width + (rows > 1),
-        turns,
+        flip_chances,
     )
     reports = np.empty(value.size, oracle.report_type)
     reports["bits"] = bits
@@ -55,7 +55,7 @@ def draw_bits(
 
 
 def bits_of(oracle: Oracle, reports: NDArray[Any], width: int) -> NDArray[np.uint8]:
-    """Return the bits of reports, uint8[n, bytes]; CodeError where one beyond the last is 1."""
+    """Read the bits of reports, uint8[n, bytes]; CodeError where one beyond the last is 1."""
     bits = np.ascontiguousarray(reports["bits"])
     if width % 8:
         require_fitting(bits[:, -1] >> width % 8 == 0, oracle, "bit beyond its last one", "0")
@@ -63,7 +63,7 @@ def bits_of(oracle: Oracle, reports: NDArray[Any], width: int) -> NDArray[np.uin
 
 
 def rows_of(oracle: Oracle, reports: NDArray[Any], rows: int) -> NDArray[np.uint64]:
-    """Return the rows of reports, uint64[n]; CodeError where one is not below their number."""
+    """Read the rows of reports, uint64[n]; CodeError where one is not below their number."""
     if "row" not in (oracle.report_type.names or ()):
         return np.zeros(reports.size, np.uint64)
     row = field_of(reports, "row")

@@ -1,4 +1,4 @@
-"""Generalised randomised response: the value itself, or uniformly another one."""
+"""Generalised randomised response: the true value, or uniformly another one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from geodp.privacy.reports import LOCAL_PRIVACY
 class Grr(Oracle):
     """A report is a value: the true one e times as likely as each of the others.
 
-    Best of all for few cells, fewer than ``3 e + 2`` with ``e = exp(epsilon)``.
+    It has the smallest variance for fewer than ``3 e + 2`` cells, with ``e = exp(epsilon)``.
     """
 
     name: ClassVar[str] = "grr"
@@ -47,45 +47,49 @@ class Grr(Oracle):
 
     @property
     def report_type(self) -> np.dtype[Any]:
-        """The value."""
+        """The value, in the narrowest type that holds the domain."""
+        # Every device must know the width in advance, so it depends on the domain alone.
         return np.dtype([("value", "<u4" if self.cells <= 1 << 32 else "<u8")])
 
     @property
     def sums(self) -> int:
-        """One for each value."""
+        """The number of sums: one for each value."""
         return self.cells
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That a report has another value."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that a report has another value."""
         return (Chance(self.cells - 1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
-        """Draw a coin for each value, and for a lie one of the others."""
-        told = np.empty(value.size, np.uint64)
+        """Draw a coin for each value, and uniformly another value where it is flipped."""
+        reported = np.empty(value.size, np.uint64)
         coins.fill(
-            lambda first, unit, digit: oracles.answer(first, unit, digit, value, self.cells, told),
+            lambda first, unit, digit: oracles.answer(
+                first, unit, digit, value, self.cells, reported
+            ),
             value.size,
+            # Units of most reports: one for the coin, and one or two for another value.
             2 if self.cells <= 1 << 32 else 3,
-            self.turns,
+            self.flip_chances,
         )
         reports = np.empty(value.size, self.report_type)
-        reports["value"] = told
+        reports["value"] = reported
         return reports
 
     def collect(self, reports: NDArray[Any]) -> State:
-        """Count how often each value was told."""
-        told = field_of(reports, "value")
-        require_fitting(told < self.cells, self, "value", "in its domain")
-        return State.of_keys(self, told.size, told, np.ones(told.size, np.int64))
+        """Count how often each value was reported."""
+        reported = field_of(reports, "value")
+        require_fitting(reported < self.cells, self, "value", "in its domain")
+        return State.of_keys(self, reported.size, reported, np.ones(reported.size, np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Take from each count what lies have put there, and make up for what they took."""
-        told = state.dense() if value is None else state.at(value)
-        return unbias(told, state.reports, *self._chances)
+        """Correct each count for the reports that were flipped to and from the value."""
+        support = state.dense() if value is None else state.at(value)
+        return unbias(support, state.reports, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n (d - 2 + e) / (e - 1)**2``, and ``(d - 2) / (e - 1)`` for each who has the value."""
+        """Compute ``n (d - 2 + e) / (e - 1)**2``, plus ``count (d - 2) / (e - 1)``."""
         return indicator_variance(*self._chances, n, count)
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import local_tree, oracles
 from geodp.features.local.oracles.base import (
-    MOST_LISTED,
+    MAX_LISTED,
     ONE_REPORT,
     Oracle,
     correction,
@@ -22,16 +22,16 @@ from geodp.features.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 
-MOST_A_ROW = 16
-"""Reports of a row on average that are laid side by side, bit by bit; of more, sums are kept."""
+MAX_ROW_REPORTS = 16
+"""Mean reports of a row up to which they are compared bit by bit; above, sums are used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hadamard(Oracle):
-    """A report is a row, which no value decides, and the row's entry for the value or its opposite.
+    """A report is a row, drawn without the value, and the row's entry for the value, maybe flipped.
 
     The entry of row r for value v is 1, or -1 where r and v have an odd number of binary ones in
-    common. It is turned round with chance ``1 / (1 + e)``, ``e = exp(epsilon)``.
+    common. It is flipped with chance ``1 / (1 + e)``, ``e = exp(epsilon)``.
     """
 
     name: ClassVar[str] = "hadamard"
@@ -50,7 +50,7 @@ class Hadamard(Oracle):
 
     @property
     def rows(self) -> int:
-        """Rows of the matrix: the least power of two that is at least the number of cells."""
+        """The number of rows: the smallest power of two that is at least the number of cells."""
         return 1 << (self.cells - 1).bit_length()
 
     @property
@@ -60,12 +60,12 @@ class Hadamard(Oracle):
 
     @property
     def sums(self) -> int:
-        """One for each row."""
+        """The number of sums: one for each row."""
         return self.rows
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That the bit is turned round."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that the bit is flipped."""
         return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
@@ -75,8 +75,9 @@ class Hadamard(Oracle):
         coins.fill(
             lambda first, unit, digit: oracles.project(first, unit, digit, value, rows, row, bit),
             value.size,
+            # Units of most reports: one or two for the row, and one for the coin.
             2 if rows <= 1 << 32 else 3,
-            self.turns,
+            self.flip_chances,
         )
         reports = np.empty(value.size, self.report_type)
         reports["row"], reports["bit"] = row, bit
@@ -90,26 +91,29 @@ class Hadamard(Oracle):
         return State.of_keys(self, row.size, row, 1 - 2 * bit.astype(np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Multiply the sums by the matrix, in whole numbers, and undo the turns."""
+        """Multiply the sums by the matrix, in whole numbers, and undo the flips."""
         return np.asarray(self.products(state, value) * correction(self.epsilon), np.float64)
 
     def products(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.int64]:
-        """Return sums of all rows times their entries for values, or for all cells."""
+        """Sum all rows' totals times their entries for values, or for all cells."""
         rows, held = self.rows, state.total.size
-        together = rows <= MOST_LISTED and value is not None and value.size * held > 8 * rows
-        if value is None or together:
+        # The transform costs about 8 steps a row; looking values up costs one for each pair.
+        is_dense = rows <= MAX_LISTED and value is not None and value.size * held > 8 * rows
+        if value is None or is_dense:
             total = state.dense()
             oracles.transform(total)
             return total[: self.cells] if value is None else total[value]
-        found, key, total = np.empty(value.size, np.int64), state.keys, state.total
-        if np.abs(total).sum() <= MOST_A_ROW * held:
-            local_tree.multiply(key, total, rows.bit_length() - 1, value, found)
+        products, key, total = np.empty(value.size, np.int64), state.keys, state.total
+        if np.abs(total).sum() <= MAX_ROW_REPORTS * held:
+            local_tree.multiply(key, total, rows.bit_length() - 1, value, products)
         else:
-            oracles.correlate(key, total, value, found)
-        return found
+            oracles.correlate(key, total, value, products)
+        return products
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n ((e + 1) / (e - 1))**2``, less 1 for each who has the value."""
+        """Compute ``n ((e + 1) / (e - 1))**2``, less 1 for each device with the value."""
+        # A report has mean 1 for its device's value, and so a variance of c**2 - 1; for any other
+        # value its mean is 0 and its variance c**2.
         return n * correction(self.epsilon) ** 2 - count
 
 

@@ -1,8 +1,8 @@
-"""One bit of a device whose value is an amount: what :func:`geodp.compare.means` compares.
+"""Reports of one bit about an amount, which :func:`geodp.compare.means` compares.
 
 A device with a value x from 0 to ``maximum`` sends 1 with probability
 ``1/(e + 1) + x/maximum (e - 1)/(e + 1)``, where e is exp(epsilon), and 0 otherwise: it rounds
-``x/maximum`` to 1 or 0 at random, and turns that with probability ``1/(e + 1)``.
+``x/maximum`` to 1 or 0 at random, and flips that with probability ``1/(e + 1)``.
 
 Source
 ------
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from geodp.errors import CodeError, UsageError
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import oracles
-from geodp.features.local.oracles.base import MOST_CELLS, require_epsilon, whole
+from geodp.features.local.oracles.base import MAX_CELLS, require_epsilon, require_integer
 from geodp.privacy.budget import Budget
 
 
@@ -30,7 +30,7 @@ def report_bits(
     *,
     allow_weak: bool = False,
 ) -> NDArray[np.uint8]:
-    """Return one bit for each value, as its device would send it; in whole numbers and exact.
+    """Randomise one bit for each value, as its device would do it; exactly, in whole numbers.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def report_bits(
     maximum : int
         The largest value of any device, known to all; at most ``2**62``.
     epsilon : str, int, float, Decimal or Fraction
-        Of a bit. A device sends one: k bits have k times the epsilon.
+        Epsilon of one bit. A device sends one: k bits have k times the epsilon.
     coins : Coins, optional
-        The operating system's entropy, if none are given; others are for tests.
+        By default the operating system's entropy; others are for tests.
     allow_weak : bool
-        Take an epsilon above 16.
+        Accept an epsilon above 16.
 
     Returns
     -------
@@ -52,9 +52,9 @@ def report_bits(
     Raises
     ------
     CodeError
-        A value outside its range, by position: refused and not clipped, which would tell.
+        A value outside its range, by position: refused, as clipping would reveal it.
     UsageError
-        Values that are no whole numbers, another maximum or epsilon.
+        Values that are not whole numbers, or another maximum or epsilon out of range.
 
     Examples
     --------
@@ -63,26 +63,28 @@ def report_bits(
     True
     """
     exact = require_epsilon(epsilon, allow_weak)
-    most = whole(maximum, "maximum", 1, MOST_CELLS, "a value")
-    given = np.asarray(values)
-    if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
+    largest = require_integer(maximum, "maximum", 1, MAX_CELLS, "a value")
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise UsageError(
-            "Values are a list of whole numbers; take a smaller unit for others.",
+            "Give values as a list of whole numbers; use a smaller unit for fractions.",
             code="values-need-smaller-unit",
         )
-    outside = (given < 0) | (given > most)
+    # Compared before the conversion to unsigned, in which a negative number would be huge.
+    outside = (array < 0) | (array > largest)
     if outside.any():
         raise CodeError(
             int(outside.argmax()),
-            f"A value is not from 0 to {most}; it is refused, for one that is moved would tell.",
+            f"A value is not from 0 to {largest}; it is refused, as moving it into the range would "
+            "reveal something about its device.",
             code="value-above-most",
         )
-    value, bit = np.ascontiguousarray(given, np.uint64), np.empty(given.size, np.uint8)
+    value, bit = np.ascontiguousarray(array, np.uint64), np.empty(array.size, np.uint8)
     source = Coins() if coins is None else coins
     source.fill(
-        lambda first, unit, digit: oracles.tell_mean(first, unit, digit, value, most, bit),
+        lambda first, unit, digit: oracles.report_bit(first, unit, digit, value, largest, bit),
         value.size,
-        2 if most <= 1 << 32 else 3,
+        2 if largest <= 1 << 32 else 3,
         (Chance(1, 1, exact),),
     )
     return bit

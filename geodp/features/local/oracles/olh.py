@@ -1,4 +1,4 @@
-"""Local hashing: a hash function of one's own, and randomised response of the value's hash."""
+"""Local hashing: a hash function of each device, and randomised response of the value's hash."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import hashing
 from geodp.features.local.oracles.base import (
-    FEW,
     ONE_REPORT,
+    SMALL_DOMAIN,
     Oracle,
     field_of,
     indicator_variance,
@@ -27,11 +27,11 @@ from geodp.privacy.reports import LOCAL_PRIVACY
 
 @dataclass(frozen=True, kw_only=True)
 class Olh(Oracle):
-    """A report is the seed of a hash function, which no value decides, and a hash of that function.
+    """A report is the seed of a hash function, drawn without the value, and one of its hashes.
 
-    The hash is below g, the whole number next to e + 1, and the value's own one e times as likely
-    as each of the others, ``e = exp(epsilon)``. A server asks each report about each value, so
-    this is for lists of candidates. Its variance does not grow with the domain.
+    Hashes are below g, the whole number closest to e + 1. The value's hash is e times as likely as
+    each of the others, ``e = exp(epsilon)``. A server evaluates each report for each value, so this
+    is for lists of candidates. Its variance does not grow with the domain.
     """
 
     name: ClassVar[str] = "olh"
@@ -48,12 +48,14 @@ class Olh(Oracle):
         "value, and its hash goes through randomised response",
     )
     scheme: ClassVar[str] = "multiply-shift of words by SplitMix64"
-    most_listed: ClassVar[int] = FEW
+    # Each value is compared with each report, which takes too long for large domains.
+    max_listed: ClassVar[int] = SMALL_DOMAIN
 
     @property
     def hashes(self) -> int:
-        """Numbers that a hash can be."""
-        return min(round(math.exp(self.epsilon)) + 1, 1 << hashing.TOLD_BITS)
+        """The number of values of a hash."""
+        # The variance is smallest near e + 1 hashes; the hash must fit its field.
+        return min(round(math.exp(self.epsilon)) + 1, 1 << hashing.HASH_BITS)
 
     @property
     def report_type(self) -> np.dtype[Any]:
@@ -62,47 +64,48 @@ class Olh(Oracle):
 
     @property
     def sums(self) -> int:
-        """One for each seed and hash: a state holds the reports themselves."""
-        return 1 << hashing.SEED_BITS + hashing.TOLD_BITS
+        """The number of sums: one for each seed and hash, as a state holds the reports."""
+        return 1 << hashing.SEED_BITS + hashing.HASH_BITS
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That a report has another hash."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that a report has another hash."""
         return (Chance(self.hashes - 1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
-        """Draw a seed and a coin for each value, and for a lie one of the other hashes."""
-        seed, told = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
+        """Draw a seed and a coin for each value, and another hash where it is flipped."""
+        seed, reported = np.empty(value.size, np.uint64), np.empty(value.size, np.uint64)
         coins.fill(
             lambda first, unit, digit: hashing.answer_hashed(
-                first, unit, digit, value, self.hashes, seed, told
+                first, unit, digit, value, self.hashes, seed, reported
             ),
             value.size,
             4,
-            self.turns,
+            self.flip_chances,
         )
         reports = np.empty(value.size, self.report_type)
-        reports["seed"], reports["hash"] = seed, told
+        reports["seed"], reports["hash"] = seed, reported
         return reports
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Sort the reports."""
-        seed, told = field_of(reports, "seed"), field_of(reports, "hash")
+        seed, reported = field_of(reports, "seed"), field_of(reports, "hash")
         short = seed >> np.uint64(hashing.SEED_BITS) == 0
         require_fitting(short, self, "seed", f"of {hashing.SEED_BITS} bits")
-        require_fitting(told < self.hashes, self, "hash", "below the number of hashes")
-        word = seed << np.uint64(hashing.TOLD_BITS) | told
+        require_fitting(reported < self.hashes, self, "hash", "below the number of hashes")
+        # Seed and hash in one word, so that equal reports can be counted by sorting.
+        word = seed << np.uint64(hashing.HASH_BITS) | reported
         return State.of_keys(self, word.size, word, np.ones(word.size, np.int64))
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Count the reports that speak for each value."""
-        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
-        found = np.empty(asked.size, np.int64)
-        hashing.agree(state.key, state.total, asked, self.hashes, found)
-        return unbias(found, state.reports, *self._chances)
+        """Count the reports that support each value."""
+        wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        support = np.empty(wanted.size, np.int64)
+        hashing.count_matches(state.key, state.total, wanted, self.hashes, support)
+        return unbias(support, state.reports, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n (e - 1 + g)**2 / ((e - 1)**2 (g - 1))``, where nobody has the value."""
+        """Compute ``n (e - 1 + g)**2 / ((e - 1)**2 (g - 1))``, where no device has the value."""
         return indicator_variance(*self._chances, n, count)
 
     @property

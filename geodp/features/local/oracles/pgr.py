@@ -1,4 +1,4 @@
-"""Projective geometry response: a point that is, or is not, orthogonal to the value's."""
+"""Projective geometry response: a point that is, or is not, orthogonal to the value's point."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from geodp.errors import UsageError
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import projective
 from geodp.features.local.oracles.base import (
-    MOST_CELLS,
-    MOST_LISTED,
+    MAX_CELLS,
+    MAX_LISTED,
     ONE_REPORT,
     Oracle,
     field_of,
     indicator_variance,
     require_fitting,
+    require_integer,
     unbias,
-    whole,
 )
 from geodp.features.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 
-MOST_PRIME = 1 << 16
-"""Products of two digits fit 32 bits."""
+MAX_PRIME = 1 << 16
+"""Largest prime, so that products of two digits fit 32 bits."""
 
-MOST_WORK = 1 << 33
-"""Most additions of the transform with a prime of choice, some seconds; larger domains, which no
-prime does it for, are asked by value."""
+MAX_WORK = 1 << 33
+"""Largest number of additions of the transform with a chosen prime, some seconds. In domains for
+which no prime is that cheap, values are estimated one by one."""
 
 SLACK = 1.02
-"""How much more variance than the least is taken for a smaller space."""
+"""Largest ratio of variance to the smallest one that is accepted for a smaller space."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pgr(Oracle):
-    """A report is a point of a projective space over a prime field, as each value is one.
+    """A report is a point of a projective space over a prime field; each value is such a point.
 
     A point that is orthogonal to the value's is e times as likely as one that is not,
     ``e = exp(epsilon)``. The variance is that of ``oue`` and ``olh``, and a report is one number.
@@ -49,8 +49,8 @@ class Pgr(Oracle):
     Attributes
     ----------
     prime : int, optional
-        Of the field, at most ``2**16``. By default, near ``e + 1`` in large domains, that with the
-        fewest points of those whose variance is within 2 % of the least.
+        Order of the field, at most ``2**16``. By default, near ``e + 1`` in large domains, the one
+        with the fewest points among those whose variance is within 2 % of the smallest.
     """
 
     name: ClassVar[str] = "pgr"
@@ -75,51 +75,52 @@ class Pgr(Oracle):
         prime = self.prime
         if prime is None:
             prime = _choose_prime(self.cells, float(self.epsilon))
-        prime = whole(prime, "prime", 2, MOST_PRIME, self.name)
+        prime = require_integer(prime, "prime", 2, MAX_PRIME, self.name)
         if prime not in _primes():
             raise UsageError("prime of pgr must be a prime number.", code="pgr-prime")
         object.__setattr__(self, "prime", prime)
-        if self.points > MOST_CELLS:
+        # Points are numbered like cells, and their number is bounded like that of cells.
+        if self.points > MAX_CELLS:
             raise UsageError(
-                f"pgr takes at most {MOST_CELLS:,} points, and this domain needs more; choose "
+                f"pgr takes at most {MAX_CELLS:,} points, and this domain needs more; choose "
                 "hadamard or olh.",
                 code="pgr-points-too-many",
             )
 
     @property
     def space(self) -> tuple[int, int]:
-        """The prime, and the dimension: the least of 2 and more that gives every cell a point."""
+        """The prime, and the smallest dimension from 2 on that gives every cell a point."""
         assert self.prime is not None
         return self.prime, _dimension(self.prime, self.cells)
 
     @property
     def points(self) -> int:
-        """Points of the space."""
+        """The number of points of the space."""
         return _points(*self.space)
 
     @property
     def orthogonal(self) -> int:
-        """Points that are orthogonal to a point."""
+        """The number of points that are orthogonal to a point."""
         q, t = self.space
         return _points(q, t - 1)
 
     @property
     def report_type(self) -> np.dtype[Any]:
-        """The point's number."""
+        """The point's number, in the narrowest type that holds them all."""
         return np.dtype([("point", "<u4" if self.points <= 1 << 32 else "<u8")])
 
     @property
     def sums(self) -> int:
-        """One for each point."""
+        """The number of sums: one for each point."""
         return self.points
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That a report is not orthogonal to its value."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that a report is not orthogonal to its value."""
         return (Chance(self.points - self.orthogonal, self.orthogonal, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
-        """Draw a coin for each value, and one of the points that it leaves."""
+        """Draw a coin for each value, and one of the points of the drawn kind."""
         q, t = self.space
         point, inverse = np.empty(value.size, np.uint64), _inverses(q)
         size = np.array([t, self.orthogonal, q ** (t - 1)], np.uint64)
@@ -129,14 +130,14 @@ class Pgr(Oracle):
             ),
             value.size,
             3,
-            self.turns,
+            self.flip_chances,
         )
         reports = np.empty(value.size, self.report_type)
         reports["point"] = point
         return reports
 
     def collect(self, reports: NDArray[Any]) -> State:
-        """Count how often each point was told."""
+        """Count how often each point was reported."""
         point = field_of(reports, "point")
         require_fitting(point < self.points, self, "point", "below the number of points")
         return State.of_keys(self, point.size, point, np.ones(point.size, np.int64))
@@ -144,29 +145,31 @@ class Pgr(Oracle):
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
         """Count the reports that are orthogonal to each value, or to all by the fast transform."""
         q, t = self.space
-        together = q * t * self.points
-        if value is None and self.points > MOST_LISTED:
+        transform_work = q * t * self.points
+        if value is None and self.points > MAX_LISTED:
             raise UsageError(
-                f"pgr estimates all cells together for at most {MOST_LISTED:,} points; name the "
-                "values that are asked for.",
+                f"pgr estimates all cells together for at most {MAX_LISTED:,} points; name the "
+                "values to estimate.",
                 code="pgr-lists-too-many",
             )
+        # Whichever takes fewer additions: the transform of all points, or each pair of value and
+        # report.
         if value is None or (
-            self.points <= MOST_LISTED and value.size * state.total.size * t > together
+            self.points <= MAX_LISTED and value.size * state.total.size * t > transform_work
         ):
-            found = _transform(state.dense(), q, t)
-            found = found[: self.cells] if value is None else found[value]
+            support = _transform(state.dense(), q, t)
+            support = support[: self.cells] if value is None else support[value]
         else:
-            found = np.empty(value.size, np.int64)
+            support = np.empty(value.size, np.int64)
             size = np.array([t, q], np.uint64)
-            projective.incident(state.keys, state.total, value, size, found)
-        return unbias(found, state.reports, *self._chances)
+            projective.count_orthogonal(state.keys, state.total, value, size, support)
+        return unbias(support, state.reports, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n q (1 - q) / (p - q)**2``, with p and q the chances of an orthogonal point.
+        """Compute ``n q (1 - q) / (p - q)**2``, with p and q the chances of an orthogonal point.
 
-        Of the value's own and of another's. It is nearly that of ``olh`` with so many hashes as
-        the prime says.
+        p is the chance for the device's value and q for another. The variance is nearly that of
+        ``olh`` with as many hashes as the prime.
         """
         return indicator_variance(*self._chances, n, count)
 
@@ -176,7 +179,7 @@ class Pgr(Oracle):
 
 
 def _points(q: int, t: int) -> int:
-    """Return how many points a space of a dimension has over a field of q."""
+    """Count the points of a space of dimension t over the field of order q."""
     return (int(q**t) - 1) // (q - 1)
 
 
@@ -188,36 +191,43 @@ def _dimension(q: int, cells: int) -> int:
 
 
 def _chances_of(q: int, t: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances that a report is orthogonal to its own value, and to another."""
+    """Compute the chances that a report is orthogonal to its value, and to another."""
     e = math.exp(epsilon)
-    points, own, both = _points(q, t), _points(q, t - 1), _points(q, t - 2)
-    whole = e * own + points - own
-    return e * own / whole, (e * both + own - both) / whole
+    points, orthogonal, both = _points(q, t), _points(q, t - 1), _points(q, t - 2)
+    total = e * orthogonal + points - orthogonal
+    return e * orthogonal / total, (e * both + orthogonal - both) / total
 
 
 @lru_cache(maxsize=1)
 def _primes() -> frozenset[int]:
-    """Return the primes below ``MOST_PRIME``."""
-    is_prime = np.ones(MOST_PRIME, bool)
+    """List the primes below ``MAX_PRIME``."""
+    # The sieve of Eratosthenes, once for a process.
+    is_prime = np.ones(MAX_PRIME, bool)
     is_prime[:2] = False
-    for n in range(2, math.isqrt(MOST_PRIME) + 1):
+    for n in range(2, math.isqrt(MAX_PRIME) + 1):
         is_prime[n * n :: n] &= not is_prime[n]
     return frozenset(np.flatnonzero(is_prime).tolist())
 
 
 @lru_cache(maxsize=64)
 def _choose_prime(cells: int, epsilon: float) -> int:
-    """Return a prime with few points and nearly the least variance."""
-    near = min(math.exp(epsilon) + 1, MOST_PRIME)
-    found = []
+    """Choose a prime with few points and nearly the smallest variance."""
+    near = min(math.exp(epsilon) + 1, MAX_PRIME)
+    candidates = []
     for q in _primes():
+        # The variance is smallest near e + 1; larger primes only add points.
         if q <= 2 * near:
             t = _dimension(q, cells)
             points = _points(q, t)
             variance = indicator_variance(*_chances_of(q, t, epsilon), 1, 0)
-            found.append((q * t * points > MOST_WORK, variance, points, q))
-    slow, least, *_ = min(found)
-    near_best = [one for one in found if one[0] == slow and one[1] <= SLACK * least]
+            candidates.append((q * t * points > MAX_WORK, variance, points, q))
+    # Tuples sort by slowness first, so that a quick prime is chosen whenever there is one.
+    slow, smallest, *_ = min(candidates)
+    near_best = [
+        candidate
+        for candidate in candidates
+        if candidate[0] == slow and candidate[1] <= SLACK * smallest
+    ]
     return min((points, q) for _, _, points, q in near_best)[1]
 
 
@@ -227,26 +237,28 @@ def _inverses(q: int) -> NDArray[np.uint64]:
     return inverse
 
 
-def _transform(told: NDArray[np.int64], q: int, t: int) -> NDArray[np.int64]:
-    """Return how many reports are orthogonal to every point, in whole numbers: int64[points].
+def _transform(counts: NDArray[np.int64], q: int, t: int) -> NDArray[np.int64]:
+    """Count the reports that are orthogonal to every point, in whole numbers: int64[points].
 
     Parameters
     ----------
-    told : int64[points]
-        How often each point was told.
+    counts : int64[points]
+        How often each point was reported.
     q, t : int
+        The prime and the dimension.
     """
     point = np.zeros(q ** (t - 1), np.uint64)
     scale = np.zeros_like(point)
-    projective.multiples(q, _inverses(q), point, scale)
-    whole = np.concatenate([np.zeros(1, np.int64), told])
-    held = np.empty((whole.size, 0, q), np.int64)
+    projective.index_vectors(q, _inverses(q), point, scale)
+    totals = np.concatenate([np.zeros(1, np.int64), counts])
+    # Before the first step no digits are summed, so there are no points of last digits.
+    held = np.empty((totals.size, 0, q), np.int64)
     for k in range(t):
         left = _points(q, t - k - 1) + 1
         out = np.empty((left, _points(q, k + 1), q if k + 1 < t else 1), np.int64)
-        out_whole = np.empty(left, np.int64)
-        projective.extend(q, held, whole, point[: q**k], scale[: q**k], out, out_whole)
-        held, whole = out, out_whole
+        out_totals = np.empty(left, np.int64)
+        projective.extend(q, held, totals, point[: q**k], scale[: q**k], out, out_totals)
+        held, totals = out, out_totals
     return held[0, :, 0]
 
 

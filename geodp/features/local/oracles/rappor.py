@@ -1,4 +1,4 @@
-"""RAPPOR: bits that are turned round once for good, and again for every report."""
+"""RAPPOR: bits that are flipped once permanently, and again for every report."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from geodp.errors import UsageError
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import hashing
 from geodp.features.local.oracles.base import (
-    FEW,
+    SMALL_DOMAIN,
     Oracle,
     indicator_variance,
+    require_integer,
     unbias,
-    whole,
 )
 from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
 from geodp.features.local.oracles.olh import Olh
-from geodp.features.local.oracles.sketch import MOST_ROWS, MOST_SUMS, part_from_others
+from geodp.features.local.oracles.sketch import MAX_ROWS, MAX_SUMS, part_from_others
 from geodp.features.local.oracles.state import State
 from geodp.privacy.budget import rational
 from geodp.privacy.event import Guarantee
@@ -30,14 +30,14 @@ from geodp.privacy.noise.law import exp_interval
 from geodp.privacy.reports import LOCAL_PRIVACY
 
 STEP_BITS = 40
-"""Chances that follow from an epsilon are multiples of ``2**-40``, rounded to the safe side."""
+"""Chances derived from an epsilon are multiples of ``2**-40``, rounded to the safe side."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rappor(Oracle):
     """A report has a bit for each cell, or for each bit of a Bloom filter.
 
-    Permanent stage, once for a device and a value, which the device keeps: a bit becomes 1 with
+    Permanent stage, once for a device and a value, which the device stores: a bit becomes 1 with
     chance f/2, 0 with f/2, and otherwise stays. Each report then has a 1 with chance q where the
     permanent bit is 1, and with p where it is 0. Give either f, p and q, or epsilon: then f, p and
     q = 1 - p are chosen so that one report has epsilon, and any number of reports of one value
@@ -46,16 +46,17 @@ class Rappor(Oracle):
     Attributes
     ----------
     f, p, q : Fraction, optional
-        ``0 <= f < 1`` and ``0 < p < q < 1``. With f = 0 nothing bounds what many reports tell, so
+        ``0 <= f < 1`` and ``0 < p < q < 1``. With f = 0 nothing bounds what many reports reveal, so
         that it needs ``one_time``.
     hashes : int
-        Bits that a value has, 1 to 8. They are different ones of a Bloom filter.
+        Number of bits of a value, 1 to 8. They are different ones of a Bloom filter.
     bits : int, optional
-        Of the Bloom filter; otherwise each cell has its own bit.
+        Size of the Bloom filter; by default each cell has a bit of its own.
     cohorts : int
-        Groups with hash functions of their own, one of which is drawn for each permanent stage.
+        Number of groups with different hash functions, one of which is drawn for each permanent
+        stage.
     seed : int
-        Of the public hash functions, below ``2**31``.
+        Seed of the public hash functions, below ``2**31``.
     one_time : bool
         A device reports once.
     """
@@ -75,7 +76,7 @@ class Rappor(Oracle):
         "bits at most",
     )
     scheme: ClassVar[str] = Olh.scheme
-    most_listed: ClassVar[int] = FEW
+    max_listed: ClassVar[int] = SMALL_DOMAIN
 
     epsilon: Fraction = Fraction(0)
     f: Fraction | None = None
@@ -89,6 +90,7 @@ class Rappor(Oracle):
 
     def __post_init__(self) -> None:
         self._check_filter()
+        # Either the chances follow from epsilon or epsilon from the chances: both could contradict.
         if [one is None for one in (self.f, self.p, self.q)] != [bool(self.epsilon)] * 3:
             raise UsageError(
                 "Give rappor either epsilon, or f, p and q.", code="rappor-epsilon-or-bits"
@@ -100,44 +102,50 @@ class Rappor(Oracle):
             chosen = _check_chances(self.f, self.p, self.q)
         for name, value in zip("fpq", chosen, strict=True):
             object.__setattr__(self, name, value)
+        # The base class requires an epsilon, which here follows from the chances.
         if not self.epsilon:
             object.__setattr__(self, "epsilon", self._epsilon())
             super().__post_init__()
         if not self.f and not self.one_time:
             raise UsageError(
-                "With f = 0 many reports of a device tell its value; choose an f above 0, or state "
-                "that a device reports once (one_time).",
+                "With f = 0 many reports of a device reveal its value; choose an f above 0, or "
+                "declare that a device reports once (one_time).",
                 code="rappor-f-zero",
             )
 
     def _check_filter(self) -> None:
-        most = (("hashes", 1, hashing.MOST_HASHES), ("cohorts", 1, MOST_ROWS))
-        for name, least, highest in (*most, ("seed", 0, (1 << 31) - 1)):
-            given = whole(getattr(self, name), name, least, highest, self.name)
-            object.__setattr__(self, name, given)
+        limits = (("hashes", 1, hashing.MAX_HASHES), ("cohorts", 1, MAX_ROWS))
+        for name, lowest, highest in (*limits, ("seed", 0, (1 << 31) - 1)):
+            number = require_integer(getattr(self, name), name, lowest, highest, self.name)
+            object.__setattr__(self, name, number)
         if self.bits is None:
-            whole(self.cells, "cells", 2, FEW, "rappor without a Bloom filter")
+            require_integer(self.cells, "cells", 2, SMALL_DOMAIN, "rappor without a Bloom filter")
             if (self.hashes, self.cohorts) != (1, 1):
                 raise UsageError(
-                    "Several hashes or cohorts of rappor need bits of a Bloom filter.",
+                    "Several hashes or cohorts of rappor need the bits of a Bloom filter.",
                     code="rappor-needs-bloom",
                 )
-        elif whole(self.bits, "bits", self.hashes + 1, FEW, self.name) * self.cohorts > MOST_SUMS:
+        elif (
+            require_integer(self.bits, "bits", self.hashes + 1, SMALL_DOMAIN, self.name)
+            * self.cohorts
+            > MAX_SUMS
+        ):
             raise UsageError(
-                f"rappor has at most {MOST_SUMS:,} bits in all cohorts together.",
+                f"rappor has at most {MAX_SUMS:,} bits in all cohorts together.",
                 code="rappor-bits-too-many",
             )
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """That a report has a 1 where the value has one, and where it has none: q* and p*."""
+        """The chances q* and p* that a report has a 1 where the value has one, and where not."""
         f, p, q = self._fpq
         return f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
 
     @property
     def lasting_epsilon(self) -> Fraction | None:
-        """Of any number of reports of one value, ``2 h ln((1 - f/2) / (f/2))``, rounded up.
+        """The epsilon of any number of reports of one value, rounded up.
 
+        It is ``2 h ln((1 - f/2) / (f/2))``.
         None where f is 0: nothing bounds it.
         """
         f = self._fpq[0]
@@ -156,7 +164,7 @@ class Rappor(Oracle):
 
     @property
     def width(self) -> int:
-        """Bits of a report."""
+        """The number of bits of a report."""
         return self.cells if self.bits is None else self.bits
 
     @property
@@ -171,25 +179,25 @@ class Rappor(Oracle):
 
     @property
     def reach(self) -> int:
-        """A report adds 1 to as many sums as it has ones."""
+        """The largest total that one report adds to the sums: 1 for each of its ones."""
         return self.width
 
     @property
     def sums(self) -> int:
-        """One for each bit of each cohort."""
+        """The number of sums: one for each bit of each cohort."""
         return self.width * self.cohorts
 
     def remember(self, values: ArrayLike, coins: Coins | None = None) -> NDArray[Any]:
-        """Return permanent bits, which a device keeps for its value and tells nobody.
+        """Draw permanent bits, which a device stores for its value and keeps secret.
 
-        They are drawn once for a device and value: drawn again, they tell as much again.
+        They are drawn once for a device and value: drawing again reveals as much again.
 
         Parameters
         ----------
         values : int array, [n]
             0 to cells - 1.
         coins : Coins, optional
-            The operating system's entropy, if none are given.
+            By default the operating system's entropy.
 
         Returns
         -------
@@ -198,54 +206,57 @@ class Rappor(Oracle):
         Raises
         ------
         UsageError
-            A value outside the domain, and an oracle without a permanent stage.
+            A value outside the domain, or an oracle without a permanent stage.
 
         Examples
         --------
         >>> oracle = Rappor(cells=4, f="1/2", p="1/2", q="3/4")
-        >>> kept = oracle.remember([2])
-        >>> oracle.aggregate(np.concatenate([oracle.report(kept) for _ in range(3)])).reports
+        >>> permanent = oracle.remember([2])
+        >>> oracle.aggregate(np.concatenate([oracle.report(permanent) for _ in range(3)])).reports
         3
         """
         f = self._fpq[0]
         if not f:
             raise UsageError(
-                "With f = 0 there is nothing to keep: a device reports once.",
+                "With f = 0 there are no permanent bits: a device reports once.",
                 code="rappor-nothing-kept",
             )
         source = Coins() if coins is None else coins
-        turned = self.declare()[-1]
-        return draw_bits(self, self.check_values(values), self.shape, (turned, turned), source)
+        chance = self.list_flip_chances()[-1]
+        return draw_bits(self, self.check_values(values), self.shape, (chance, chance), source)
 
-    def report(self, kept: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
-        """Return a report for each of the permanent bits that :meth:`remember` gave."""
+    def report(self, permanent: NDArray[Any], coins: Coins | None = None) -> NDArray[Any]:
+        """Report each of the permanent bits that :meth:`remember` drew."""
         source = Coins() if coins is None else coins
-        reports, bits = kept.copy(), np.empty_like(kept["bits"])
-        true = np.ascontiguousarray(kept["bits"])
+        # The cohort is part of the permanent stage, and stays the same in every report.
+        reports, bits = permanent.copy(), np.empty_like(permanent["bits"])
+        true = np.ascontiguousarray(permanent["bits"])
         source.fill(
-            lambda first, unit, digit: hashing.turn(first, unit, digit, self.width, true, bits),
-            kept.size,
+            lambda first, unit, digit: hashing.flip_bits(
+                first, unit, digit, self.width, true, bits
+            ),
+            permanent.size,
             self.width,
-            self.turns,
+            self.flip_chances,
         )
         reports["bits"] = bits
         return reports
 
     @property
-    def turns(self) -> tuple[Chance, Chance]:
-        """That a permanent 0, and that a permanent 1, is turned round."""
+    def flip_chances(self) -> tuple[Chance, Chance]:
+        """The chances that a permanent 0, and that a permanent 1, is flipped."""
         _, p, q = self._fpq
         return Chance.of(p), Chance.of(1 - q)
 
-    def declare(self) -> tuple[Chance, ...]:
-        """Return those of both stages, that of the permanent bits last."""
-        return (*self.turns, Chance.of(self.f / 2)) if self.f else self.turns
+    def list_flip_chances(self) -> tuple[Chance, ...]:
+        """List the chances of both stages, that of the permanent bits last."""
+        return (*self.flip_chances, Chance.of(self.f / 2)) if self.f else self.flip_chances
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
-        """Draw both stages; the permanent bits are forgotten, so that a device does this once."""
+        """Draw both stages; the permanent bits are discarded, so a device does this only once."""
         if self.f:
             return self.report(self.remember(value, coins), coins)
-        return draw_bits(self, value, self.shape, self.turns, coins)
+        return draw_bits(self, value, self.shape, self.flip_chances, coins)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each bit of each cohort."""
@@ -255,24 +266,25 @@ class Rappor(Oracle):
         return State.of_totals(self, reports.size, total)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Take from the ones of each value's bits what the coins, and other values, put there."""
+        """Correct the ones of each value's bits for the coins, and for other values' bits."""
         p, q = map(float, self.chances)
         if self.bits is None:
-            told = state.dense() if value is None else state.at(value)
-            return unbias(told, state.reports, p, q)
-        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
-        found = np.empty(asked.size, np.int64)
-        hashing.ask(asked, np.array(self.shape, np.uint64), state.dense(), found)
-        held = unbias(found, self.hashes * state.reports, p, q) / self.hashes
+            support = state.dense() if value is None else state.at(value)
+            return unbias(support, state.reports, p, q)
+        wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        support = np.empty(wanted.size, np.int64)
+        hashing.sum_columns(wanted, np.array(self.shape, np.uint64), state.dense(), support)
+        # All bits of a value are summed, so they count as that many reports each.
+        held = unbias(support, self.hashes * state.reports, p, q) / self.hashes
         return part_from_others(held, state.reports, self.hashes / self.bits)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n p* (1 - p*) / (q* - p*)**2``; those who have the value give the same of q*.
+        """Compute ``n p* (1 - p*) / (q* - p*)**2``; devices with the value have q* for p*.
 
         With a Bloom filter of m bits, ``r = h / m``: a device with another value gives
         ``((1 - r) p* (1 - p*) + r q* (1 - q*)) / (q* - p*)**2 + r (1 - r) (m - h) / (m - 1)``, one
         with this value ``q* (1 - q*) / (q* - p*)**2``, all divided by ``h (1 - r)**2``. What is
-        left out is of values that several have in one cohort, see
+        left out is due to values that several devices have in one cohort, see
         :class:`geodp.features.local.oracles.sketch.Sketch`.
         """
         p, q = map(float, self.chances)
@@ -285,11 +297,11 @@ class Rappor(Oracle):
         return (others + indicator_variance(p, q, count, count)) / (h * (1 - r) ** 2)
 
 
-def _check_chances(*given: Any) -> tuple[Fraction, Fraction, Fraction]:
-    """Return f, p and q exactly; UsageError where they are no chances in order."""
+def _check_chances(*chances: Any) -> tuple[Fraction, Fraction, Fraction]:
+    """Read f, p and q exactly; UsageError where they are not chances in order."""
     f, p, q = (
         Fraction(0) if value in (0, "0") else rational(value, name)
-        for name, value in zip("fpq", given, strict=True)
+        for name, value in zip("fpq", chances, strict=True)
     )
     if not (0 <= f < 1 and 0 < p < q < 1):
         raise UsageError(
@@ -301,21 +313,23 @@ def _check_chances(*given: Any) -> tuple[Fraction, Fraction, Fraction]:
 def _choose_chances(
     epsilon: Fraction, hashes: int, one_time: bool
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Return f, p and q = 1 - p so that a report has epsilon at most, and all of a value 2 epsilon.
+    """Choose f, p and q = 1 - p so that a report has at most epsilon, and all of a value 2 epsilon.
 
     ``q* = 1 / (1 + exp(-epsilon / 2h))`` and ``f = 2 / (1 + exp(epsilon / h))``.
     """
+    # Far more digits than a step has, so that bounds of exp hardly ever move a step.
     bits = 4 * STEP_BITS + 256
     one, step = 1 << bits, 1 << STEP_BITS
     lasting = exp_interval(epsilon / hashes, bits)[1]
+    # f is rounded up and q down: both only add noise.
     f = Fraction(0) if one_time else Fraction(-(-2 * lasting * step // (one + lasting)), step)
-    told = Fraction(one, one + exp_interval(epsilon / (2 * hashes), bits)[1])
-    q = Fraction((told - f / 2) / (1 - f) * step // 1, step)
+    target = Fraction(one, one + exp_interval(epsilon / (2 * hashes), bits)[1])
+    q = Fraction((target - f / 2) / (1 - f) * step // 1, step)
     return f, 1 - q, q
 
 
 def _round_up(times: int, ratio: Fraction) -> Fraction:
-    """Return a multiple of the logarithm of a number above 1, rounded up to 15 digits."""
+    """Compute a multiple of the logarithm of a number above 1, rounded up to 15 digits."""
     with localcontext(Context(prec=60)):
         bound = times * (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
         return Fraction(Context(prec=15, rounding=ROUND_CEILING).plus(bound + Decimal("1e-50")))

@@ -1,4 +1,4 @@
-"""Sketches: values are hashed to a few columns, for domains whose values have no number."""
+"""Sketches: values are hashed to a few columns, for domains whose values are not numbered."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from geodp.errors import UsageError
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import hashing, oracles
 from geodp.features.local.oracles.base import (
-    FEW,
-    MOST_CELLS,
+    MAX_CELLS,
     ONE_REPORT,
+    SMALL_DOMAIN,
     Oracle,
     correction,
     field_of,
     indicator_variance,
     require_fitting,
+    require_integer,
     unbias,
-    whole,
 )
 from geodp.features.local.oracles.bits import bits_of, bits_type, draw_bits, rows_of
 from geodp.features.local.oracles.olh import Olh
@@ -32,24 +32,24 @@ from geodp.features.local.oracles.state import State
 from geodp.privacy.event import Guarantee
 from geodp.privacy.reports import LOCAL_PRIVACY
 
-MOST_ROWS, MOST_SUMS = 1 << 16, 1 << 26
-"""Of a sketch."""
+MAX_ROWS, MAX_SUMS = 1 << 16, 1 << 26
+"""Largest number of rows and of sums of a sketch."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sketch(Oracle):
-    """A report is a row, which no value decides, and what it says of the column of its value there.
+    """A report is a row, drawn without the value, and information on the value's column there.
 
-    Values share columns, which is made up for on average. The variance that the closed form leaves
-    out is at most ``sum(c (c - 1)) / (k (m - 1))`` of the counts c of all other values: it is
-    large for a value beside one that very many have.
+    Values share columns, which is corrected on average. The variance that the closed form leaves
+    out is at most ``sum(c (c - 1)) / (k (m - 1))`` over the counts c of all other values: it is
+    large where very many devices have one other value.
 
     Attributes
     ----------
     k, m : int
-        Rows, and columns of each.
+        Number of rows, and of columns of each.
     seed : int
-        Of the public hash functions, below ``2**31``.
+        Seed of the public hash functions, below ``2**31``.
     """
 
     version: ClassVar[int] = 1
@@ -58,7 +58,7 @@ class Sketch(Oracle):
         "Journal 1(8), 2017."
     )
     scheme: ClassVar[str] = Olh.scheme
-    most_listed: ClassVar[int] = FEW
+    max_listed: ClassVar[int] = SMALL_DOMAIN
 
     k: int = 1024
     m: int = 1024
@@ -66,43 +66,51 @@ class Sketch(Oracle):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least, most in (("k", 1, MOST_ROWS), ("m", 2, FEW), ("seed", 0, (1 << 31) - 1)):
-            given = whole(getattr(self, name), name, least, most, self.name)
-            object.__setattr__(self, name, given)
-        if self.k * self.m > MOST_SUMS:
+        for name, lowest, highest in (
+            ("k", 1, MAX_ROWS),
+            ("m", 2, SMALL_DOMAIN),
+            ("seed", 0, (1 << 31) - 1),
+        ):
+            number = require_integer(getattr(self, name), name, lowest, highest, self.name)
+            object.__setattr__(self, name, number)
+        # The server stores all sums, which must fit its memory.
+        if self.k * self.m > MAX_SUMS:
             raise UsageError(
-                f"A sketch has at most {MOST_SUMS:,} sums; choose a smaller k or m.",
+                f"A sketch has at most {MAX_SUMS:,} sums; choose a smaller k or m.",
                 code="sketch-too-large",
             )
 
     def check_values(self, values: ArrayLike) -> NDArray[np.uint64]:
-        """Return values as uint64[n]; of ``2**62`` cells a value may be a text.
+        """Convert values to uint64[n]; with ``2**62`` cells a value may be a text.
 
         The number of a text is the first 62 bits of the SHA-256 of its UTF-8.
 
         Raises
         ------
         UsageError
-            A value outside of the domain, and texts for another number of cells.
+            A value outside of the domain, or texts with another number of cells.
         """
         if np.asarray(values).dtype.kind not in "UO":
             return super().check_values(values)
-        given = np.asarray(values, np.object_)  # whole, with a NUL at the end too
-        if given.ndim != 1 or not all(isinstance(one, str) for one in given):
+        # As objects, since NumPy's texts would lose a NUL at the end.
+        texts = np.asarray(values, np.object_)
+        if texts.ndim != 1 or not all(isinstance(value, str) for value in texts):
             raise UsageError(
-                "Values are a list of whole numbers, or of texts.", code="values-not-whole-or-texts"
+                "Give values as a list of whole numbers, or of texts.",
+                code="values-not-whole-or-texts",
             )
-        if self.cells != MOST_CELLS:
+        if self.cells != MAX_CELLS:
             raise UsageError(
-                f"Texts are values of {self.name} with cells=2**62; give that.",
+                f"{self.name} takes texts only with cells=2**62; set cells to that.",
                 code="texts-need-all-cells",
             )
-        digests = (hashlib.sha256(text.encode()).digest()[:8] for text in given)
-        return np.array([int.from_bytes(one, "big") >> 2 for one in digests], np.uint64)
+        # 62 bits, so that numbers of texts stay below the largest domain.
+        digests = (hashlib.sha256(text.encode()).digest()[:8] for text in texts)
+        return np.array([int.from_bytes(value, "big") >> 2 for value in digests], np.uint64)
 
     @property
     def sums(self) -> int:
-        """One for each column of each row."""
+        """The number of sums: one for each column of each row."""
         return self.k * self.m
 
     @property
@@ -111,29 +119,30 @@ class Sketch(Oracle):
         return self.seed << 32, self.k, 1, self.m
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Sum what all rows say of the value's columns, less what others' values put there."""
-        asked = np.arange(self.cells, dtype=np.uint64) if value is None else value
-        found = np.empty(asked.size, np.int64)
-        hashing.ask(asked, np.array(self.shape, np.uint64), self.columns(state), found)
-        return part_from_others(self.undo(found, state.reports), state.reports, 1 / self.m)
+        """Sum the value's columns over all rows, less the share of other values in them."""
+        wanted = np.arange(self.cells, dtype=np.uint64) if value is None else value
+        support = np.empty(wanted.size, np.int64)
+        hashing.sum_columns(wanted, np.array(self.shape, np.uint64), self.columns(state), support)
+        # Every column holds an even share of the other values, as hashes are uniform.
+        return part_from_others(self.undo(support, state.reports), state.reports, 1 / self.m)
 
     @abstractmethod
     def columns(self, state: State) -> NDArray[np.int64]:
-        """Return what is said of each column: int64[k * m]."""
+        """Compute what reports contribute to each column: int64[k * m]."""
 
     @abstractmethod
-    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-        """Return how many reports are expected to have a column, from what is said of it."""
+    def undo(self, support: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Estimate how many reports have a column, from what they contribute to it."""
 
 
 def part_from_others(held: NDArray[np.float64], n: int, share: float) -> NDArray[np.float64]:
-    """Return counts of values from counts of columns, which have a share of all other values."""
+    """Estimate counts of values from counts of columns, which hold a share of all other values."""
     return np.asarray((held - n * share) / (1 - share), np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cms(Sketch):
-    """A report has a bit for each column, each turned round with chance ``1 / (1 + sqrt(e))``."""
+    """A report has a bit for each column, each flipped with chance ``1 / (1 + sqrt(e))``."""
 
     name: ClassVar[str] = "cms"
     title: ClassVar[str] = "private count mean sketch (Apple 2017)"
@@ -151,18 +160,18 @@ class Cms(Sketch):
 
     @property
     def reach(self) -> int:
-        """A report adds 1 to as many sums as it has ones."""
+        """The largest total that one report adds to the sums: 1 for each of its ones."""
         return self.m
 
     @property
-    def turns(self) -> tuple[Chance, Chance]:
-        """That a 0, and that a 1, is turned round."""
-        turn = Chance(1, 1, self.epsilon / 2)
-        return turn, turn
+    def flip_chances(self) -> tuple[Chance, Chance]:
+        """The chances that a 0, and that a 1, is flipped."""
+        chance = Chance(1, 1, self.epsilon / 2)
+        return chance, chance
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a row and a coin for each bit."""
-        return draw_bits(self, value, self.shape, self.turns, coins)
+        return draw_bits(self, value, self.shape, self.flip_chances, coins)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each column."""
@@ -175,12 +184,12 @@ class Cms(Sketch):
         """Return the ones of each column."""
         return state.dense()
 
-    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-        """Take what the coins have put there."""
-        return unbias(found, n, *self._chances)
+    def undo(self, support: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Subtract the ones that coins are expected to have added."""
+        return unbias(support, n, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n (m / (m - 1))**2 V + (n - count) / (m - 1)``, V that of ``sue`` for one report."""
+        """Compute ``n (m / (m - 1))**2 V + (n - count) / (m - 1)``, V the variance of ``sue``."""
         one = indicator_variance(*self._chances, 1, 0)
         return n * one * (self.m / (self.m - 1)) ** 2 + (n - count) / (self.m - 1)
 
@@ -192,7 +201,7 @@ class Cms(Sketch):
 
 @dataclass(frozen=True, kw_only=True)
 class Hcms(Sketch):
-    """A report is one bit of the row's Hadamard transform, turned with chance ``1 / (1 + e)``.
+    """A report is one bit of the row's Hadamard transform, flipped with chance ``1 / (1 + e)``.
 
     ``m`` is a power of two.
     """
@@ -208,6 +217,7 @@ class Hcms(Sketch):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Hadamard matrices of this form exist for powers of two only.
         if self.m & (self.m - 1):
             raise UsageError("m of hcms must be a power of two.", code="hcms-power-of-two")
 
@@ -217,8 +227,8 @@ class Hcms(Sketch):
         return np.dtype([("row", "<u4"), ("column", "<u4"), ("bit", "u1")])
 
     @property
-    def turns(self) -> tuple[Chance, ...]:
-        """That the bit is turned round."""
+    def flip_chances(self) -> tuple[Chance, ...]:
+        """The chance that the bit is flipped."""
         return (Chance(1, 1, self.epsilon),)
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
@@ -231,7 +241,7 @@ class Hcms(Sketch):
             ),
             value.size,
             3,
-            self.turns,
+            self.flip_chances,
         )
         reports = np.empty(value.size, self.report_type)
         reports["row"], reports["column"], reports["bit"] = row, column, bit
@@ -250,18 +260,22 @@ class Hcms(Sketch):
         return State.of_keys(self, row.size, key, 1 - 2 * bit.astype(np.int64))
 
     def columns(self, state: State) -> NDArray[np.int64]:
-        """Return the transform of each row."""
+        """Transform each row by the Hadamard matrix."""
         total = state.dense()
+        # Each row is transformed by itself: its bits are of one Hadamard matrix.
         for start in range(0, total.size, self.m):
             oracles.transform(total[start : start + self.m])
         return total
 
-    def undo(self, found: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-        """Undo the turns."""
-        return np.asarray(found * correction(self.epsilon), np.float64)
+    def undo(self, support: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+        """Undo the flips."""
+        return np.asarray(support * correction(self.epsilon), np.float64)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``(m / (m - 1))**2 (n c**2 - (n - count) / m**2 - count)``, ``c = (e + 1) / (e - 1)``."""
+        """Compute the variance ``(m / (m - 1))**2 (n c**2 - (n - count) / m**2 - count)``.
+
+        Here ``c = (e + 1) / (e - 1)``.
+        """
         inner = n * correction(self.epsilon) ** 2 - (n - count) / self.m**2 - count
         return inner * (self.m / (self.m - 1)) ** 2
 

@@ -1,4 +1,4 @@
-"""What a server keeps of reports."""
+"""The state of an aggregation: the sums that a server stores of reports."""
 
 from __future__ import annotations
 
@@ -13,45 +13,46 @@ from geodp.errors import UsageError
 from geodp.features.local.kernels import oracles
 from geodp.kernels import coo, radix
 
-MOST_REPORTS = 1 << 62
-"""Most reports of a state: their sums stay in int64."""
+MAX_REPORTS = 1 << 62
+"""Largest number of reports of a state: their sums stay in int64."""
 
 DENSE = 1 << 20
-"""Most sums that a state holds one by one; of more, it holds those that are not 0."""
+"""Largest number of sums that a state stores one by one; of more it stores the nonzero ones."""
 
 
 class StateOwner(Protocol):
-    """What a state asks of the oracle that it belongs to."""
+    """The attributes of an oracle that its state needs."""
 
     @property
     def identity(self) -> str:
-        """Name, version and settings."""
+        """The name, version and settings as one text."""
         ...
 
     @property
     def sums(self) -> int:
-        """How many sums a server keeps."""
+        """The number of sums."""
         ...
 
     @property
     def reach(self) -> int:
-        """The most that one report adds to a sum."""
+        """The largest total of absolute values that one report adds to the sums."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """All that a server keeps of reports: whole numbers, the same for any split of the reports.
+    """The sums that a server stores of reports: whole numbers, for any split of the reports.
 
     Attributes
     ----------
     identity : str
-        Of the oracle.
+        Identity of the oracle.
     reports : int
+        Number of reports.
     size : int
-        How many sums the oracle has.
+        Number of the oracle's sums.
     key : uint64[m], read-only
-        Where sums are that are not 0, increasing; empty where the oracle has at most ``DENSE``.
+        Positions of sums that are not 0, increasing; empty where there are at most ``DENSE``.
     total : int64[m], or int64[size], read-only
         The sums.
     """
@@ -70,7 +71,7 @@ class State:
     def of_keys(
         cls, oracle: StateOwner, reports: int, key: NDArray[np.uint64], count: NDArray[np.int64]
     ) -> State:
-        """Return the state of counts (int64[n]) at keys (uint64[n]), in any order."""
+        """Build the state from counts (int64[n]) at keys (uint64[n]), in any order."""
         if oracle.sums <= DENSE:
             total = np.zeros(oracle.sums, np.int64)
             oracles.add(key, count, total)
@@ -79,7 +80,7 @@ class State:
 
     @classmethod
     def of_totals(cls, oracle: StateOwner, reports: int, total: NDArray[np.int64]) -> State:
-        """Return the state of all sums, one by one: int64[oracle.sums]."""
+        """Build the state from all sums, one by one: int64[oracle.sums]."""
         if oracle.sums <= DENSE:
             return cls(oracle.identity, reports, oracle.sums, np.empty(0, np.uint64), total)
         key = np.flatnonzero(total)
@@ -87,15 +88,15 @@ class State:
 
     @classmethod
     def of_arrays(cls, oracle: StateOwner, arrays: Mapping[str, NDArray[Any]]) -> State:
-        """Return what :meth:`arrays` wrote.
+        """Restore the state from the arrays that :meth:`arrays` returned.
 
         Raises
         ------
         UsageError
-            The state of another oracle, or none at all.
+            The state of another oracle, or arrays of something else.
         """
         wrong = UsageError(
-            "This is not the whole state of an oracle; aggregate the reports again.",
+            "This is not the complete state of an oracle; aggregate the reports again.",
             code="state-incomplete",
         )
         try:
@@ -107,6 +108,7 @@ class State:
         if identity != oracle.identity:
             raise of_another()
         listed = oracle.sums > DENSE
+        # A file is not trusted: everything that later code relies on is checked.
         fits = (
             key.dtype == np.uint64
             and total.dtype == np.int64
@@ -114,14 +116,15 @@ class State:
             and (key.size, total.size) == ((total.size,) * 2 if listed else (0, oracle.sums))
             and (not listed or (bool((key[1:] > key[:-1]).all()) and bool(total.all())))
             and (not key.size or int(key[-1]) < oracle.sums)
-            and 0 <= reports <= MOST_REPORTS
+            and 0 <= reports <= MAX_REPORTS
         )
+        # Sums beyond what that many reports can add were forged or damaged.
         if not fits or _magnitude(total) > reports * oracle.reach:
             raise wrong
         return cls(identity, reports, oracle.sums, key.copy(), total.copy())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as plain arrays, for a file."""
+        """Return the state as plain arrays, for a file."""
         return {
             "identity": np.frombuffer(self.identity.encode(), np.uint8),
             "reports": np.array([self.reports], np.int64),
@@ -134,11 +137,12 @@ class State:
             return NotImplemented
         if other.identity != self.identity:
             raise of_another()
-        if (reports := self.reports + other.reports) > MOST_REPORTS:
+        if (reports := self.reports + other.reports) > MAX_REPORTS:
             raise too_many()
-        if _largest(self.total) + _largest(other.total) >= 1 << 63:  # of forged sums
+        # Damaged or forged sums could overflow int64 here without a warning.
+        if _largest(self.total) + _largest(other.total) >= 1 << 63:
             raise UsageError(
-                "These sums are too large to be added up: they are of no reports.",
+                "These sums are too large to be added up: no reports can have them.",
                 code="sums-too-large",
             )
         if self.size <= DENSE:
@@ -156,10 +160,11 @@ class State:
             and np.array_equal(self.total, other.total)
         )
 
+    # Arrays are compared by content, so a state must not be a key of a dict.
     __hash__ = None  # type: ignore[assignment]
 
     def dense(self) -> NDArray[np.int64]:
-        """Return all sums, one by one, to be changed: int64[size]."""
+        """Return a copy of all sums, one by one: int64[size]."""
         if self.size <= DENSE:
             return self.total.copy()
         total = np.zeros(self.size, np.int64)
@@ -167,31 +172,32 @@ class State:
         return total
 
     def at(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the sums at keys (uint64[n]) below size: int64[n]."""
+        """Look up the sums at keys (uint64[n]) below size: int64[n]."""
         if self.size <= DENSE:
             return self.total[key]
         if not self.key.size:
             return np.zeros(key.size, np.int64)
+        # A key above the last one would be out of bounds; it is compared and gives 0.
         place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
         return np.where(self.key[place] == key, self.total[place], 0)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """Where the sums of ``total`` are: uint64[m]."""
+        """The positions of the sums of ``total``: uint64[m]."""
         return np.arange(self.size, dtype=np.uint64) if self.size <= DENSE else self.key
 
 
 def _sum_up(
     key: NDArray[np.uint64], count: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return different keys, increasing, with the sums of their counts that are not 0."""
+    """Merge equal keys and add their counts up; keys increase, and sums of 0 are dropped."""
     key, count, out_key, out_count = radix.sort_pairs_into(key, count)
-    kept = coo.coalesce(key, count, out_key, out_count)
-    return out_key[:kept].copy(), out_count[:kept].copy()
+    size = coo.coalesce(key, count, out_key, out_count)
+    return out_key[:size].copy(), out_count[:size].copy()
 
 
 def of_another() -> UsageError:
-    """Return the error of a state and an oracle that do not belong together."""
+    """Build the error of a state and an oracle that do not belong together."""
     return UsageError(
         "These are the reports of another oracle or of other settings; each state goes with the "
         "oracle that it was made by.",
@@ -200,20 +206,21 @@ def of_another() -> UsageError:
 
 
 def too_many() -> UsageError:
-    """Return the error of more reports than a state can count."""
+    """Build the error of more reports than a state can count."""
     return UsageError(
-        "Sums take at most 2**62 reports, and these say that they are of more.",
+        "Sums hold at most 2**62 reports, and these claim to be of more.",
         code="reports-too-many",
     )
 
 
 def _largest(total: NDArray[np.int64]) -> int:
-    """Return the largest absolute value."""
+    """Find the largest absolute value."""
     return max(int(total.max(initial=0)), -int(total.min(initial=0)))
 
 
 def _magnitude(total: NDArray[np.int64]) -> int:
-    """Return the sum of absolute values, which need not fit int64."""
-    positive = np.abs(total).view(np.uint64)  # also that of the smallest number
+    """Sum the absolute values, which need not fit int64."""
+    # Unsigned, as the absolute value of the smallest int64 does not fit int64.
+    positive = np.abs(total).view(np.uint64)
     high, low = positive >> np.uint64(32), positive & np.uint64(0xFFFFFFFF)
     return (int(high.sum()) << 32) + int(low.sum())

@@ -1,4 +1,4 @@
-"""Unary encodings: a bit for each cell, each turned round by a coin of its own."""
+"""Unary encodings: a bit for each cell, each flipped by an independent coin."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from geodp.features.local.coins import Chance, Coins
 from geodp.features.local.kernels import hashing
 from geodp.features.local.oracles.base import (
-    FEW,
     ONE_REPORT,
+    SMALL_DOMAIN,
     Oracle,
     indicator_variance,
     unbias,
@@ -33,32 +33,32 @@ class Unary(Oracle):
         "Wang, Blocki, Li, Jha: Locally Differentially Private Protocols for Frequency "
         "Estimation. USENIX Security 2017."
     )
-    most_cells: ClassVar[int] = FEW
-    most_listed: ClassVar[int] = FEW
+    max_cells: ClassVar[int] = SMALL_DOMAIN
+    max_listed: ClassVar[int] = SMALL_DOMAIN
 
     @property
     @abstractmethod
-    def turns(self) -> tuple[Chance, Chance]:
-        """That a 0, and that a 1, is turned round."""
+    def flip_chances(self) -> tuple[Chance, Chance]:
+        """The chances that a 0, and that a 1, is flipped."""
 
     @property
     def reach(self) -> int:
-        """A report adds 1 to as many sums as it has ones."""
+        """The largest total that one report adds to the sums: 1 for each of its ones."""
         return self.cells
 
     @property
     def report_type(self) -> np.dtype[Any]:
-        """Bit j of a report is bit ``j % 8`` of byte ``j // 8``."""
+        """The bits: bit j of a report is bit ``j % 8`` of byte ``j // 8``."""
         return bits_type(self.cells)
 
     @property
     def sums(self) -> int:
-        """One for each cell."""
+        """The number of sums: one for each cell."""
         return self.cells
 
     def draw(self, value: NDArray[np.uint64], coins: Coins) -> NDArray[Any]:
         """Draw a coin for each bit."""
-        return draw_bits(self, value, (0, 1, 0, self.cells), self.turns, coins)
+        return draw_bits(self, value, (0, 1, 0, self.cells), self.flip_chances, coins)
 
     def collect(self, reports: NDArray[Any]) -> State:
         """Count the ones of each cell."""
@@ -68,26 +68,28 @@ class Unary(Oracle):
         return State.of_totals(self, reports.size, total)
 
     def count(self, state: State, value: NDArray[np.uint64] | None) -> NDArray[np.float64]:
-        """Take from each count what coins have put there, and make up for what they took."""
-        told = state.dense() if value is None else state.at(value)
-        return unbias(told, state.reports, *self._chances)
+        """Correct each count for the bits that were flipped to 1 and to 0."""
+        support = state.dense() if value is None else state.at(value)
+        return unbias(support, state.reports, *self._chances)
 
     def variance(self, n: float, count: float = 0) -> float:
-        """``n q (1 - q) / (p - q)**2``, with p and q the chances of a 1 where 1 was and where not.
+        """Compute ``n q (1 - q) / (p - q)**2``, plus the difference for ``count`` devices.
 
-        Those who have the value give ``p (1 - p)`` for ``q (1 - q)``.
+        p and q are the chances of a 1 where the true bit is 1 and 0; devices with the value have
+        ``p (1 - p)`` for ``q (1 - q)``.
         """
         return indicator_variance(*self._chances, n, count)
 
     @property
     def _chances(self) -> tuple[float, float]:
-        zero, one = self.turns
+        # A 1 stays unless it is flipped, and a 0 becomes 1 when it is.
+        zero, one = self.flip_chances
         return 1 - float(one), float(zero)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sue(Unary):
-    """Every bit is turned round with chance ``1 / (1 + sqrt(e))``, ``e = exp(epsilon)``.
+    """Every bit is flipped with chance ``1 / (1 + sqrt(e))``, ``e = exp(epsilon)``.
 
     The variance of a rare value is ``n sqrt(e) / (sqrt(e) - 1)**2``.
     """
@@ -102,15 +104,16 @@ class Sue(Unary):
     )
 
     @property
-    def turns(self) -> tuple[Chance, Chance]:
-        """The same for both."""
+    def flip_chances(self) -> tuple[Chance, Chance]:
+        """The chances of flipping a 0 and a 1, which are equal."""
+        # Two values differ in two bits, each of which gets half of epsilon.
         chance = Chance(1, 1, self.epsilon / 2)
         return chance, chance
 
 
 @dataclass(frozen=True, kw_only=True)
 class Oue(Unary):
-    """A 1 is kept with chance 1/2, and a 0 turned round with ``1 / (1 + e)``, ``e = exp(epsilon)``.
+    """A 1 stays with chance 1/2; a 0 is flipped with ``1 / (1 + e)``, ``e = exp(epsilon)``.
 
     The variance of a rare value is ``n 4 e / (e - 1)**2``.
     """
@@ -125,8 +128,9 @@ class Oue(Unary):
     )
 
     @property
-    def turns(self) -> tuple[Chance, Chance]:
-        """Those of a 0 and of a 1."""
+    def flip_chances(self) -> tuple[Chance, Chance]:
+        """The chances of flipping a 0 and a 1."""
+        # Most bits are 0: flipping these rarely is worth flipping the single 1 half of the time.
         return Chance(1, 1, self.epsilon), Chance(1, 1)
 
 

@@ -1,4 +1,4 @@
-"""``geodp new``: ask for what a file leaves open, rehearse, and write the recipe."""
+"""``geodp new``: interview the operator, rehearse, and write the recipe."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from geodp.cli.options import find_inputs, grid_options
 from geodp.cli.readers import ReadingCommand
 from geodp.cli.request import request_options
 
-WORDS = "geodp.new.words"
-"""Under which a context has the words of the call."""
+ARGUMENTS = "geodp.new.words"
+"""Key of a context under which the arguments of the call are stored."""
 
 PATHS = "geodp.new.paths"
-"""Under which a context has the files that the words name, before any is fetched."""
+"""Key of a context under which the files of the arguments are stored, before any is fetched."""
 
 
 class NewCommand(ReadingCommand):
-    """A command that keeps the words of its call, to which answers add more."""
+    """A command that stores the arguments of its call, to which answers add more."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, and keep the words."""
-        ctx.meta[WORDS] = tuple(args)
+        """Parse, and store the arguments."""
+        ctx.meta[ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
 
 
 def _keep_inputs(
-    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+    context: click.Context, parameter: click.Parameter, names: tuple[str, ...]
 ) -> tuple[Path | str, ...]:
-    """Return the files that the words of inputs stand for; the context keeps both."""
-    context.meta[INPUTS] = given
-    paths = find_inputs(context, parameter, given)
+    """Find the files of the inputs; the context stores both."""
+    context.meta[INPUTS] = names
+    paths = find_inputs(context, parameter, names)
     context.meta[PATHS] = paths
     return paths
 
@@ -82,7 +82,7 @@ def new(**_options: Any) -> None:
 
     context = click.get_current_context()
     fetched = dict(zip(map(str, context.meta[PATHS]), context.params["inputs"], strict=True))
-    interview(context, context.meta[WORDS], fetched)
+    interview(context, context.meta[ARGUMENTS], fetched)
 
 
 COMMAND = new

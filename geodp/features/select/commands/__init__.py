@@ -1,1 +1,1 @@
-"""Commands of this feature, one a file of its name."""
+"""Commands of selections, one in each file."""

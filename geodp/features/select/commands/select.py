@@ -34,7 +34,7 @@ FIELDS = (
 """Fields of a request that a selection takes."""
 
 MECHANISMS = ("permute-and-flip", "exponential")
-"""Names of the library, repeated so that ``--help`` imports nothing heavy."""
+"""Names of the mechanisms, repeated so that ``--help`` imports nothing heavy."""
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     option(
@@ -66,8 +66,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def _reading(command: Command) -> Command:
-    """Give a command the inputs, the grid, the budget and the place of the answer."""
+def _with_shared_options(command: Command) -> Command:
+    """Add the options for inputs, grid, budget and output to a command."""
     return inputs(grid_options(request_options(*FIELDS)(add_options(command, _OPTIONS))))
 
 
@@ -82,7 +82,7 @@ def select() -> None:
 
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
-@_reading
+@_with_shared_options
 @option("--k", group="Privacy", type=int, required=True, help="Number of cells or areas to select.")
 @option(
     "--level",
@@ -98,7 +98,7 @@ def top(**options: Any) -> None:
 
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
-@_reading
+@_with_shared_options
 @option(
     "--next-epsilon",
     group="Privacy",
@@ -114,7 +114,7 @@ def level(**options: Any) -> None:
 
 
 @select.command(cls=ReadingCommand, no_args_is_help=True)
-@_reading
+@_with_shared_options
 @option(
     "--q",
     group="Privacy",
@@ -133,7 +133,7 @@ def quantile(**options: Any) -> None:
 
 
 @select.command("median-centre", cls=ReadingCommand, no_args_is_help=True)
-@_reading
+@_with_shared_options
 def median_centre(**options: Any) -> None:
     """Select the cell at the medians of the rows and columns of INPUTS."""
     from geodp.features.select.quantiles import MedianCentre
@@ -145,14 +145,14 @@ COMMAND = select
 
 
 def _run(options: dict[str, Any], question: Question) -> None:
-    """Choose, write, and say what was chosen."""
+    """Choose, write, and print what was chosen."""
     require_known(click.get_current_context())
     complete_with_commit()
     call = {"question": repr(question), **describe_call(options)}
     with tell_steps(), tell_if_kept(options["output"]):
         choose = _resume if options["resume"] else _choose
         card, written = choose(options, question, call)
-    click.echo(_say(options, card, written))
+    click.echo(_format_answer(options, card, written))
 
 
 def _resume(
@@ -165,33 +165,36 @@ def _resume(
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
 
-    place = {"overwrite": options["overwrite"], "resume": True}
+    options_of_stage = {"overwrite": options["overwrite"], "resume": True}
     ledger = open_ledger(options)
-    with stage_selection(None, options["output"], **place) as staged:
-        kept = read_kept(staged.folder, call)
+    with stage_selection(None, options["output"], **options_of_stage) as staged:
+        pending = read_kept(staged.folder, call)
         try:
-            card = SelectionCard.from_json(kept.card)
+            card = SelectionCard.from_json(pending.card)
         except VerificationError:
             raise unreadable(staged.folder) from None
-        charge = find_charge(ledger, kept.dataset, kept.fingerprint)
+        # The card on disk is from before the charge, which only the ledger records.
+        charge = find_charge(ledger, pending.dataset, pending.fingerprint)
         card = card.with_budget(StatedCharge.of(charge))
-        return card, staged.write(card, dict(kept.run))
+        return card, staged.write(card, dict(pending.run))
 
 
 def _choose(
     options: dict[str, Any], question: Question, call: Mapping[str, str]
 ) -> tuple[SelectionCard, dict[str, list[str]]]:
-    """Read, charge, draw and write; whatever can be refused before the charge is."""
+    """Read, charge, draw and write; whatever can be refused is refused before the charge."""
     from geodp.features.select.files import stage_selection
     from geodp.features.select.selected import prepare
     from geodp.io.folder.staging import require_free, require_uninterrupted
 
     output, overwrite = options["output"], options["overwrite"]
+    # Not required by Click, as --resume takes no budget.
     if options["epsilon"] is None:
         raise UsageError(
             "Add --epsilon, the budget, such as --epsilon 0.1.", code="epsilon-missing"
         )
     grid = grid_of(options)
+    # Before reading: a question that does not suit the grid must not wait for a large file.
     question.candidates(grid)
     request = read_request(options, grid)
     require_free(output, overwrite=overwrite)
@@ -204,25 +207,28 @@ def _choose(
         "occupied_cells": int(table.key.size),
         "people": int(table.count.sum()),
     }
-    outline = prepared.outline.card()
+    preview = prepared.preview.card()
 
     def pack(drawn: Selected) -> Packed:
         return drawn.card().to_json(), {}
 
-    with stage_selection(outline, output, overwrite=overwrite) as place:
+    # Staged before the charge, so that a full disk or a bad path costs no budget.
+    with stage_selection(preview, output, overwrite=overwrite) as place:
         with keep_charged(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 
 
-def _say(options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]]) -> str:
-    """Return the last words of a run."""
+def _format_answer(
+    options: dict[str, Any], card: SelectionCard, written: dict[str, list[str]]
+) -> str:
+    """Format the answer of a run for the terminal."""
     below = None if card.false_hot_spots is None else card.false_hot_spots.count
     if options["as_json"]:
         document = {
             "output": str(options["output"]),
             **written,
-            "chosen": [dict(one) for one in card.chosen],
+            "chosen": [dict(candidate) for candidate in card.chosen],
             "epsilon": card.guarantee.epsilon,
             "mechanism": card.guarantee.mechanism,
             "private": card.private,
@@ -230,7 +236,7 @@ def _say(options: dict[str, Any], card: SelectionCard, written: dict[str, list[s
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
-    chosen = [" ".join(map(str, one.values())) for one in card.chosen]
+    chosen = [" ".join(map(str, candidate.values())) for candidate in card.chosen]
     lines = []
     if below is not None:
         lines.append(f"Below {below:,.0f} people false hot spots are to be expected.")

@@ -1,4 +1,4 @@
-"""Mechanisms that choose among candidates: one published mechanism, one file.
+"""Mechanisms that choose among candidates: one published mechanism in each file.
 
 Every module here whose ``SELECTORS`` lists mechanisms adds them to the table.
 """
@@ -17,19 +17,20 @@ __all__ = ["SELECTORS", "Selector", "find_selector"]
 def _find_selectors() -> list[Selector]:
     names = [info.name for info in pkgutil.iter_modules(__path__)]
     modules = [import_module(f"{__name__}.{name}") for name in names]
-    return [one for module in modules for one in getattr(module, "SELECTORS", ())]
+    return [selector for module in modules for selector in getattr(module, "SELECTORS", ())]
 
 
-SELECTORS: dict[str, Selector] = {one.name: one for one in _find_selectors()}
-"""Every mechanism by its name."""
+SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _find_selectors()}
+"""All mechanisms by name."""
 
 
 def find_selector(chosen: str | Selector) -> Selector:
-    """Return a mechanism by name, or itself; UsageError for any other name."""
+    """Look up a mechanism by name; UsageError for an unknown one."""
     if isinstance(chosen, Selector):
         return chosen
     if chosen not in SELECTORS:
         raise UsageError(
-            f"A selection's mechanism is one of: {', '.join(SELECTORS)}.", code="selector-unknown"
+            f"The mechanism of a selection must be one of: {', '.join(SELECTORS)}.",
+            code="selector-unknown",
         )
     return SELECTORS[chosen]

@@ -1,4 +1,4 @@
-"""What is asked of a map, as candidates with whole utilities: hot spots, resolutions, quantiles."""
+"""Questions about a map as candidates with whole utilities: hot spots, levels, quantiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geodp.privacy.key import NoiseKey, Stream
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Public candidates by number, and the counts of those that are not 0, which no repr shows.
+    """Public candidates by number, with the counts that are not 0, which no repr shows.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Counted:
     count : int64[m]
         Above 0.
     size : int
-        All candidates, at most ``2**62``.
+        Number of all candidates, at most ``2**62``.
     """
 
     rank: NDArray[np.int64] = field(repr=False)
@@ -36,11 +36,11 @@ class Counted:
 def draw_top(
     selector: Selector, counted: Counted, k: int, rate: Fraction, key: NoiseKey
 ) -> list[int]:
-    """Return the numbers of k candidates with large counts, one drawn after the other.
+    """Draw k candidates with large counts, one after another, and return their numbers.
 
-    In each round the utility of a candidate is its count, and those chosen before are out. Each is
-    a draw of its own from streams of its own; draw r has ``exp(-rate deficit)`` with the deficit
-    in counts. Candidates without a count are drawn together, and are not visited.
+    In each round the utility of a candidate is its count, and those chosen before are left out.
+    Each is a separate draw from separate streams; draw r has ``exp(-rate deficit)`` with the
+    deficit in counts. Candidates without a count are drawn together, and are not visited.
 
     Parameters
     ----------
@@ -49,24 +49,26 @@ def draw_top(
     k : int
         1 to ``counted.size``.
     rate : Fraction
-        Of one round.
+        Rate of one round.
     key : NoiseKey
     """
     rank, count, chosen = counted.rank, counted.count, list[int]()
+    # Chosen candidates stay out of all later rounds, also those without a count.
     taken = counted.rank[:0]
-    for turn in range(k):
+    for draw_number in range(k):
         best = int(count.max(initial=0))
         others = counted.size - rank.size - taken.size
-        found = selector.draw(
-            Candidates(best - count, rate, others, best), key, Stream.SELECT + STREAMS * turn
+        position = selector.draw(
+            Candidates(best - count, rate, others, best), key, Stream.SELECT + STREAMS * draw_number
         )
-        if found < rank.size:
-            chosen.append(int(rank[found]))
-            rank, count = np.delete(rank, found), np.delete(count, found)
+        if position < rank.size:
+            chosen.append(int(rank[position]))
+            rank, count = np.delete(rank, position), np.delete(count, position)
             taken = np.append(taken, chosen[-1])
         else:
+            # An unlisted position counts candidates that are neither listed nor taken.
             out = np.sort(np.concatenate([rank, taken]))
-            chosen.append(skip_ranks(out, np.array([found - rank.size])).item())
+            chosen.append(skip_ranks(out, np.array([position - rank.size])).item())
             taken = np.append(taken, chosen[-1])
     return chosen
 
@@ -74,45 +76,47 @@ def draw_top(
 def split_error(
     count: NDArray[np.int64], node: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> Fraction:
-    """Return the L1 error of blocks whose counts are split evenly among their cells.
+    """Compute the L1 error of blocks whose counts are split evenly among their cells.
 
     Deviations from a mean add up to 0, so it is twice the sum of those above it: ``c - T / n`` of
-    the cells with ``c > T / n``, of a block with the count T and n cells. Adding a person changes
-    that person's cell by 1 and the mean of a block, over all of its cells, by 1 in all: the error
-    changes by 2 at most.
+    the cells with ``c > T / n``, in a block with the count T and n cells. Adding a person changes
+    that person's cell by 1 and the mean of a block, over all of its cells, by 1 in total: the error
+    changes by at most 2.
 
     Parameters
     ----------
     count : int64[m]
-        Of the occupied cells, block by block.
+        Counts of the occupied cells, block by block.
     node : int64[m]
         The block of each, in runs.
     cells : int64[b]
-        Cells of the domain in each block that has a count, in the order of the runs.
+        Number of cells of the domain in each block that has a count, in the order of the runs.
     """
     if not count.size:
         return Fraction(0)
     first = np.flatnonzero(np.append(True, node[1:] != node[:-1]))
     total = np.add.reduceat(count, first)
     length = np.diff(np.append(first, count.size))
+    # For whole counts, c > T / n is the same as c > floor(T / n).
     above = count > np.repeat(total // cells, length)
     surplus = np.add.reduceat(np.where(above, count, 0), first)
     number = np.add.reduceat(above.astype(np.int64), first)
-    found = Fraction(sum(surplus.tolist()))
+    error = Fraction(sum(surplus.tolist()))
+    # Whole numbers and fractions by block size: the utility must be exact, as it decides a draw.
     for n in np.unique(cells):
         here = np.flatnonzero((cells == n) & (number > 0))
         pairs = zip(number[here].tolist(), total[here].tolist(), strict=True)
-        found -= Fraction(sum(many * people for many, people in pairs), int(n))
-    return 2 * found
+        error -= Fraction(sum(above_mean * people for above_mean, people in pairs), int(n))
+    return 2 * error
 
 
 def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -> Candidates:
-    """Return the positions along an axis, the better the closer they are to a quantile.
+    """Rate the positions along an axis by their distance from a quantile.
 
-    The deficit of a position is how many of n people are missing: before it, or in it and before
-    it, for ``q n`` to lie between these two; in people over the denominator of q. A person more
-    changes ``q n`` by q and those numbers by 0 or 1, so a deficit by ``max(q, 1 - q)`` at most; one
-    who moves changes it by 1 at most.
+    The deficit of a position is how many of n people are missing for ``q n`` to lie between the
+    number before it and the number up to and including it; in people over the denominator of q.
+    One more person changes ``q n`` by q and those numbers by 0 or 1, so a deficit by at most
+    ``max(q, 1 - q)``; a person who moves changes it by at most 1.
 
     Parameters
     ----------
@@ -121,7 +125,7 @@ def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -
     q : Fraction
         Above 0, below 1.
     rate : Fraction
-        Of a person.
+        Decay per person.
 
     Examples
     --------
@@ -129,9 +133,10 @@ def quantile_candidates(count: NDArray[np.int64], q: Fraction, rate: Fraction) -
     [0, 0, 0, 2]
     """
     after: NDArray[Any] = np.cumsum(count)
-    people, part, whole = int(after[-1]), q.numerator, q.denominator
-    if people * whole >= 1 << 62:
+    people, numerator, denominator = int(after[-1]), q.numerator, q.denominator
+    # Products beyond int64 are kept as Python's whole numbers, not rounded.
+    if people * denominator >= 1 << 62:
         after, count = after.astype(object), count.astype(object)
-    middle = part * people
-    over, under = whole * (after - count) - middle, middle - whole * after
-    return Candidates(np.maximum(np.maximum(over, under), 0), rate / whole, unit=whole)
+    middle = numerator * people
+    over, under = denominator * (after - count) - middle, middle - denominator * after
+    return Candidates(np.maximum(np.maximum(over, under), 0), rate / denominator, unit=denominator)

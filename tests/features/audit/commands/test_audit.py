@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 from geodp.features.audit.commands.audit import NOTICE, audit
-from geodp.features.audit.recoding import CHOSEN
+from geodp.features.audit.recoding import RECODED_FROM_DATA
 from geodp.features.audit.threshold import sampled_threshold
 from geodp.io.folder.atomic import write_whole
 from geodp.privacy.ledger import Ledger
@@ -55,8 +55,8 @@ def test_a_guarantee_for_people():
 
 
 def test_figures_are_rounded_to_the_safe_side():
-    stated = run(*MODEL, "--delta", "1e-6").output.partition("is (")[2].partition(",")[0]
-    assert Fraction(stated) >= sampled_threshold(10, "0.2", delta="1e-6").stated[0]
+    pair = run(*MODEL, "--delta", "1e-6").output.partition("is (")[2].partition(",")[0]
+    assert Fraction(pair) >= sampled_threshold(10, "0.2", delta="1e-6").pair[0]
 
 
 def test_a_document_and_a_picture(tmp_path):
@@ -98,7 +98,7 @@ def test_a_table_is_generalised(people, tmp_path):
     assert found["generalized"]["smallest"] == 5
     assert has_bits(output, 0o600)
     assert "classes" in run(*words, "--threshold", 5).output
-    assert error_of(*words, "--threshold", 5, "--rate", "0.2", "--epsilon", 1) == CHOSEN
+    assert error_of(*words, "--threshold", 5, "--rate", "0.2", "--epsilon", 1) == RECODED_FROM_DATA
     assert "above the number" in error_of(*words, "--threshold", 15)
 
 
@@ -112,7 +112,7 @@ def test_the_realised_number(tmp_path):
     assert (round(found["realized"], 4), found["record"]) == (0.0513, 1)
     assert run(*words).output.startswith(NOTICE)
     path.write_text("people,drawn\n50,12\n20,21\n", encoding="utf-8")
-    said = f"{path}: Record 2, without the header: More were drawn than there are."
+    said = f"{path}: Record 2, without the header: More people were drawn than there are."
     assert error_of(*words) == said
 
 
@@ -120,7 +120,7 @@ def test_hierarchies_of_strangers_do_not_steer_the_terminal(people, tmp_path):
     path = tmp_path / "tree.csv"
     path.write_text("age,decade\n{0},a\n{0},b\n".format("\x1b[2J" + "z" * 999), encoding="utf-8")
     said = error_of(people, "--hierarchy", f"age={path}", "--threshold", 2)
-    assert "lies under two others" in said
+    assert "has two parents" in said
     assert "\x1b" not in said
     assert len(said) < 200
 
@@ -146,22 +146,22 @@ def test_a_guarantee_is_charged_and_its_sample_stays_secret(tmp_path):
     ("words", "said"),
     [
         (["--threshold", 10], "Give a --rate, or a TABLE"),
-        (["--epsilon", 1], "--epsilon goes with --rate only"),
+        (["--epsilon", 1], "--epsilon can only be given with --rate"),
         (["--rate", "0.2"], "Give --threshold"),
         (["--rate", "0.2", "--epsilon", 1], "Give --threshold"),
         ([*GUARANTEE, "--delta", "1e-6"], "either epsilon or delta"),
-        ([*GUARANTEE, "--bounds", 1, 2, 3, 4], "--bounds goes with --grid only"),
-        ([*GUARANTEE, "--column", "a"], "--column goes with a TABLE only"),
-        ([*GUARANTEE, "--dataset", "a"], "--dataset goes with --ledger only"),
-        ([*MODEL, "--grid", "regular:8x8"], "go with --epsilon or --delta"),
+        ([*GUARANTEE, "--bounds", 1, 2, 3, 4], "--bounds can only be given with --grid"),
+        ([*GUARANTEE, "--column", "a"], "--column can only be given with a TABLE"),
+        ([*GUARANTEE, "--dataset", "a"], "--dataset can only be given with --ledger"),
+        ([*MODEL, "--grid", "regular:8x8"], "can only be given with --epsilon or --delta"),
         ([*GUARANTEE, "--sample-size", 5], "fixed number"),
         ([*GUARANTEE, "--weight", "3"], "1 / rate"),
         ([*GUARANTEE, "--tables", "2"], "Several tables"),
         (["--rate", "0.2", "--epsilon", 1, "--delta", "1e-6", "--tables", "2"], "Several tables"),
         (["--rate", "1", "--threshold", 10, "--epsilon", 1], "publish releases"),
-        (["t.csv", "--hierarchy", "a=b.csv"], "--hierarchy goes with --threshold"),
+        (["t.csv", "--hierarchy", "a=b.csv"], "--hierarchy can only be given with --threshold"),
         (["t.csv", "--hierarchy", "a=b", "--threshold", 2, "--column", "a"], "leave --column out"),
-        (["t.csv", "--counts", "a", "b"], "--counts goes with --rate"),
+        (["t.csv", "--counts", "a", "b"], "--counts can only be given with --rate"),
         (["nowhere.csv", "--column", "a"], "no such file"),
     ],
 )
@@ -208,7 +208,7 @@ def test_what_was_charged_is_written_again_by_its_own_call_alone(tmp_path):
     into = ["--ledger", tmp_path / "ledger", "--dataset", "census", "--sample", "autumn"]
     first = [*GUARANTEE, *into, "--output", tmp_path / "first.json"]
     resumed = [*GUARANTEE, *into, "--output", tmp_path / "again.json", "--resume"]
-    assert "Nothing waits to be resumed" in error_of(*resumed)
+    assert "There is nothing to resume" in error_of(*resumed)
     assert run(*first).exit_code == 0
     assert run(*resumed).exit_code == 0
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "first.json").read_bytes()
@@ -219,4 +219,4 @@ def test_what_was_charged_is_written_again_by_its_own_call_alone(tmp_path):
     assert "no charge for the sample spring" in error_of(
         *[word if word != "autumn" else "spring" for word in resumed], "--overwrite"
     )
-    assert "--resume goes with --ledger only" in error_of(*GUARANTEE, "--resume")
+    assert "--resume can only be given with --ledger" in error_of(*GUARANTEE, "--resume")

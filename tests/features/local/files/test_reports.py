@@ -38,7 +38,7 @@ def read(path, digest=DIGEST, kind=KIND):
 
 @pytest.mark.parametrize("at_once", [7, 1000, 1 << 20])
 def test_what_was_written_is_read(path, reports, at_once, monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    monkeypatch.setattr(module, "CHUNK", at_once)
     pieces = list(read_reports(path, DIGEST, KIND))
     assert max(piece.size for piece in pieces) <= max(at_once, 1)
     assert np.array_equal(np.concatenate(pieces), reports)
@@ -71,7 +71,7 @@ def test_another_round_is_refused(path):
 @pytest.mark.parametrize("head", [{"schema": "another", "round": DIGEST}, [1], "x", None, 1])
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl"])
 def test_another_kind_of_file_is_refused(tmp_path, reports, name, head, monkeypatch):
-    monkeypatch.setattr(module, "_head", lambda _: head)
+    monkeypatch.setattr(module, "_header", lambda _: head)
     write_reports(tmp_path / name, DIGEST, reports)
     with refuses(InputError, f"reports-expected: ^{name}: "):
         read(tmp_path / name)
@@ -141,7 +141,7 @@ def test_more_than_the_end_is_refused_by_its_line(tmp_path, reports):
 def test_a_bad_line_is_named_with_its_rule_and_not_quoted(
     tmp_path, reports, line, rule, at_once, monkeypatch
 ):
-    monkeypatch.setattr(module, "AT_ONCE", at_once)
+    monkeypatch.setattr(module, "CHUNK", at_once)
     path = tmp_path / "a.jsonl"
     write_reports(path, DIGEST, reports[:3])
     lines = path.read_text().splitlines()
@@ -155,7 +155,7 @@ def test_a_bad_line_is_named_with_its_rule_and_not_quoted(
 
 
 def test_missing_values_are_refused_by_their_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "AT_ONCE", 1)
+    monkeypatch.setattr(module, "CHUNK", 1)
     path = tmp_path / "a.parquet"
     schema = pa.schema(
         [("level", pa.uint8()), ("row", pa.uint64()), ("bit", pa.uint8())],

@@ -11,7 +11,7 @@ import pytest
 from geodp.errors import CodeError, UsageError
 from geodp.features.local.coins import Coins, FixedCoins
 from geodp.features.local.oracles import ORACLES, Oracle
-from geodp.features.local.oracles.state import DENSE, MOST_REPORTS, State
+from geodp.features.local.oracles.state import DENSE, MAX_REPORTS, State
 from tests.features.local.oracles.cases import EPSILONS, SMALL, fixed, oracle
 from tests.reference.coins import walks
 from tests.refusals import refuses
@@ -145,7 +145,7 @@ def test_counts_near_the_end_of_int64_stay_whole(name):
     assert four.reports == 4 * state.reports
     with refuses(UsageError, "reports-too-many"):
         four + four + four
-    assert MOST_REPORTS < (1 << 63)
+    assert MAX_REPORTS < (1 << 63)
     assert np.isfinite(one.estimate(four)).all()
 
 

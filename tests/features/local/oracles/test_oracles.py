@@ -121,7 +121,7 @@ def test_a_space_that_is_too_large_for_all_cells_is_asked_by_value():
 def test_the_prime_of_choice_keeps_the_transform_short(epsilon):
     one = ORACLES["pgr"](cells=1 << 18, epsilon=epsilon)
     q, t = one.space
-    assert q * t * one.points <= pgr.MOST_WORK
+    assert q * t * one.points <= pgr.MAX_WORK
     assert one.variance(1) < 0.01 * ORACLES["hadamard"](cells=1 << 18, epsilon=epsilon).variance(1)
 
 

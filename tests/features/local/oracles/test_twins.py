@@ -81,7 +81,7 @@ def test_coins_that_tie_take_further_digits(name, before, ties, step):
     """Units that are the digits of the chance leave it open; the next unit decides."""
     twin = next(twin for twin in TWINS if twin.name == name)
     one = twin.oracle(9)
-    digits = one.turns[0].digits(ties + 1)
+    digits = one.flip_chances[0].digits(ties + 1)
     units = [*before, *digits[:-1], digits[-1] + step, *range(40)]
     theirs = twin.report(4, Units(units), one)
     assert plain(one.randomize([4], FixedCoins(units))[0]) == theirs

@@ -81,10 +81,10 @@ def test_somebody_answers_and_is_told_what_is_wrong(table, tmp_path, monkeypatch
     assert done.returncode == 0, done.stderr + done.stdout
     for told in (
         "no-file.csv",
-        "A quotation mark has no other that ends it.",
+        "A quotation mark is not closed.",
         "There is no public area of this name",
         "No layout states an area of this file; name one.",
-        "Ask who made the file.",
+        "Ask the maker of the file.",
         "'many' is not a valid integer",
         "0 is not in the range x>=1",
         "epsilon must be above 0.",
@@ -186,7 +186,7 @@ def test_a_column_of_persons_answers_how_often(tmp_path, monkeypatch):
     done = talk(monkeypatch, "p.csv", answers=answers, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert "Its columns: id, lon, lat." in done.stdout
-    assert "once at most; geodp sees to it by the column id" in done.stdout
+    assert "once at most; geodp ensures it by the column id" in done.stdout
     publish, _ = commands_of(done)
     assert "--contribution" not in publish
     assert geodp(*publish, cwd=tmp_path).returncode == 0

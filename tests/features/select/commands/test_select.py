@@ -116,11 +116,11 @@ def test_a_run_that_cannot_write_is_not_charged(tmp_path, ledger):
 @pytest.mark.parametrize(
     ("question", "more", "said"),
     [
-        ("top", ["--k", 0], "k is a whole number from 1"),
+        ("top", ["--k", 0], "k must be a whole number from 1"),
         ("top", ["--k", 1, "--level", "jis:none"], "published areas"),
         ("top", ["--k", 1, "--allow", "x"], "No such option"),
         ("quantile", ["--q", "2", "--along", "row"], "above 0 and below 1"),
-        ("quantile", ["--q", "1/2", "--along", "age"], "axis is one of"),
+        ("quantile", ["--q", "1/2", "--along", "age"], "axis must be one of"),
         ("level", ["--next-epsilon", "0"], "must be above 0"),
         ("top", ["--k", 1, "--transform", "x"], "No such option"),
         ("top", ["--k", 1, "--bounds", 138, 35, 140, 36], "not both"),

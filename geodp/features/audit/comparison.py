@@ -1,4 +1,4 @@
-"""What a differentially private release of the same epsilon would give at the same cells."""
+"""Compare a sampled table with a differentially private release of the same epsilon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from geodp.errors import UsageError
-from geodp.features.audit.threshold import Threshold, show_up
+from geodp.features.audit.threshold import Threshold, format_up
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.loss import PureDP
@@ -16,20 +16,20 @@ from geodp.privacy.terms import Terms
 from geodp.reprs import one_line
 
 SIZES = (1, 2, 4, 8, 16, 64)
-"""Cells are shown whose people are so many times those that the threshold stands for."""
+"""Sizes of the compared cells, in multiples of the people that the threshold stands for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What both tables say of a cell of some people.
+    """The errors of both tables in a cell of some people.
 
     Attributes
     ----------
     people : int
     shown : float
-        Chance that the sampled table has its count at all.
+        Probability that the sampled table shows the cell's count.
     sampled : float
-        Standard error of its count divided by the rate.
+        Standard error of that count divided by the rate.
     released : float
         Standard error of the release.
     """
@@ -40,26 +40,26 @@ class Size:
     released: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
-class Instead:
-    """A release that spends the epsilon of a sampled table, beside it; nothing in it knows data.
+class ReleaseComparison:
+    """A release with the epsilon of a sampled table, compared with it; computed without data.
 
     Attributes
     ----------
     threshold : Threshold
     method : str
-        Of the release, with its settings.
+        Method of the release, with its settings.
     cells : int
-        Of the domain.
+        Number of cells of the domain.
     error : float
         Standard error of a cell of the release, the same for cells of any size where no count is
         clamped at 0; its delta is 0.
     clamped : bool
-        Whether negative counts are corrected, which takes from cells in empty regions.
+        Whether negative counts are corrected, which biases cells in empty regions downwards.
     sizes : tuple of Size
     """
 
@@ -74,23 +74,23 @@ class Instead:
 
     @property
     def even(self) -> float:
-        """People of a cell from which on the release has the smaller standard error."""
+        """The people of a cell from which on the release has the smaller standard error."""
         rate = float(self.threshold.rate)
         return self.error**2 * rate / (1 - rate)
 
     @property
-    def words(self) -> str:
-        """Both in one sentence."""
-        spent = show_up(self.threshold.stated[0])
-        alone = " that is not alone in an empty region" if self.clamped else ""
+    def statement(self) -> str:
+        """The comparison as one sentence."""
+        epsilon = format_up(self.threshold.pair[0])
+        exception = " that is not alone in an empty region" if self.clamped else ""
         return (
-            f"A release by {self.method} with epsilon {spent} and delta 0 suppresses nothing; in "
-            f"every cell{alone} it has a standard error of {self.error:,.1f}, and is nearer than "
-            f"the sample from {math.ceil(self.even):,} people on."
+            f"A release by {self.method} with epsilon {epsilon} and delta 0 suppresses nothing; in "
+            f"every cell{exception} it has a standard error of {self.error:,.1f}, and is closer "
+            f"than the sample from {math.ceil(self.even):,} people on."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "method": self.method,
             "cells": self.cells,
@@ -99,14 +99,14 @@ class Instead:
             "standard_error": self.error,
             "even": self.even,
             "sizes": [size.to_dict() for size in self.sizes],
-            "words": self.words,
+            "words": self.statement,
         }
 
 
-def release_instead(
+def compare_release(
     threshold: Threshold, grid: Grid, method: str | Mechanism = "pyramid"
-) -> Instead:
-    """Work out what a release of a sampled table's epsilon would be like, by closed forms.
+) -> ReleaseComparison:
+    """Compare a sampled table with a release of its epsilon, by closed forms.
 
     The release is of all records, for neighbours that differ by one record.
 
@@ -114,49 +114,54 @@ def release_instead(
     ----------
     threshold : Threshold
     grid : Grid
-        Where the cells lie.
+        The grid of the cells.
     method : str or Mechanism
-        Of the release, as for :func:`geodp.plan`.
+        Method of the release, as for :func:`geodp.plan`.
 
     Raises
     ------
     UsageError
-        A method that cannot take the grid, or whose error depends on the data.
+        A method that does not support the grid, or whose error depends on the data.
 
     Examples
     --------
     >>> from geodp.features.audit.threshold import sampled_threshold
-    >>> found = sampled_threshold(10, "0.2", epsilon="1.0252")
-    >>> round(release_instead(found, Grid.regular((512, 512)), "laplace").error, 3)
+    >>> threshold = sampled_threshold(10, "0.2", epsilon="1.0252")
+    >>> round(compare_release(threshold, Grid.regular((512, 512)), "laplace").error, 3)
     1.379
     """
-    chosen = mechanism(method)
-    if refusal := chosen.unsupported(grid):
+    resolved = mechanism(method)
+    if refusal := resolved.unsupported(grid):
         raise UsageError(refusal)
-    event = chosen.event(grid, Terms(PureDP(threshold.stated[0]), contribution=1))
-    errors = chosen.block_errors(grid, event)
-    cell = errors[-1].standard_error if errors else None
-    if cell is None:
+    event = resolved.event(grid, Terms(PureDP(threshold.pair[0]), contribution=1))
+    errors = resolved.block_errors(grid, event)
+    error = errors[-1].standard_error if errors else None
+    if error is None:
         raise UsageError(
-            f"The error of {chosen.spec} depends on the data; choose another method.",
+            f"The error of {resolved.spec} depends on the data; choose another method.",
             code="error-depends-on-data",
         )
-    least = math.ceil(threshold.k / threshold.rate)
-    sizes = (_size_of(threshold, least * times, cell) for times in SIZES)
-    return Instead(threshold, event.mechanism, grid.size, cell, chosen.nonnegative, tuple(sizes))
+    # People for whom the expected sample is at the threshold.
+    base = math.ceil(threshold.k / threshold.rate)
+    sizes = (_size_of(threshold, base * times, error) for times in SIZES)
+    return ReleaseComparison(
+        threshold, event.mechanism, grid.size, error, resolved.nonnegative, tuple(sizes)
+    )
 
 
 def _size_of(threshold: Threshold, people: int, error: float) -> Size:
     rate = float(threshold.rate)
+    # Standard error of a binomial count divided by its rate.
     sampled = math.sqrt(people * (1 - rate) / rate)
     return Size(people, _chance_shown(threshold, people), sampled, error)
 
 
 def _chance_shown(threshold: Threshold, people: int) -> float:
-    """Chance that at least k of some people are drawn."""
+    """Compute the probability that at least k of some people are drawn."""
     odds, below = threshold.rate / (1 - threshold.rate), Fraction()
     equal = Fraction(1)
     for count in range(threshold.k):
         below += equal
+        # Exact fractions, as these probabilities underflow for large cells.
         equal *= Fraction(people - count, count + 1) * odds
     return float(1 - below * (1 - threshold.rate) ** people)
