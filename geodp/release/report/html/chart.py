@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from geodp.release.report.html.markup import Html, element, join
 from geodp.table.stated.error import StatedBlock
 
-WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 76, 130, 34, 48
-"""Room around the lines."""
+WIDTH, HEIGHT = 400, 300
+LEFT, RIGHT, TOP, BOTTOM = 66, 20, 60, 46
+"""Room around the lines; above them their names stand, so that a phone shows all of it."""
 
-MOST_TICKS = 7
+MOST_TICKS = 6
 """On an axis."""
 
 
@@ -48,8 +48,14 @@ def draw_errors(blocks: Sequence[StatedBlock], words: Mapping[str, str]) -> Html
                 stroke_dasharray=dash,
             )
         )  # fmt: skip
-        x, y = points[-1]
-        parts.append(_words(x + 8, y + 4, words[name], "start"))
+        start, y = LEFT + which * (WIDTH - LEFT) / 2, 14.0
+        parts.append(
+            element(
+                "line", x1=f"{start:.1f}", y1=f"{y - 4}", x2=f"{start + 24:.1f}", y2=f"{y - 4}",
+                stroke="#732081", stroke_width="2", stroke_dasharray=dash,
+            )
+        )  # fmt: skip
+        parts.append(_words(start + 30, y, words[name], "start"))
     return element(
         "svg", join(parts), viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img",
         aria_labelledby="chart-title chart-text", class_="chart",

@@ -24,18 +24,19 @@ def write_colour(colour: Colour) -> str:
 PAPER, OUTSIDE = (write_colour(colour) for colour in (LIGHT.paper, LIGHT.outside))
 """Of squares that hold nobody, and of those outside the domain."""
 
-COAST, LINE, BORDER = "#3c3c46", "#0a3d62", "#b4b4b9"
-"""Of the coastline, of polygons, between units."""
+COAST, LINE, BORDER, FRAME = "#3c3c46", "#0a3d62", "#b4b4b9", "#6b6b70"
+"""Of the coastline, of polygons, between units, around the map."""
 
-KEPT, FADING = 0.65, 0.8
-"""Share of the colour that is kept of what is told of the next larger square, and of what is left
-of it with each further level."""
+WATER = "#d3e0ea"
+"""Of water: the PNG maps leave it white, which a page cannot tell from its background."""
+
+KEPT = 0.38
+"""Share of the colour that is kept of means of larger squares, however large they are."""
 
 
-def fade(colour: str, steps: int) -> list[str]:
-    """Return a colour, and what it is of means of larger squares, so many levels up each."""
-    shares = [1 - KEPT * FADING**step for step in range(steps)]
-    pale = mix(parse_colours([colour]), parse_colours([PAPER]), shares) if steps else ()
+def fade(colour: str) -> list[str]:
+    """Return a colour, and what it is of means of larger squares."""
+    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - KEPT])
     return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
@@ -44,10 +45,11 @@ def state_look() -> dict[str, Any]:
     colours = {
         "classes": list(DARK_IS_MANY),
         "paper": PAPER,
+        "water": WATER,
         "outside": OUTSIDE,
         "below": BELOW,
         "few": FEW,
         "untold": UNTOLD,
     }
-    found = {"begins": list(BEGINS), "colours": colours, "kept": KEPT, "fading": FADING}
-    return {**found, "coast": COAST, "line": LINE, "border": BORDER, "around": PAPER}
+    lines = {"coast": COAST, "line": LINE, "border": BORDER, "frame": FRAME, "around": PAPER}
+    return {"begins": list(BEGINS), "colours": colours, "kept": KEPT, **lines}

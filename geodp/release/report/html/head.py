@@ -63,9 +63,31 @@ def write_header(
         "header",
         element("h1", title, lang=language),
         *flag,
-        element("p", page["intro"].format(unit=unit), class_="intro"),
+        element(
+            "p", page["intro"].format(unit=unit, amount=_say_amount(card, page)), class_="intro"
+        ),
         pairs((page[f"fact_{name}"], what) for name, what in _facts(view, page, about, total)),
     )
+
+
+def _say_amount(card: Card, page: Page) -> str:
+    """Return how far a single cell is off, where that is known."""
+    blocks = card.expected_error.blocks
+    if not blocks or blocks[0].cells > 1:
+        return ""
+    return page["intro_amount"].format(error=write_figure(float(f"{blocks[0].standard_error:.2g}")))
+
+
+def write_figure(value: float) -> str:
+    """Return a number with three digits that count, and its thousands.
+
+    Examples
+    --------
+    >>> [write_figure(one) for one in (506.131, 1234.5, 31.1001, 0.25, 0)]
+    ['506', '1,230', '31.1', '0.25', '0']
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
 
 
 def _facts(view: View, page: Page, about: About, total: str | None) -> list[tuple[str, str]]:

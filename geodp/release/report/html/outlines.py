@@ -61,6 +61,40 @@ def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int
     return int(top), int(left), int(bottom), int(right)
 
 
+def trace_cells(index: IntArray) -> IntArray:
+    """Return the border of some cells as straight lines between cells.
+
+    Parameters
+    ----------
+    index : int64[2, n]
+        Rows and columns of the cells, at least one.
+
+    Returns
+    -------
+    int64[k]
+        Lines along rows, then lines along columns: how many there are, and of each line the row
+        (or column) of cells that it lies before, and the column (or row) where it begins and ends,
+        each less the same number of the line before.
+
+    Examples
+    --------
+    >>> trace_cells(np.array([[5, 5], [7, 8]])).tolist()
+    [2, 5, 7, 9, 1, 0, 0, 2, 7, 5, 6, 2, 0, 0]
+    """
+    first = index.min(axis=1)
+    inside = np.zeros(index.max(axis=1) - first + 3, bool)
+    inside[tuple(index - first[:, None] + 1)] = True
+    found = []
+    for grid, (across, along) in ((inside, first), (inside.T, first[::-1])):
+        edge = grid[1:] != grid[:-1]
+        ends = np.diff(edge.astype(np.int8), axis=1, prepend=0, append=0)
+        line, begin = np.nonzero(ends == 1)
+        _, end = np.nonzero(ends == -1)
+        lines = np.stack([line + across, begin + along - 1, end + along - 1], axis=1)
+        found += [[len(lines)], np.diff(lines, axis=0, prepend=0).reshape(-1)]
+    return np.concatenate(found).astype(np.int64)
+
+
 def _list_rings(shape: Any, middle: FloatArray) -> IntArray:
     """Return the rings of a unit as whole numbers; a square where all of them are below a step."""
     rings = [found for ring in rings_of(shape) if len(found := _round(ring)) > 2]

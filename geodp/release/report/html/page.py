@@ -19,20 +19,20 @@ from geodp.release.report.html.frame import draw_areas, draw_map
 from geodp.release.report.html.head import name_who, title_of, write_header, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.parts import Told
-from geodp.release.report.html.places import list_places
+from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import draw_places, quote_places, state_quotes
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import list_names, state_surface
 from geodp.table.card import Card
 
 LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
-    *("map", "units", "words", "explore", "areas", "places", "main"),
+    *("marks", "map", "units", "words", "quotes", "explore", "pointer", "areas", "places", "main"),
 )
 """Files of the page's script, in their order."""
 
-STYLES = ("style", "print")
+STYLES = ("style", "map", "print")
 """Files of how the page looks, in their order."""
 
 
@@ -76,9 +76,10 @@ def write_page(
     quotes = quote_places(list_places(view, places), said, view.limit)
     named = places is not None or grid.hierarchy is not None
     listing = quotes if any(not one.is_whole for one in quotes) else []
+    largest = quote_places(list_largest(view), said, view.limit) if surface is not None else []
     shown = _show_map(view, who, page, surface)
     if surface is not None:
-        listed = draw_places(page, said, who, listing, view.limit, named)
+        listed = draw_places(page, said, who, listing, largest, view.limit, named)
         shown.insert(1, ("places", listed))
     shown += _tell_card(card, told, unit, page, language)
     if record is not None:
@@ -89,8 +90,15 @@ def write_page(
     body = _write_body(shown, header, card, page)
     if surface is None:
         return write_document(title, card, style, body, language)
-    rows = state_quotes(listing, who) if listing else None
-    data = {"surface": surface, "places": rows, "words": said, "look": state_look()}
+    data = {
+        "surface": surface,
+        "places": state_quotes(listing) if listing else None,
+        "largest": state_quotes(largest),
+        "names": list_names(grid, language),
+        "who": who,
+        "words": said,
+        "look": state_look(),
+    }
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
 
@@ -161,12 +169,12 @@ def _tell_card(
         ("read", parts.tell_reading(page, unit)),
         ("guarantee", parts.tell_guarantee(told)),
         ("error", parts.tell_errors(page, card)),
-        ("budget", parts.tell_budget(page, card)),
-        ("domain", parts.tell_domain(page, card, language)),
         ("hazards", parts.tell_hazards(page, card, unit)),
         ("office", parts.tell_office(page, card, language)),
-        ("files", parts.tell_files(page, card)),
+        ("budget", join([element("p", page["specialists"]), parts.tell_budget(page, card)])),
+        ("domain", parts.tell_domain(page, card, language)),
         ("method", parts.tell_method(page, card, language)),
+        ("files", parts.tell_files(page, card)),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.chart import draw_errors
-from geodp.release.report.html.head import write_bounds
+from geodp.release.report.html.head import write_bounds, write_figure
 from geodp.release.report.html.markup import (
     Html,
     Page,
@@ -79,7 +79,12 @@ def tell_errors(page: Page, card: Card) -> Html:
     names = ("column_cells", "column_error", "column_margin", "column_largest")
     head = [page[name] for name in names]
     rows = [
-        (f"{b.cells:,}", f"{b.standard_error:,g}", f"±{b.margin_95:,g}", f"{b.largest:,g}")
+        (
+            f"{b.cells:,}",
+            write_figure(b.standard_error),
+            f"±{write_figure(b.margin_95)}",
+            write_figure(b.largest),
+        )
         for b in error.blocks
     ]
     found = [
@@ -100,8 +105,8 @@ def tell_errors(page: Page, card: Card) -> Html:
     ]
     if error.areas:
         levels = [
-            (a.level, f"{a.cells:,}", f"{a.standard_error:,g}", f"±{a.margin_95:,g}",
-             f"{a.largest:,g}")
+            (a.level, f"{a.cells:,}", write_figure(a.standard_error),
+             f"±{write_figure(a.margin_95)}", write_figure(a.largest))
             for a in error.areas
         ]  # fmt: skip
         found.append(table(page["error_levels"], [page["column_level"], *head], levels))
@@ -116,8 +121,7 @@ def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
             first=_write_error(first),
             cells=last.cells,
             last=_write_error(last),
-            times=last.cells // first.cells,
-            more=f"{last.standard_error / first.standard_error:,.2g}",
+            more=write_figure(float(f"{last.standard_error / first.standard_error:.2g}")),
         )
     for less, more in pairwise(blocks):
         if more.standard_error < less.standard_error:
@@ -133,11 +137,12 @@ def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
 def _say_lone(page: Page, error: StatedError) -> Iterator[str]:
     """Yield what a method that clamps takes from lone cells, where the card says it."""
     if (lone := error.isolated_cell) is not None:
-        yield page["error_lone"].format(bias=f"{abs(lone.bias):,.3g}", rmse=f"{lone.rmse:,.3g}")
+        bias, rmse = write_figure(abs(lone.bias)), write_figure(lone.rmse)
+        yield page["error_lone"].format(bias=bias, rmse=rmse)
 
 
 def _write_error(block: StatedBlock) -> str:
-    return f"{block.standard_error:,.3g}"
+    return write_figure(block.standard_error)
 
 
 def tell_budget(page: Page, card: Card) -> Html:
@@ -264,7 +269,11 @@ def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:
 def tell_files(page: Page, card: Card) -> Html:
     """Return the files with their checksums, and those that were left out."""
     rows = [
-        (element("code", file.name), quote(page, file.what), element("code", file.sha256))
+        (
+            element("code", file.name),
+            quote(page, file.what),
+            element("code", file.sha256, class_="digest"),
+        )
         for file in card.files
     ]
     head = [page["column_file"], page["column_what"], "SHA-256"]
@@ -280,7 +289,12 @@ def tell_files(page: Page, card: Card) -> Html:
 def tell_method(page: Page, card: Card, language: Language) -> Html:
     """Return how a release was made."""
     mechanism = card.mechanism
-    settings = ", ".join(f"{name} = {value}" for name, value in mechanism.settings.items())
+    words = {True: "yes", False: "no"}
+    settings = ", ".join(
+        f"{name} = {words[value] if isinstance(value, bool) else value}"
+        for name, value in mechanism.settings.items()
+        if value not in ("", None)
+    )
     rows = [
         ("method", english(f"{mechanism.title} ({mechanism.spec}, {mechanism.version})")),
         ("source", quote(page, mechanism.citation)),

@@ -7,17 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from geodp.grid.pairs import ENDS
+from geodp.release.report.html.embed import pack_whole
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.places import WHOLE, Place, Rounded
 from geodp.table.display import is_below
+from geodp.typing import IntArray
 
 MOST_SHOWN = 10
 """Places of a list at first, and without a script."""
 
-
 SORTS = ("sum", "sure", "name")
 """Orders of the list that a reader may choose."""
+
+VAGUE = 50.0
+"""Percent of a count that it may be off; a sentence on one that may be off by more says so."""
+
+WHERES = ("in", "part", "near", "near_part")
+"""How a sentence says where: in a place, or around its centre; all of it, or what is on the map."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,10 @@ class Quote:
     ----------
     place : str
         Its name, as a sentence has it.
+    where : str
+        One of `WHERES`.
+    km : float or None
+        Radius of a circle.
     sentence : str
         Name of the sentence among the words of the page's script.
     rounded : Rounded
@@ -36,22 +49,31 @@ class Quote:
     box : tuple of int
     is_whole : bool
         Whether it is the whole domain.
+    overlaps : bool
+        Whether another place of the list has cells of this one.
+    outline : int64[n] or None
     """
 
     place: str
+    where: str
+    km: float | None
     sentence: str
     rounded: Rounded
     within: float | None
     box: tuple[int, int, int, int]
-    is_whole: bool
+    is_whole: bool = False
+    overlaps: bool = False
+    outline: IntArray | None = None
 
     def say(self, words: Page, who: str, below: int | None) -> str:
         """Return the sentence."""
         figures = {
             name: write_count(getattr(self.rounded, name)) for name in ("count", "low", "high")
         }
-        percent = None if self.within is None else f"{self.within:,g}"
-        said = {"place": self.place, "who": who, "below": below, "percent": percent, **figures}
+        percent = None if self.within is None else write_percent(self.within)
+        km = None if self.km is None else f"{self.km:g}"
+        where = words[f"where_{self.where}"].format(place=self.place, km=km)
+        said = {"where": where, "who": who, "below": below, "percent": percent, **figures}
         return words[self.sentence].format_map(said)
 
 
@@ -75,8 +97,12 @@ def _quote(place: Place, words: Page, below: int | None) -> Quote:
     else:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
-    name = _name(place, words)
-    return Quote(name, sentence, rounded, within, place.box, place.name == WHOLE)
+        sentence = "quote" if within <= VAGUE else "quote_unsure"
+    where = WHERES[(0 if place.km is None else 2) + place.is_part]
+    return Quote(
+        _name(place, words), where, place.km, sentence, rounded, within, place.box,
+        place.name == WHOLE, place.overlaps, place.outline,
+    )  # fmt: skip
 
 
 def _name(place: Place, words: Page) -> str:
@@ -104,9 +130,26 @@ def _name_plainly(place: Place, words: Page) -> str:
 
 
 def _round_up(percent: float) -> float:
-    """Return two digits of a percentage, rounded up, and no more than tenths."""
-    step = max(10 ** (math.floor(math.log10(percent)) - 1), 0.1)
-    return float(f"{math.ceil(percent / step) * step:.6g}")
+    """Return two digits of a percentage, rounded up.
+
+    Examples
+    --------
+    >>> _round_up(1.602), _round_up(0.00133)
+    (1.7, 0.0014)
+    """
+    step = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return float(f"{math.ceil(percent / step - 1e-9) * step:.6g}")
+
+
+def write_percent(percent: float) -> str:
+    """Return a percentage with all its digits.
+
+    Examples
+    --------
+    >>> write_percent(1.7), write_percent(0.0000014), write_percent(20.0)
+    ('1.7', '0.0000014', '20')
+    """
+    return f"{percent:.15f}".rstrip("0").rstrip(".")
 
 
 def write_count(count: float) -> str:
@@ -120,12 +163,14 @@ def write_count(count: float) -> str:
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
 
 
-def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
+def state_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
     """Return what the page's script lists, as plain values."""
     sentences = [*dict.fromkeys(one.sentence for one in quotes)]
     rows = [
         [
             one.place,
+            WHERES.index(one.where),
+            one.km,
             sentences.index(one.sentence),
             *(one.rounded.count, one.rounded.low, one.rounded.high),
             one.within,
@@ -133,15 +178,31 @@ def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
         ]
         for one in quotes
     ]
-    return {"who": who, "sentences": sentences, "rows": rows}
+    sizes = [0 if one.outline is None else one.outline.size for one in quotes]
+    traced = [one.outline for one in quotes if one.outline is not None]
+    borders = None
+    if traced:
+        lines = np.concatenate(traced)
+        borders = {"sizes": pack_whole(np.array(sizes)), "lines": pack_whole(lines)}
+    return {"wheres": [*WHERES], "sentences": sentences, "rows": rows, "borders": borders}
 
 
 def draw_places(
-    page: Page, words: Page, who: str, quotes: Sequence[Quote], below: int | None, named: bool
+    page: Page,
+    words: Page,
+    who: str,
+    quotes: Sequence[Quote],
+    largest: Sequence[Quote],
+    below: int | None,
+    named: bool,
 ) -> Html:
-    """Return the list of places with its search; ``named``: whether somebody gave their names."""
+    """Return the list of places with its search, and the cells with the most people.
+
+    ``named``: whether somebody gave the places' names.
+    """
+    best = _draw_largest(page, words, who, largest, below)
     if not quotes:
-        return element("p", page["places_missing"])
+        return join([element("p", page["places_missing"]), *best])
     search = element(
         "p",
         element("label", page["search"], for_="search"),
@@ -154,13 +215,32 @@ def draw_places(
         element("select", *options, id="sort"),
     )
     shown = (element("li", element("p", one.say(words, who, below))) for one in quotes[:MOST_SHOWN])
-    help_ = [page["places_help"]] if named else [page["places_help"], page["places_squares"]]
+    notes = [page["places_help"]]
+    notes += [] if named else [page["places_squares"]]
+    notes += [page["places_overlap"]] if any(one.overlaps for one in quotes) else []
     return join(
         [
-            *(element("p", line) for line in help_),
-            element("div", search, sort, id="places-tools", class_="tools", hidden=True),
+            *(element("p", line) for line in notes),
+            element("div", search, sort, id="places-tools", class_="search", hidden=True),
             element("p", id="places-status", role="status", class_="small"),
+            element("p", id="compared", role="status", class_="said", hidden=True),
             element("ul", *shown, id="places", class_="quotes"),
             element("p", element("button", page["more"], type="button", id="more", hidden=True)),
+            *best,
         ]
     )
+
+
+def _draw_largest(
+    page: Page, words: Page, who: str, largest: Sequence[Quote], below: int | None
+) -> list[Html]:
+    """Return the list of the cells with the most people, or nothing where it is empty."""
+    if not largest:
+        return []
+    items = (element("li", element("p", one.say(words, who, below))) for one in largest)
+    return [
+        element("h3", page["largest"].format(who=who)),
+        element("p", page["largest_help"]),
+        element("ul", *items, id="largest", class_="quotes"),
+        element("p", id="largest-status", role="status", class_="small"),
+    ]

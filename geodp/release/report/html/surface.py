@@ -12,6 +12,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.read.public.towns import find_towns
 from geodp.io.write.frame import Frame, cell_size, crs_of
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
@@ -33,6 +34,9 @@ MOST_SQUARES = 1 << 22
 
 FINENESS = 3000
 """Steps of the coastline along the longer side of the map."""
+
+MOST_NAMES = 300
+"""Towns of a page, of which its map shows those that have room."""
 
 KNOTS = 65
 """Along each side of the lattice at which a projection is tabulated."""
@@ -84,6 +88,25 @@ def state_surface(view: View) -> dict[str, Any]:
         found["coast"] = {"steps": FINENESS, "lines": pack_whole(lines)}
         found["projection"] = _tabulate(ground)
     return found
+
+
+def list_names(grid: Grid, language: str) -> list[list[Any]]:
+    """Return towns to find one's way by, the most important first: column, row, name.
+
+    Rows are counted from the top of the map. Empty for maps that do not lie on the Earth.
+    """
+    ground = grid.places[0] if grid.outlines is None else lay_ground(grid.outlines.drawn)
+    if ground.crs is None or ground.transform is None:
+        return []
+    west, south, east, north = ground.bounds
+    return [
+        [
+            round((one.x - west) / (east - west) * ground.cols, 1),
+            round((north - one.y) / (north - south) * ground.rows, 1),
+            one.japanese if language == "ja" and one.japanese else one.name,
+        ]
+        for one in find_towns(ground)[:MOST_NAMES]
+    ]
 
 
 def _find_base(place: Lattice, sides: list[int]) -> int:

@@ -28,6 +28,7 @@ from geodp.release.report.html import (
     colours,
     english,
     frame,
+    head,
     japanese,
     markup,
     parts,
@@ -150,7 +151,7 @@ def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, pa
         *card.guarantee.not_protected,
         *card.post_processing,
     ):
-        assert said in text
+        assert english.CARD.get(said, said) in text
     assert "other people" not in page
     restricted = json.loads((folder / "restricted" / "run.json").read_text())
     assert str(folder) not in page
@@ -198,7 +199,7 @@ def test_what_a_card_of_usual_methods_says_is_japanese_on_a_japanese_page(terms,
     assert len(left) == 3
     own = page_of(release, card)
     for sentence in (*card.post_processing, *card.guarantee.not_protected):
-        assert escape(sentence) in own
+        assert escape(english.CARD.get(sentence, sentence)) in own
         assert escape(sentence) not in page
 
 
@@ -208,6 +209,7 @@ def test_every_word_is_used_and_none_is_missing():
     terms = {f"term_{name}" for name in re.findall(r'\["(\w+)", ', scripts)}
     quoted = {*re.findall(r'"(\w+)"', Path(quotes.__file__).read_text(encoding="utf-8"))}
     quoted |= {f"place_{end}" for end in ENDS}
+    quoted |= {f"{kind}_{where}" for kind in ("where", "area") for where in quotes.WHERES}
     assert {*english.SCRIPT} <= said | terms | quoted
     assert {*re.findall(r'say\("(\w+)"', scripts)} <= {*english.SCRIPT}
 
@@ -365,7 +367,8 @@ def test_the_error_of_larger_areas_is_told_once_with_its_figures(folder):
     _, card = read(folder)
     first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
     told = parts.tell_errors(english.PAGE, card)
-    assert f"is off by {first.standard_error:,.3g} as a rule, {last.cells:,} cells" in told
+    figure = head.write_figure(first.standard_error)
+    assert f"is off by about {figure} as a rule, {last.cells:,} squares" in told
     dips = [
         (less, more)
         for less, more in pairwise(card.expected_error.blocks)

@@ -145,17 +145,15 @@ def test_each_kind_of_place_has_its_sentence(words):
 def test_an_english_sentence_reads_well():
     (one,) = quotes.quote_places([place(12345, 12223.0, 12467.0, "Omiya")], english.SCRIPT, None)
     assert one.say(english.SCRIPT, "people", None) == (
-        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, which "
-        "is within 1.7 %)."
+        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, within "
+        "1.7 %)."
     )
 
 
 LIST = """
 const words = new api.Words("en", all.words, all.surface.below);
 const list = Object.create(api.Places.prototype);
-Object.assign(list, { words, who: all.places.who, all: all.places.rows.map(
-  ([place, sentence, count, low, high, within, ...box]) => ({
-    place, count, low, high, within, box, sentence: all.places.sentences[sentence] })) });
+Object.assign(list, { words, who: all.who, all: api.readPlaces(all.places) });
 return list.find(given.search, given.sort).map((one) => [one.place, list.quote(one)]);
 """
 
