@@ -40,8 +40,8 @@ SENTENCES: Mapping[str, str] = {
     "suppose_add": "もし{unit}が数えられなかったら、または余分に数えられたら、と考えます。",
     "suppose_replace": "もし{unit}の代わりに別のものが数えられたら、と考えます。",
     "suppose_local": "もし{unit}が別の場所から報告を送っていたら、と考えます。",
-    "factor": "誰が何を見ても、それが起こる確率は最大でも {factor:n} 倍です。",
-    "factor_but": "誰が何を見ても、それが起こる確率は、{one_in:n} 回に一回を除き、最大でも "
+    "factor": "そのとき、誰かが見るどの結果の確率も、違いがないときの最大 {factor:n} 倍です。",
+    "factor_but": "そのとき、どの結果の確率も、{one_in:n} 回に一回を除き、違いがないときの最大 "
     "{factor:n} 倍です。",
     "named_epsilon": "この近さをイプシロンで測ります。ここでは {epsilon} です。",
     "named_rho": "この近さをローで測ります。ここでは {rho} です。",
@@ -59,29 +59,31 @@ SENTENCES: Mapping[str, str] = {
     "beliefs_add": "誰かが、{unit}が数えられたのではと思い、その後でここに公表されたすべてを読むと"
     "します。",
     "beliefs_any": "誰かが{unit}について何かを思い、その後でここに公表されたすべてを読むとします。",
-    "beliefs_half": "前に {half:p} の確率と思っていた人は、読んだ後も {least:p} から {most:p} の間"
-    "の確率と思うだけです。",
-    "beliefs_where": "数えられたと知っている人が場所を知ろうとするときは、下の表の二人の行まで動く"
-    "ことがあります。",
-    "beliefs_table": "次の表は、ほかの場合に、前の確率が読んだ後に最小と最大でいくつになるかを示し"
-    "ます。",
+    "beliefs_half": "前の確率が {half:p} なら、読んだ後は {least:p} から {most:p} の間です。",
+    "beliefs_where": "{unit}がどこにいたかを問うときも同じです。",
+    "beliefs_table": "次の表は、ほかの場合に、前の確率が後にいくつになりうるかを示します。",
     "beliefs_but": "{one_in:n} 回に一回は、それ以上動くことがあります。",
     "beliefs_independent": "これは人々が互いに独立な場合に成り立ちます。",
     "rounded": "この説明の数は丸めてあります。",
     "column_before": "前の確率",
     "column_least": "後の最小",
     "column_most": "後の最大",
+    "heading_where": "{unit}がどこで数えられたかを突き止められるか",
+    "where": "誰かが、{unit}が数えられたことを知っていて、ある場所ではないかと思うとします。",
+    "where_half": "その場所である前の確率が {half:p} なら、読んだ後は {where_least:p} から "
+    "{where_most:p} の間です。",
+    "where_but": "{where_one_in:n} 回に一回は、それ以上動くことがあります。",
     "heading_guess": "最も良い賭け",
     "guess_add": "{unit}が数えられたかどうかに賭けます。どちらも同じ確率とします。",
     "guess_replace": "二つのうちどちらが数えられたかに賭けます。どちらも同じ確率とします。",
     "guess_local": "{unit}が二つの場所のどちらにいたかに賭けます。どちらも同じ確率とします。",
     "guess_right": "最も良い賭けでも、当たるのは最大 {right:p} です。硬貨を投げて決めれば {half:p} "
     "です。",
-    "guess_advantage": "当たりと外れの差は最大 {advantage:p} です。",
+    "guess_advantage": "当たりから外れを引いた差は、全体の最大 {advantage:p} です。",
     "heading_households": "世帯",
     "households": "世帯の人々には、同じことが当てはまることがよくあります。",
-    "households_epsilon": "全員に当てはまるか誰にも当てはまらないとき、分かることは足され、f 人な"
-    "ら確率は f 倍遠くまで動きます。",
+    "households_epsilon": "全員に当てはまるか誰にも当てはまらないことは、より多く分かります。どれ"
+    "ほどかは次の表にあります。",
     "households_rho": "全員に当てはまるか誰にも当てはまらないとき、ローは人数の二乗で増えます。",
     "column_people": "人数",
     "heading_subtract": "合計の引き算をすると",

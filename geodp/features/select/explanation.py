@@ -17,6 +17,7 @@ from geodp.features.explain.sections import (
     tell_guess,
     tell_households,
     tell_open,
+    tell_where,
 )
 from geodp.features.select.card import Code, SelectionCard, StatedPromise, StatedQuestion
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -45,6 +46,7 @@ def _tell_selection(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
         _tell_answer(page, card),
         _tell_promise(page, said, say_factor(page, alone), page.say(f"suppose_{kind}", unit=unit)),
         tell_beliefs(page, alone, unit, kind),
+        *([tell_where(page, reach_of, unit)] if kind == "add" else ()),
         tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
         tell_households(page, reach_of, "households_epsilon"),
         tell_open(page, said.not_protected, card.budget, unit, "open_counts"),

@@ -321,13 +321,23 @@ def test_the_table_of_beliefs_is_that_of_the_bounds():
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
     assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in found]
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
-    half = "Whoever found it as likely as not before, 50 %, finds it between 26.9 % and 73.1 %"
+    half = "If the chance of this was 50 % for them before, it lies between 26.9 % and 73.1 %"
     assert section.sentences[1].startswith(half)
+
+
+def test_the_table_of_places_has_those_of_one_more_and_one_less():
+    page = explain(cards()["topdown"])
+    (section,) = [part for part in page.sections if "where one" in part.heading]
+    found = geodp.explain.beliefs(Fraction(2, 10), PRIORS)
+    assert [row[2] for row in section.rows] == [
+        write_number(100 * one.most) + " %" for one in found
+    ]
+    assert page.figures["where_most"] == pytest.approx(found[-1].most)
 
 
 @every_page
 def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
-    """Another place is one removed and one added: twice as far, as the row of two people has it."""
+    """Another place is one removed and one added: twice as far, in a section of its own."""
     page = page_of(source, "en")
     if len(page.sections) == 2:
         return
@@ -338,7 +348,8 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
     neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
     more_or_less = neighbours == "add-remove-one"
     assert ("suspects that one" in text) == more_or_less
-    assert ("was counted, and wonders where" in text) == more_or_less
+    assert ("was counted, and has a place in mind" in text) == more_or_less
+    assert ("if the question is where" in text) != more_or_less
     assert ("suspects something about one" in text) != more_or_less
 
 
@@ -346,7 +357,7 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
 @languages
 def test_it_says_that_numbers_are_rounded(source, language):
     """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
-    said = {"en": "Numbers on this page are rounded.", "ja": "この説明の数は丸めてあります。"}
+    said = {"en": "These numbers are rounded.", "ja": "この説明の数は丸めてあります。"}
     page = page_of(source, language)
     assert (said[language] in sentences(page)) == (len(page.sections) > 2)
 

@@ -9,7 +9,7 @@ from geodp.release.report.html.markup import Html, element, join
 from geodp.table.stated.error import StatedBlock
 
 WIDTH, HEIGHT = 400, 300
-LEFT, RIGHT, TOP, BOTTOM = 66, 20, 60, 46
+LEFT, RIGHT, TOP, BOTTOM = 66, 34, 60, 46
 """Room around the lines; above them their names stand, so that a phone shows all of it."""
 
 MOST_TICKS = 6
