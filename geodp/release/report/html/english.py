@@ -40,7 +40,7 @@ PAGE: Mapping[str, str] = {
     "and minus zoom, 0 shows all.",
     "map_help": "Drag to move; zoom with the buttons, with two fingers, or with the wheel once "
     "the map is selected (or with Ctrl). Arrow keys move the cross and say what stands there; "
-    "Enter and Space work while a polygon is drawn.",
+    "Enter and Space work while an area is drawn.",
     "map_wait": "The map is being unpacked.",
     "map_failed": "This browser cannot unpack the map. The files of the release hold all of it.",
     "map_script": "The map needs JavaScript; everything else on this page is readable without.",

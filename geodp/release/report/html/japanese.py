@@ -38,7 +38,7 @@ PAGE: Mapping[str, str] = {
     "ナスで拡大と縮小、0 で全体を示します。",
     "map_help": "ドラッグで移動します。拡大と縮小はボタン、二本の指、または地図を選んでから（ある"
     "いは Ctrl を押しながら）ホイールで行います。矢印キーで十字が動き、その場所の値が示されます。"
-    "多角形を描く間は Enter と Space も使えます。",
+    "地域を描く間は Enter と Space も使えます。",
     "map_wait": "地図を展開しています。",
     "map_failed": "このブラウザーでは地図を展開できません。公開物のファイルにすべてがあります。",
     "map_script": "地図には JavaScript が必要です。ほかの部分はなくても読めます。",
@@ -318,7 +318,7 @@ SCRIPT: Mapping[str, str] = {
     "copied": "コピーしました: {text}",
     "copy_by_hand": "文を選択しました。Ctrl+C でコピーしてください。",
     "mean_own": "区画そのものの値",
-    "mean_larger": "それを含むより大きい区画の平均（{name}）",
+    "mean_larger": "それを含むより大きい区画の平均、{name}",
     "term_why": "注",
     "why_nobody": "ここに{who}がいる（ある）かどうかは、この公開物からは分かりません。",
     "why_up": "周りに人が少ない区画は少なめに出るため、区間は上に長くなっています。",
@@ -408,14 +408,14 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
 CARD: Mapping[str, str] = {
     "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
     "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": "揃った区画で、0 への切り上げがないときの閉じた式です。データには"
-    "依りません。95%誤差幅は標準誤差の 1.96 倍です。「最大」は、対象地域の端も含め、そのような"
-    "区画すべての中での最大で、マスクがあるときは上界です。",
+    "too, with a mask a bound.": "0 への切り上げがなかった区画のまとまりの典型的な誤差（標準誤差）を、"
+    "データを使わずに式で求めたものです。95%誤差幅はその 1.96 倍です。最後の列は、地図の端も含め、"
+    "その大きさのまとまりすべての中での最大です（対象外の区画があるときは、その上限）。",
     "Closed form for an aligned block of cells wherever it lies; independent of the data; "
     "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": "揃った区画の、場所によらない閉じた式です。データには依りません。"
-    "95%誤差幅は標準誤差の 1.96 倍です。「最大」は、対象地域の端も含め、そのような区画すべての"
-    "中での最大で、マスクがあるときは上界です。",
+    "too, with a mask a bound.": "区画のまとまりの典型的な誤差（標準誤差）を、データを使わずに式で"
+    "求めたもので、場所によりません。95%誤差幅はその 1.96 倍です。最後の列は、地図の端も含め、"
+    "その大きさのまとまりすべての中での最大です（対象外の区画があるときは、その上限）。",
     "256 bits from the operating system, forgotten after the run": "OS からの 256 ビットの乱数で、"
     "処理の後に捨てました",
     "derived from a 256-bit key kept by its owner and a digest of the input": "所有者が保管する "

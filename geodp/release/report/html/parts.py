@@ -67,7 +67,7 @@ def tell_guarantee(told: Sequence[Told]) -> Html:
     for part in told:
         found += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
         if part.head:
-            found.append(table(part.heading, part.head, part.rows))
+            found.append(table(part.heading, part.head, part.rows, repeats=True))
     return join(found)
 
 

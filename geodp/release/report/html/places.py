@@ -52,7 +52,7 @@ MOST_BORDER = 1 << 19
 """Numbers of all borders of places that a page has room for."""
 
 SLACK = 1e-9
-"""Share of an area that rounding may take off."""
+"""Share of the map's width by which rounding may move a polygon beyond its edge."""
 
 WHOLE = "*"
 """Name of the place that is the whole domain."""
@@ -321,14 +321,16 @@ def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
 
 def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
     """Whether the edge of the map or its mask cuts some of a polygon off."""
-    import shapely
-
     if grid.outlines is not None:  # a polygon that cuts units is refused, so it holds whole ones
         return False
     place = grid.places[0]
-    (lain,) = shapes_on(place, [shape])
-    if lain.intersection(shapely.box(*place.bounds)).area < shape.area * (1 - SLACK):
+    (west, south, east, north), (left, bottom, right, top) = place.bounds, shape.bounds
+    slack = SLACK * (east - west)
+    # Around the Earth a polygon may lie a whole turn away, where longitudes compare wrongly.
+    is_wide = place.turn is None and (left < west - slack or right > east + slack)
+    if is_wide or bottom < south - slack or top > north + slack:
         return True
+    (lain,) = shapes_on(place, [shape])
     (box,) = boxes_of_polygons(place, [lain])
     row, _ = cells_of_polygon(middles_of(place), lain, box)
     return region.cells < row.size * math.prod(grid.shape[2:])

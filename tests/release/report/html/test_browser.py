@@ -42,6 +42,7 @@ async function look(window, one) {
   search.value = one.search;
   search.dispatchEvent(new window.Event("input"));
   const [first] = listed;
+  const some = listed.length;
   search.dispatchEvent(new window.Event("change"));
   const isKept = listed[0] === first;
   const name = first.querySelector("button").getAttribute("aria-label");
@@ -58,7 +59,7 @@ async function look(window, one) {
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
-    places: [all, listed.length, isKept, name],
+    places: [all, some, isKept, name],
     cross,
     marked,
     corner: Math.min(...view.toPixels([0, 0])),
