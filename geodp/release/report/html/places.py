@@ -54,6 +54,9 @@ MOST_BORDER = 1 << 19
 SLACK = 1e-9
 """Share of the map's width by which rounding may move a polygon beyond its edge."""
 
+UNIT = "*unit"
+"""Level of a unit of a table with outlines, which has a code and no more."""
+
 WHOLE = "*"
 """Name of the place that is the whole domain."""
 
@@ -226,7 +229,7 @@ def list_largest(view: View) -> list[Place]:
     off_map = grid.outlines is not None
     middles = [None] * best.size if off_map else _middles(place, squares, 1, False)
     return [
-        Place(name, "", _box_of(region), middle, estimate)
+        Place(name, UNIT if off_map else "", _box_of(region), middle, estimate)
         for name, region, middle, estimate in zip(names, regions, middles, estimates, strict=True)
     ]
 

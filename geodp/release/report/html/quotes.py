@@ -12,7 +12,7 @@ import numpy as np
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_whole
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.places import WHOLE, Place, Rounded
+from geodp.release.report.html.places import UNIT, WHOLE, Place, Rounded
 from geodp.table.display import is_below
 from geodp.typing import IntArray
 
@@ -116,6 +116,8 @@ def _name_plainly(place: Place, words: Page) -> str:
         return words["place_whole"]
     if place.middle is None:
         top, left, *_ = place.box
+        if place.level == UNIT:
+            return words["place_unit"].format(name=place.name)
         if place.name and place.level:
             return words["place_region"].format(level=place.level, name=place.name)
         return place.name or words["place_cells"].format(row=top, col=left)

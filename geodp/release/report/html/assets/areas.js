@@ -1,9 +1,9 @@
 // Sums of areas that the reader draws, types or loads.
 
-/** The list of sums, and the area that is being drawn. */
+/** The list of sums, and the area that is being drawn; `show` moves the map to one. */
 class Areas {
-  constructor(view, who, words) {
-    Object.assign(this, { view, who, words, number: 0 });
+  constructor(view, who, words, show) {
+    Object.assign(this, { view, who, words, show, number: 0 });
     this.isDrawing = false;
     byId("draw").addEventListener("click", () => (this.isDrawing ? this.finish() : this.begin()));
     byId("clear").addEventListener("click", () => this.clear());
@@ -156,7 +156,8 @@ class Areas {
       ];
       if (!box) return found;
       const copied = () => copyText(words, said, byId("area-status"));
-      const shown = () => view.show(view.surface.units ? boxOfUnits(view, one.rings) : box);
+      const around = view.surface.units ? boxOfUnits(view, one.rings) : box;
+      const shown = () => this.show({ box: around, isArea: true }, text);
       return [button("copy", "copy_of", copied), button("show", "show_of", shown), ...found];
     });
     if (facts) {

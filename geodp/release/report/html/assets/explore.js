@@ -92,11 +92,16 @@ function tell(view, words, who, at, isPinned) {
   const texts = rows.map(([term, text]) => `${words.say(`term_${term}`)}: ${text}`);
   if (!isPinned) return texts.join("; ");
   const found = pin(view, words, who, at);
+  showPin(found);
+  return found ? `${texts.join("; ")}. ${found.text}` : texts.join("; ");
+}
+
+/** Show what may be quoted, or why not to quote it; nothing for null. */
+function showPin(found) {
   byId("pin").hidden = !found;
-  if (!found) return texts.join("; ");
+  if (!found) return;
   byId("pinned").textContent = found.text;
   byId("copy-pinned").hidden = !found.isFit;
-  return `${texts.join("; ")}. ${found.text}`;
 }
 
 function fillSelect(select, names, onChange) {

@@ -16,7 +16,7 @@ async function start() {
   const view = startMap(surface, readLook(data.look), words, who);
   view.names = data.names;
   view.draw();
-  const show = (place) => showPlace(view, words, who, place);
+  const show = (place, text) => showPlace(view, words, who, place, text);
   if (places) new Places(places, who, words, show);
   startLargest(data.largest, who, words, show);
   globalThis.geodpReport = { surface: view.surface, view };
@@ -32,7 +32,8 @@ function startMap(data, look, words, who) {
   view.projection = new Projection(surface.place, surface.projection);
   startControls(view, words);
   startNotes(view, words);
-  const areas = surface.form ? new Areas(view, who, words) : null;
+  const show = (place, text) => showPlace(view, words, who, place, text);
+  const areas = surface.form ? new Areas(view, who, words, show) : null;
   const onPoint = (at) => {
     if (areas?.add(at)) return;
     view.cross = at;
@@ -56,12 +57,13 @@ function startMap(data, look, words, who) {
   return view;
 }
 
-/** Show a place on the map, and say what stands in its middle. */
-function showPlace(view, words, who, { box, lines }) {
-  view.show(box, lines);
+/** Show a place on the map with its sentence, and say what stands in its middle. */
+function showPlace(view, words, who, { box, lines, isArea }, text) {
+  view.show(box, lines, isArea);
   view.canvas.focus();
   view.canvas.scrollIntoView({ block: "center" });
-  byId("status").textContent = tell(view, words, who, view.cross, true);
+  showPin({ text, isFit: true });
+  byId("status").textContent = `${text} ${tell(view, words, who, view.cross, false)}`;
 }
 
 if (typeof document === "undefined") {

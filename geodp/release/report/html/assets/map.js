@@ -1,5 +1,8 @@
 // The map on its canvas: colours, zoom and pan, the coastline, the cross, polygons.
 
+/** Pixels of a cell beyond which nobody is taken who asks for a place: its surroundings count. */
+const CLOSE = 24;
+
 /** A colour as red, green and blue. */
 function parseColour(text) {
   return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
@@ -210,11 +213,9 @@ class MapView {
     this.shapes.forEach(({ rings, number }) => {
       this.drawRings(context, rings, true);
       const points = rings.flat().map((point) => this.toPixels(this.fromMap(point)));
-      const middle = (axis) => {
-        const each = points.map((point) => point[axis]);
-        return (each.reduce((a, b) => Math.min(a, b)) + each.reduce((a, b) => Math.max(a, b))) / 2;
-      };
-      drawText(this, context, String(number), [middle(0), middle(1)], "bold 15");
+      // Beside the first corner from the north, where the cross in the middle does not hide it.
+      const [x, y] = points.reduce((one, other) => (other[1] < one[1] ? other : one));
+      drawText(this, context, String(number), [x, y - 11 * this.ratio], "bold 15");
     });
     if (this.sketch.length) this.drawRings(context, [this.sketch], false);
     if (this.cross) this.drawCross(context);
@@ -296,16 +297,17 @@ class MapView {
 
   /**
    * Put a box of rows and columns into the middle, with as much again around it, and the cross.
-   * Its border is drawn: `lines` are those of a place, and without them that of the box.
+   * Its border is drawn: `lines` are those of a place, and without them that of the box; that of
+   * an area is on the map already.
    */
-  show([top, left, bottom, right], lines = null) {
-    this.marked = { box: [top, left, bottom, right], lines };
+  show([top, left, bottom, right], lines = null, isArea = false) {
+    this.marked = isArea ? null : { box: [top, left, bottom, right], lines };
     const { aspect, rows, northwards } = this.surface.place;
     const down = (top + bottom) / 2;
     this.cross = [(left + right) / 2, northwards ? rows - down : down];
     const wide = this.canvas.width / ((right - left) * aspect);
     const most = Math.max(this.least, Math.min(wide, this.canvas.height / (bottom - top)) / 2);
-    this.scale = Math.min(most, 64 * this.ratio);
+    this.scale = Math.max(this.least, Math.min(most, CLOSE * this.ratio));
     [this.x, this.y] = [this.cross[0] * aspect, this.cross[1]];
     this.draw();
   }

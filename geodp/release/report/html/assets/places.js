@@ -91,7 +91,7 @@ class Places {
       const button = (name, longer, act) => makeButton(this.words, name, longer, one.place, act);
       const found = [
         button("copy", "copy_of", () => copyText(this.words, said, byId("places-status"))),
-        button("show", "show_of", () => this.show(one)),
+        button("show", "show_of", () => this.show(one, said.textContent)),
       ];
       if (one.sentence === "quote_below") return found;
       const compare_ = button("compare", "compare_of", () => this.compare(one));
@@ -124,7 +124,7 @@ function startLargest(given, who, words, show) {
       makeButton(words, "copy", "copy_of", one.place, () =>
         copyText(words, said, byId("largest-status")),
       ),
-      makeButton(words, "show", "show_of", one.place, () => show(one)),
+      makeButton(words, "show", "show_of", one.place, () => show(one, said.textContent)),
     ]),
   );
   list.replaceChildren(...items);
