@@ -210,8 +210,10 @@ TERMS: Mapping[str, str] = {
     "sample": "the records that were drawn by lot",
 }
 
-UNITS: Mapping[str, str] = {}
-"""Words for units of privacy that the card has others for."""
+UNITS: Mapping[str, str] = {
+    one: one for one in ("person", "household", "trip", "person-day", "device")
+}
+"""One unit of privacy, by how a card names it."""
 
 ONE = "{unit}"
 """How any other unit is said."""

@@ -25,9 +25,10 @@ from geodp.release.report.html.colours import write_colour
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.head import name_who, title_of, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.page import read_asset, words_of, write_document
+from geodp.release.report.html.page import read_asset, write_document
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
+from geodp.release.report.html.texts import texts_of
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
@@ -74,15 +75,15 @@ def write_embed(
     UsageError
         Another language, or a release without a map.
     """
-    known = words_of(language)
-    page, grid = known.PAGE, view.table.grid
+    texts = texts_of(language)
+    page, grid = texts.page, view.table.grid
     if not grid.places or view.card.domain.has_units:
         raise UsageError(
             "--embed is a map, and the cells of this release lie on none.", code="embed-needs-map"
         )
     who = name_who(view, page, language)
-    quotes = quote_places(list_places(view, places), known.SCRIPT, view.limit)
-    said = [element("p", one.say(known.SCRIPT, who, view.limit)) for one in quotes[:MOST_NAMED]]
+    quotes = quote_places(list_places(view, places), texts.script, view.limit)
+    said = [element("p", one.say(texts.script, who, view.limit)) for one in quotes[:MOST_NAMED]]
     text = ""
     for most in BLOCKS:
         panels = [Panel.of(view, number, most=most) for number, _ in enumerate(grid.places)]
@@ -101,7 +102,7 @@ def _write(
     language: Language,
 ) -> str:
     """Return the file; ``said``: sentences on the largest places, the whole first."""
-    page, card = words_of(language).PAGE, view.card
+    page, card = texts_of(language).page, view.card
     title = title_of(view, who, page, {})
     ends = ("",) if len(panels) == 1 else (page["embed_origins"], page["embed_destinations"])
     maps = [

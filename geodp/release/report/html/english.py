@@ -418,6 +418,64 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
 }
 """What is said otherwise where the map has units with outlines, not cells."""
 
+_AS_THEY_ARE = (
+    (
+        "whether two releases with the same kept key and parameters come from exactly the same "
+        "input: they are then identical, so use a new key for every new state of the data"
+    ),
+    (
+        "that at least one row of every file of the series, and of every value of a selection that "
+        "several snapshots share, counts in a snapshot, and that not all snapshots are empty: such "
+        "a series is refused before anything is charged; a single snapshot may be empty"
+    ),
+    "the counts, one row for every cell above 0; cells of the domain that are not listed are 0",
+    (
+        "the counts, one row for every cell that is not 0; cells of the domain that are not listed "
+        "are 0"
+    ),
+    (
+        "the counts with the cells' outlines, one row for every cell above 0; cells of the domain "
+        "that are not listed are 0"
+    ),
+    (
+        "the counts with the cells' outlines, one row for every cell that is not 0; cells of the "
+        "domain that are not listed are 0"
+    ),
+    (
+        "the counts with outlines of the cells, for GIS; one row for every cell above 0; cells of "
+        "the domain that are not listed are 0"
+    ),
+    (
+        "the counts with outlines of the cells, for GIS; one row for every cell that is not 0; "
+        "cells of the domain that are not listed are 0"
+    ),
+    "types of the CSV's columns, for GDAL and QGIS",
+    "the counts as a map, north up; cells of the domain that the tables do not list are 0",
+    "QGIS style of the raster and of the outlines: fixed classes",
+    "the map as a picture, colours on a fixed scale",
+    "whole numbers, none negative",
+    "whole numbers, negative ones among them",
+    "real numbers, none negative",
+    "real numbers, negative ones among them",
+    (
+        "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
+        "holds. The clamp is biased: a lone occupied cell in an empty region is pulled down by "
+        "about 2 to 3 noise scales, and what it loses goes to the empty cells around it "
+        "(isolated-cell shrinkage)."
+    ),
+    (
+        "None: negative counts stay as they are, every value is unbiased, and a sum over many "
+        "cells has the noise of all of them."
+    ),
+    "Additivity: every area's count is exactly the sum of its cells.",
+    (
+        "Whole numbers: shares are rounded systematically with one random number of their node; "
+        "unbiased."
+    ),
+    "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
+)
+"""Sentences of cards that a page says as they are; other languages translate them."""
+
 _BLOCKS = (
     "Worked out by a formula, without the data: typical errors (standard errors) of square blocks "
     "of {which}; the 95 % margin is 1.96 of them; the last column is the largest typical error of "
@@ -426,6 +484,7 @@ _BLOCKS = (
 )
 
 CARD: Mapping[str, str] = {
+    **{one: one for one in _AS_THEY_ARE},
     "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
     "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
     "too, with a mask a bound.": _BLOCKS.format(
@@ -458,4 +517,4 @@ CARD: Mapping[str, str] = {
     "less. So a single inhabited square in an empty region comes out too low, and what it loses "
     "goes to the empty squares around it.",
 }
-"""Sentences of cards in plainer words; others stand on a page as they are."""
+"""What a page says for sentences of cards, many of them in plainer words."""

@@ -84,14 +84,14 @@ def trace_cells(index: IntArray) -> IntArray:
     first = index.min(axis=1)
     inside = np.zeros(index.max(axis=1) - first + 3, bool)
     inside[tuple(index - first[:, None] + 1)] = True
-    found = []
+    found = list[IntArray]()
     for grid, (across, along) in ((inside, first), (inside.T, first[::-1])):
         edge = grid[1:] != grid[:-1]
         ends = np.diff(edge.astype(np.int8), axis=1, prepend=0, append=0)
         line, begin = np.nonzero(ends == 1)
         _, end = np.nonzero(ends == -1)
         lines = np.stack([line + across, begin + along - 1, end + along - 1], axis=1)
-        found += [[len(lines)], np.diff(lines, axis=0, prepend=0).reshape(-1)]
+        found += [np.array([len(lines)]), np.diff(lines, axis=0, prepend=0).reshape(-1)]
     return np.concatenate(found).astype(np.int64)
 
 

@@ -7,13 +7,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from types import ModuleType
 from typing import Any
 
-from geodp.errors import UsageError
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
-from geodp.release.report.html import english, japanese, parts
+from geodp.release.report.html import parts
 from geodp.release.report.html.colours import state_look
 from geodp.release.report.html.frame import draw_areas, draw_map
 from geodp.release.report.html.head import name_who, title_of, write_header, write_release
@@ -22,9 +20,8 @@ from geodp.release.report.html.parts import Told
 from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import draw_places, quote_places, state_quotes
 from geodp.release.report.html.surface import list_names, state_surface
+from geodp.release.report.html.texts import texts_of
 from geodp.table.card import Card
-
-LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
@@ -65,10 +62,10 @@ def write_page(
     UsageError
         Another language.
     """
-    known, card, grid = words_of(language), view.card, view.table.grid
-    page, said = {**known.PAGE, **known.CARD}, dict(known.SCRIPT)
+    texts, card, grid = texts_of(language), view.card, view.table.grid
+    page, said = {**texts.page, **texts.card}, dict(texts.script)
     if grid.outlines is not None:
-        page, said = page | known.PAGE_OF_UNITS, said | known.SCRIPT_OF_UNITS
+        page, said = {**page, **texts.page_of_units}, {**said, **texts.script_of_units}
     who = name_who(view, page, language)
     about = {} if record is None else record["deployment"]["basic"]
     title = title_of(view, who, page, about)
@@ -118,13 +115,6 @@ def _write_body(
             class_="small",
         ),
     ]  # fmt: skip
-
-
-def words_of(language: Language) -> ModuleType:
-    """Return the words of a language; UsageError for one that has none."""
-    if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
-    return LANGUAGES[language]
 
 
 def write_document(

@@ -355,7 +355,9 @@ def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
 def _side_of(grid: Grid, code: str) -> int:
     """Return the cells along a side of an official area; 0 for a region of a table."""
     system = grid.places[0].system
-    for name, side in () if system is None else system.areas:
+    if system is None:
+        return 0
+    for name, side in system.areas:
         try:
             coarser_system(system, name).parse([code])
         except CodeError:

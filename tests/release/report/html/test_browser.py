@@ -10,7 +10,7 @@ import pytest
 from pyproj import Transformer
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
-from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.translation import LANGUAGES
 from tests.release.report.html.browsers import BROWSERS, ask, browser_of
 from tests.release.report.html.pages import page_of, publish
 

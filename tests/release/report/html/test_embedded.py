@@ -18,7 +18,7 @@ from geodp.io.read.public.areas import find_bounds
 from geodp.io.write.map.look import LIGHT
 from geodp.io.write.scale import classify
 from geodp.release.report.html import embedded, english, places
-from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
 from tests.release.report.html.pages import PLACE, publish, towns
 from tests.release.report.html.structure import Elements, find_faults

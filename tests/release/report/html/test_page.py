@@ -10,7 +10,6 @@ from html import escape, unescape
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from string import Formatter
 
 import numpy as np
 import pytest
@@ -29,13 +28,13 @@ from geodp.release.report.html import (
     english,
     frame,
     head,
-    japanese,
     markup,
     parts,
     quotes,
 )
-from geodp.release.report.html.page import LANGUAGES, SCRIPTS, STYLES
+from geodp.release.report.html.page import SCRIPTS, STYLES
 from geodp.release.report.html.surface import state_surface
+from geodp.release.report.translation import LANGUAGES
 from geodp.table.card import LeftOut
 from tests.refusals import refuses
 from tests.release.report.html.pages import PLACE, data_of, page_of, publish, read, script_of
@@ -164,20 +163,6 @@ def test_a_page_needs_the_public_folder_only(folder, page, tmp_path):
     for file in (folder / "public").iterdir():
         (public / file.name).write_bytes(file.read_bytes())
     assert page_of(*read(public)) == page
-
-
-def fields(text):
-    return {name for _, name, _, _ in Formatter().parse(text) if name}
-
-
-@pytest.mark.parametrize("kind", ["PAGE", "SCRIPT"])
-def test_both_languages_say_the_same_with_the_same_figures(kind):
-    first, second = getattr(english, kind), getattr(japanese, kind)
-    assert [*first] == [*second]
-    for name, text in first.items():
-        assert fields(text) >= fields(second[name]) or fields(text) == fields(second[name]), name
-        if "unit" not in fields(text) ^ fields(second[name]):
-            assert fields(text) == fields(second[name]), name
 
 
 @pytest.mark.parametrize(
@@ -327,7 +312,7 @@ def test_the_page_has_the_words_of_the_office(folder, tmp_path):
     found = Elements(page_of(release, card))
     assert {*said.values()} <= {*found.text}
     assert ("span", {"lang": "pt-BR"}) in found.found
-    assert LANGUAGES["en"].PAGE["office_none"] in Elements(page_of(*read(folder))).text
+    assert english.PAGE["office_none"] in Elements(page_of(*read(folder))).text
 
 
 def test_a_page_begins_with_what_where_and_when(tmp_path):

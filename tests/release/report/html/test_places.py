@@ -13,7 +13,9 @@ from geodp.accuracy.interval import Estimate
 from geodp.cli import geodp as command_line
 from geodp.errors import CodeError, UsageError
 from geodp.io.read.public.places import Circle
-from geodp.release.report.html import english, japanese, places, quotes
+from geodp.release.report.html import english, places, quotes
+from geodp.release.report.html.texts import texts_of
+from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
 from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns
 
@@ -120,8 +122,9 @@ def place(count, low, high, name="Here"):
     return places.Place(name, "", (0, 0, 1, 1), None, found)
 
 
-@pytest.mark.parametrize("words", [english.SCRIPT, japanese.SCRIPT], ids=["en", "ja"])
-def test_each_kind_of_place_has_its_sentence(words):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_kind_of_place_has_its_sentence(language):
+    words = texts_of(language).script
     given = [
         place(12345, 12223.0, 12467.0),
         place(7, -40.5, 61.2),

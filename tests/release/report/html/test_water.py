@@ -11,9 +11,10 @@ from geodp.io.read.public.land_shares import share_land
 from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
+from geodp.release.report.html import english
 from geodp.release.report.html.colours import KEPT, PAPER, WATER, fade
-from geodp.release.report.html.page import LANGUAGES
 from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
 
 BAY = geodp.Grid.regular((24, 32), crs="EPSG:4326", transform=(1 / 32, 0, 139.3, 0, -1 / 32, 35.7))
@@ -130,7 +131,7 @@ def test_land_is_of_the_map_and_not_of_an_offices_own_domain(tmp_path):
         assert state_surface(release.view())["land"] is None
         text = page_of(release, card)
         assert WATER not in text.split('<div class="legend">')[1].split("</ul>")[0]
-        assert LANGUAGES["en"].PAGE["legend_shore"] not in text
+        assert english.PAGE["legend_shore"] not in text
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -139,7 +140,7 @@ def test_the_legend_has_every_tint_of_the_map(bay, language):
     page = page_of(release, release.card(), language)
     (legend,) = re.findall(r'<div class="legend">(.*?)</ul>', page, re.DOTALL)
     shown = {*re.findall(r'fill="(#\w{6})"', legend)}
-    words = LANGUAGES[language].PAGE
+    words = texts_of(language).page
     for colour in DARK_IS_MANY:
         assert {*fade(colour)} <= shown
     assert {UNTOLD, PAPER, WATER} <= shown
