@@ -308,7 +308,7 @@ SCRIPT: Mapping[str, str] = {
     "drawn_name": "area {n}",
     "no_polygons": "This cannot be read as an area. Write one corner a line, two numbers each, or "
     "GeoJSON with polygons.",
-    "estimated": "{n} added up; see the list below.",
+    "estimated": "Areas added up: {n}; see the list below.",
     "no_cells_inside": "{place}: no square of this release has its centre inside.",
     "too_many_cells": "{place}: too many squares for this page; use geodp estimate.",
     "place_square": "the square {code}around {where}",
@@ -324,7 +324,7 @@ SCRIPT: Mapping[str, str] = {
     "quote_exact": "{where}, {count} {who} were counted; this total is public and has no noise.",
     "quote_below": "{where}, few {who} were counted: by the publisher's rule, the number is shown "
     "as less than {below}.",
-    "places_found": "{shown} of {n} places are listed.",
+    "places_found": "Places listed: {shown} of {n}.",
     "places_none": "No place of the list has this name. Any area can be added up in the part "
     "below.",
     "copy": "Copy",
