@@ -22,26 +22,26 @@ def write_colour(colour: Colour) -> str:
 
 
 PAPER, OUTSIDE = (write_colour(colour) for colour in (LIGHT.paper, LIGHT.outside))
-"""Of squares that hold nobody, and of those outside the domain."""
+"""Colours of squares without people, and of those outside the domain."""
 
 COAST, LINE, BORDER, FRAME = "#3c3c46", "#0a3d62", "#b4b4b9", "#6b6b70"
-"""Of the coastline, of polygons, between units, around the map."""
+"""Colours of the coastline, of polygons, of borders between units and of the map's frame."""
 
 WATER = "#d3e0ea"
-"""Of water: the PNG maps leave it white, which a page cannot tell from its background."""
+"""Colour of water. PNG maps leave it white, which on a page would look like its background."""
 
-KEPT = 0.38
+PALE_SHARE = 0.38
 """Share of the colour that is kept of means of larger squares, however large they are."""
 
 
 def fade(colour: str) -> list[str]:
     """Return a colour, and what it is of means of larger squares."""
-    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - KEPT])
+    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - PALE_SHARE])
     return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
 def state_look() -> dict[str, Any]:
-    """Return what the page's script draws with."""
+    """Return the colours of the page's script."""
     colours = {
         "classes": list(DARK_IS_MANY),
         "paper": PAPER,
@@ -52,4 +52,4 @@ def state_look() -> dict[str, Any]:
         "untold": UNTOLD,
     }
     lines = {"coast": COAST, "line": LINE, "border": BORDER, "frame": FRAME, "around": PAPER}
-    return {"begins": list(BEGINS), "colours": colours, "kept": KEPT, **lines}
+    return {"begins": list(BEGINS), "colours": colours, "kept": PALE_SHARE, **lines}

@@ -33,16 +33,16 @@ from geodp.release.report.html.texts import texts_of
 if TYPE_CHECKING:
     from geodp.io.write.view import View
 
-MOST_BYTES = 100_000
-"""Of the whole file."""
+MAX_BYTES = 100_000
+"""Size of the file, at most."""
 
 BLOCKS = (512, 256, 128, 64)
 """Blocks along a side, the most that fit."""
 
 STEPS = 700
-"""Of the coastline, along the longer side of the map."""
+"""Steps of the coastline along the longer side of the map."""
 
-MOST_NAMED = 11
+MAX_NAMED = 11
 """Places that are named: the whole, and ten."""
 
 
@@ -83,12 +83,15 @@ def write_embed(
         )
     who = name_who(view, page, language)
     quotes = quote_places(list_places(view, places), texts.script, view.limit)
-    said = [element("p", one.say(texts.script, who, view.limit)) for one in quotes[:MOST_NAMED]]
+    said = [
+        element("p", one.format_sentence(texts.script, who, view.limit))
+        for one in quotes[:MAX_NAMED]
+    ]
     text = ""
     for most in BLOCKS:
         panels = [Panel.of(view, number, most=most) for number, _ in enumerate(grid.places)]
         text = _write(view, panels, who, unit, said, language)
-        if len(text.encode()) <= MOST_BYTES:
+        if len(text.encode()) <= MAX_BYTES:
             break
     return text
 
@@ -167,7 +170,7 @@ def _trace(place: Lattice) -> Html:
 
 
 def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
-    """Return what the colours mean."""
+    """Draw the legend."""
     panel = panels[0]
     known = panel.frame.kilometres is not None
     heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=who)

@@ -16,13 +16,13 @@ from geodp.table.card import Card
 SWATCH = 24
 """Pixels of a colour in the legend."""
 
-MOST_TIMES, USUAL_TIMES = "3", "1"
+MAX_TIMES, USUAL_TIMES = "3", "1"
 """Margins that can be asked for, and those that are at first."""
 
 
 def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
     """Return the map with its controls and its legend; ``what``: who or what is counted."""
-    known = _has_margins(surface)
+    is_known = _has_margins(surface)
     canvas = element(
         "canvas", id="map", tabindex="0", role="application", aria_label=page["map_label"],
         aria_describedby="map-help drawn-level",
@@ -32,7 +32,7 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
         class_="scale", hidden=surface["place"]["kilometres"] is None,
     )  # fmt: skip
     seen = element("div", canvas, _buttons(page), scale, class_="seen")
-    tools = element("div", *_choices(page, surface), _slider(page, known), class_="tools")
+    tools = element("div", *_choices(page, surface), _slider(page, is_known), class_="tools")
     beside = element("div", _readout(page), tools, class_="beside")
     whole = element(
         "div",
@@ -81,18 +81,19 @@ def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
 
 
 def _has_margins(surface: Mapping[str, Any]) -> bool:
-    """Whether it is known, of any level, what cannot be told from none."""
+    """Return whether the margin of any level is known."""
     margins = (level["margins"].values() for level in surface["levels"])
     return any(margin is not None for each in margins for margin in each)
 
 
-def _slider(page: Page, known: bool) -> Html:
+def _slider(page: Page, is_known: bool) -> Html:
     slider = element(
-        "input", id="belief", type="range", min="0", max=MOST_TIMES, step="0.5",
-        value=USUAL_TIMES if known else "0", disabled=not known, aria_describedby="belief-help",
+        "input", id="belief", type="range", min="0", max=MAX_TIMES, step="0.5",
+        value=USUAL_TIMES if is_known else "0", disabled=not is_known,
+        aria_describedby="belief-help",
     )  # fmt: skip
     help_ = element("p", page["belief_help"], id="belief-help", class_="small")
-    if known:
+    if is_known:
         help_ = element("details", element("summary", page["belief_more"]), help_)
     else:
         help_ = element("p", page["belief_unknown"], id="belief-help", class_="small")
@@ -117,9 +118,9 @@ def _buttons(page: Page) -> Html:
 
 
 def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
-    """Return what the colours mean."""
-    known = surface["place"]["kilometres"] is not None
-    heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=what)
+    """Draw the legend."""
+    is_known = surface["place"]["kilometres"] is not None
+    heading = page["legend_per_km2" if is_known else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
     is_nested = sum(level["nested"] for level in surface["levels"]) > 1
     named = []

@@ -11,17 +11,17 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.outlines import Outlines, rings_of, to_cells
 from geodp.io.write.map.polygons import ground_of
-from geodp.release.report.html.embed import pack_whole
+from geodp.release.report.html.embed import pack_integers
 from geodp.typing import FloatArray, IntArray
 
 STEPS = 4096
 """Along the longer side of the map: points of outlines are whole steps."""
 
 LOOSE = 0.7
-"""Of a step: how far a line may be moved to have fewer points."""
+"""Steps by which a line may be moved to have fewer points."""
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-"""Of a unit that is smaller than a step."""
+"""Ring of a unit that is smaller than a step."""
 
 
 def lay_ground(outlines: Outlines) -> Lattice:
@@ -44,8 +44,8 @@ def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str,
         "cols": ground.cols,
         "codes": grid.names.format(0, index).tolist(),
         "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
-        "middles": pack_whole(np.rint(16 * middle).astype(np.int64).reshape(-1)),
-        "rings": pack_whole(np.concatenate([*map(_list_rings, shapes, middle)])),
+        "middles": pack_integers(np.rint(16 * middle).astype(np.int64).reshape(-1)),
+        "rings": pack_integers(np.concatenate([*map(_list_rings, shapes, middle)])),
     }
 
 
@@ -81,6 +81,7 @@ def trace_cells(index: IntArray) -> IntArray:
     >>> trace_cells(np.array([[5, 5], [7, 8]])).tolist()
     [2, 5, 7, 9, 1, 0, 0, 2, 7, 5, 6, 2, 0, 0]
     """
+    # A margin of one empty cell on each side, so that borders at the edge are found, too.
     first = index.min(axis=1)
     inside = np.zeros(index.max(axis=1) - first + 3, bool)
     inside[tuple(index - first[:, None] + 1)] = True

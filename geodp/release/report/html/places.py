@@ -36,19 +36,19 @@ from geodp.typing import IntArray
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
-MOST_CELLS = 1 << 22
-"""Of a domain whose own areas are listed: each of its cells is looked at."""
+MAX_CELLS = 1 << 22
+"""Cells of a domain whose areas are listed: each of them is looked at."""
 
-MOST_SQUARES, MOST_REGIONS = 1000, 20_000
+MAX_SQUARES, MAX_REGIONS = 1000, 20_000
 """Areas of a code system, and regions of a table, that a page lists."""
 
-MOST_LARGEST = 10
+MAX_LARGEST = 10
 """Cells with the most people that a page lists."""
 
 FINE = 2.0
 """Kilometres of a square whose neighbours hundredths of a degree do not tell apart."""
 
-MOST_BORDER = 1 << 19
+MAX_BORDER_NUMBERS = 1 << 20
 """Numbers of all borders of places that a page has room for."""
 
 SLACK = 1e-9
@@ -195,7 +195,7 @@ class _Named:
 
 
 def list_largest(view: View) -> list[Place]:
-    """Return the `MOST_LARGEST` cells, or units, with the most people, the first of them first.
+    """Return the `MAX_LARGEST` cells, or units, with the most people, the first of them first.
 
     Parameters
     ----------
@@ -217,7 +217,8 @@ def list_largest(view: View) -> list[Place]:
     linear, which = np.unique(row * place.cols + col, return_inverse=True)
     sums = np.zeros(linear.size, table.count.dtype)
     np.add.at(sums, which, table.count)
-    best = np.argsort(-sums, kind="stable")[:MOST_LARGEST]
+    # A stable order, so that the same release has the same page where counts are alike.
+    best = np.argsort(-sums, kind="stable")[:MAX_LARGEST]
     best = best[sums[best] > 0]
     squares = np.stack([linear[best] // place.cols, linear[best] % place.cols])
     regions = [Region.of_map(grid, *one.reshape(2, 1)) for one in squares.T]
@@ -248,7 +249,7 @@ def _find_shared(places: Sequence[_Named]) -> set[int]:
 def _trace_all(places: Sequence[_Named]) -> list[IntArray | None]:
     """Return the border of every place but squares, or of none where the page has no room."""
     found: list[IntArray | None] = []
-    room = MOST_BORDER if sum(one.region.cells for one in places) <= MOST_CELLS else 0
+    room = MAX_BORDER_NUMBERS if sum(one.region.cells for one in places) <= MAX_CELLS else 0
     for one in places:
         grid, traced = one.region.grid, None
         if one.middle is None and room > 0:
@@ -256,6 +257,7 @@ def _trace_all(places: Sequence[_Named]) -> list[IntArray | None]:
             traced = np.unique(index[1]) if grid.outlines is not None else trace_cells(index)
             room -= traced.size
         found.append(traced)
+    # All or none: a list in which some places have a border and others a box would mislead.
     return found if room > 0 else [None] * len(places)
 
 
@@ -263,7 +265,7 @@ def _list_whole(release: Release) -> list[Place]:
     """Return the whole domain as a place, where its error is known."""
     grid, place = release.grid, release.grid.places[0]
     box = (0, 0, place.rows, place.cols)
-    if grid.size <= MOST_CELLS and not grid.maps.missing:
+    if grid.size <= MAX_CELLS and not grid.maps.missing:
         (estimate,) = estimate_regions(release, [Region(grid, _keys_of(grid))])
         return [Place(WHOLE, "", box, None, estimate)]
     root = release.block_errors[0] if release.block_errors else None
@@ -291,7 +293,7 @@ def _list_ends(view: View) -> list[Place]:
         side, counts = panel.frame.block, panel.value * panel.frame.areas()
         if panel.margin is None:
             continue
-        best = np.argsort(-counts, axis=None, kind="stable")[: MOST_SQUARES // 2]
+        best = np.argsort(-counts, axis=None, kind="stable")[: MAX_SQUARES // 2]
         squares = np.array(np.unravel_index(best, counts.shape))
         middles = _middles(place, squares, side, False)
         for row, col, middle in zip(*squares.tolist(), middles, strict=True):
@@ -323,7 +325,7 @@ def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
 
 
 def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
-    """Whether the edge of the map or its mask cuts some of a polygon off."""
+    """Return whether the edge of the map or its mask cuts off some of a polygon."""
     if grid.outlines is not None:  # a polygon that cuts units is refused, so it holds whole ones
         return False
     place = grid.places[0]
@@ -340,7 +342,7 @@ def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
 
 
 def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
-    """Whether some of the areas with these codes lies outside the domain."""
+    """Return whether some of the areas with these codes lies outside the domain."""
     for code in codes:
         try:
             cells = Region.of_areas(grid, [code]).cells
@@ -380,7 +382,7 @@ def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
 def _list_regions(grid: Grid) -> list[_Named]:
     """Return the regions of the grid's table, or areas of its code system, or squares of cells."""
     place = grid.places[0]
-    if grid.size > MOST_CELLS:
+    if grid.size > MAX_CELLS:
         return []
     key = _keys_of(grid)
     index = grid.decode(key)[:2]
@@ -388,7 +390,7 @@ def _list_regions(grid: Grid) -> list[_Named]:
         return [*_regions_of_table(grid, grid.hierarchy, key, index)]
     official = sorted((side, name) for name, side in grid.maps.areas if side > 1)
     doubled = [(1 << power, "") for power in range(1, 64)]
-    side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MOST_SQUARES)
+    side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MAX_SQUARES)
     first = [index[0] + place.row0, index[1] + place.col0] if level else [*index]
     row, col = (each // side for each in first)
     wide = int(col.max()) + 1
@@ -404,7 +406,7 @@ def _list_regions(grid: Grid) -> list[_Named]:
 
 
 def _count(place: Lattice, side: int) -> int:
-    """Return how many squares of a side a map has, all but for those that its edge cuts."""
+    """Count the squares of a side that cover a map."""
     return -(-place.rows // side) * -(-place.cols // side)
 
 
@@ -420,7 +422,7 @@ def _regions_of_table(
     grid: Grid, table: Hierarchy, key: NDArray[np.uint64], index: IntArray
 ) -> Iterator[_Named]:
     """Yield the regions of a table on all its levels, the finest first, while there is room."""
-    cols, room = grid.shape[1], MOST_REGIONS
+    cols, room = grid.shape[1], MAX_REGIONS
     linear = table.cell[0] * cols + table.cell[1]
     order = np.argsort(linear)
     at = order[np.searchsorted(linear, index[0] * cols + index[1], sorter=order)]

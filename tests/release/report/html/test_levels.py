@@ -144,7 +144,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
 
 @NODE
 def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
-    monkeypatch.setattr("geodp.release.report.html.surface.MOST_SQUARES", 200)
+    monkeypatch.setattr("geodp.release.report.html.surface.MAX_SQUARES", 200)
     release, card = publish(tmp_path / "release")
     row, col = release.grid.decode(release.table.key[-1:])[:, 0].tolist()
     driver = """
@@ -187,7 +187,7 @@ def masked(share):
 @pytest.mark.parametrize("grid", [SEXES, MESH, masked(0.01), masked(0.3), masked(0.95)])
 @pytest.mark.parametrize("most", [1 << 16, 40, 7])
 def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, most, monkeypatch):
-    monkeypatch.setattr(levels, "MOST_CELLS", most)
+    monkeypatch.setattr(levels, "MAX_CELLS", most)
     for side in (1, 3, 8, 16, 32):
         for offset in ((0, 0), (2, 1)):
             found, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
@@ -221,5 +221,5 @@ def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monk
     asked.clear()
     for level in found:
         levels._find_square(grid, level.side, level.offset)
-    assert max(asked) <= levels.MOST_CELLS
-    assert sum(asked) <= 2 * levels.MOST_CELLS * len(found)
+    assert max(asked) <= levels.MAX_CELLS
+    assert sum(asked) <= 2 * levels.MAX_CELLS * len(found)

@@ -120,7 +120,7 @@ def test_a_page_loads_and_runs_nothing_but_its_own(page):
 def test_files_that_were_left_out_are_named_with_the_reason(folder):
     _, card = read(folder)
     less = replace(card, left_out=(LeftOut("population.pdf", "no room"),))
-    told = Elements(parts.tell_files(english.PAGE, less))
+    told = Elements(parts.files_section(english.PAGE, less))
     assert "population.pdf: no room" in "".join(told.text)
     assert english.PAGE["files_left"] in told.text
 
@@ -250,7 +250,7 @@ def test_what_is_not_private_says_so_first(tmp_path):
     release, card = read(tmp_path / "release")
     assert not card.private
     assert english.PAGE["not_private"] in page_of(release, card)
-    assert "Yes:" in parts.tell_hazards(english.PAGE, card, "person")
+    assert "Yes:" in parts.hazards_section(english.PAGE, card, "person")
 
 
 def luminance(colour):
@@ -351,7 +351,7 @@ def test_without_a_title_a_page_is_called_by_what_is_counted(name, unit, title, 
 def test_the_error_of_larger_areas_is_told_once_with_its_figures(folder):
     _, card = read(folder)
     first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
-    told = parts.tell_errors(english.PAGE, card)
+    told = parts.errors_section(english.PAGE, card)
     figure = head.write_figure(first.standard_error)
     assert f"is off by about {figure} as a rule, {last.cells:,} squares" in told
     dips = [

@@ -62,7 +62,7 @@ def test_squares_without_codes_cover_the_domain_once(tmp_path):
         assert one.estimate == release.estimate(bounds)
     assert (sums == 1).all()
     assert sum(one.estimate.count for one in found[1:]) == found[0].estimate.count
-    assert len(found) - 1 < places.MOST_SQUARES
+    assert len(found) - 1 < places.MAX_SQUARES
 
 
 def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
@@ -132,7 +132,7 @@ def test_each_kind_of_place_has_its_sentence(language):
         place(7, 3.0, 11.0),
     ]
     found = quotes.quote_places(given, words, 10)
-    said = [one.say(words, "people", 10) for one in found]
+    said = [one.format_sentence(words, "people", 10) for one in found]
     assert [one.sentence for one in found] == [
         "quote",
         "quote_below",
@@ -144,7 +144,7 @@ def test_each_kind_of_place_has_its_sentence(language):
     assert "7" not in said[1]
     few = quotes.quote_places(given, words, None)[1]
     assert (few.sentence, few.within) == ("quote_few", None)
-    assert "70" in few.say(words, "people", None)
+    assert "70" in few.format_sentence(words, "people", None)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_sentence_says_what_a_place_is(place_, begins):
     (one,) = quotes.quote_places(
         [replace(place(12345, 12223.0, 12467.0), **place_)], english.SCRIPT, None
     )
-    assert one.say(english.SCRIPT, "people", None).startswith(begins)
+    assert one.format_sentence(english.SCRIPT, "people", None).startswith(begins)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_sentence_says_what_a_place_is(place_, begins):
 )
 def test_what_cannot_be_told_is_not_given_a_percentage(estimate, sentence, said):
     (one,) = quotes.quote_places([place(*estimate)], english.SCRIPT, None)
-    text = one.say(english.SCRIPT, "people", None)
+    text = one.format_sentence(english.SCRIPT, "people", None)
     assert (one.sentence, "perhaps none" in text) == (sentence, False)
     assert said in text
 
@@ -196,7 +196,7 @@ def test_the_script_judges_an_estimate_as_the_page_does(mesh):
     """
     found = drive(page_of(release, card), driver, given)
     own = quotes.quote_places([place(**one) for one in given], english.SCRIPT, None)
-    assert found == [one.say(english.SCRIPT, "people", None) for one in own]
+    assert found == [one.format_sentence(english.SCRIPT, "people", None) for one in own]
     assert {one.sentence for one in own} == {"quote", "quote_unsure", "quote_few"}
 
 
@@ -226,7 +226,7 @@ def test_circles_have_their_radius_and_what_the_map_cuts_is_known(mesh):
 def test_the_largest_squares_have_the_estimates_of_their_cells(mesh):
     release, _ = mesh
     found = places.list_largest(release.view())
-    assert len(found) == places.MOST_LARGEST
+    assert len(found) == places.MAX_LARGEST
     counts = np.sort(release.table.count)[::-1]
     assert [one.estimate.count for one in found] == counts[: len(found)].tolist()
     for one in found:
@@ -276,7 +276,7 @@ def test_swapped_coordinates_have_a_message_of_their_own(mesh):
 
 def test_an_english_sentence_reads_well():
     (one,) = quotes.quote_places([place(12345, 12223.0, 12467.0, "Omiya")], english.SCRIPT, None)
-    assert one.say(english.SCRIPT, "people", None) == (
+    assert one.format_sentence(english.SCRIPT, "people", None) == (
         "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, within "
         "1.7 %)."
     )
@@ -295,7 +295,7 @@ def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
     release, card = mesh
     page = page_of(release, card)
     found = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
-    own = [[one.place, one.say(english.SCRIPT, "people", None)] for one in found]
+    own = [[one.place, one.format_sentence(english.SCRIPT, "people", None)] for one in found]
     assert drive(page, LIST, {"search": "", "sort": "sum"}) == sorted(
         own, key=lambda pair: -next(q.rounded.count for q in found if q.place == pair[0])
     )

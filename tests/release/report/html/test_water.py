@@ -12,7 +12,7 @@ from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.release.report.html import english
-from geodp.release.report.html.colours import KEPT, PAPER, WATER, fade
+from geodp.release.report.html.colours import PALE_SHARE, PAPER, WATER, fade
 from geodp.release.report.html.surface import state_surface
 from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
@@ -152,4 +152,4 @@ def test_the_legend_has_every_tint_of_the_map(bay, language):
 def test_pale_colours_are_those_that_the_script_mixes():
     first, pale = fade("#000000")
     assert first == "#000000"
-    assert int(pale[1:3], 16) == round(255 * (1 - KEPT))
+    assert int(pale[1:3], 16) == round(255 * (1 - PALE_SHARE))
