@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from geodp.release.release import Release
 
 MAX_CELLS = 1 << 22
-"""Cells of a domain whose areas are listed: each of them is looked at."""
+"""Cells of a domain whose areas are listed, and listed cells among which the largest are found."""
 
 MAX_SQUARES, MAX_REGIONS = 1000, 20_000
 """Areas of a code system, and regions of a table, that a page lists."""
@@ -169,7 +169,7 @@ def list_places(view: View, given: Mapping[str, Any] | None = None) -> list[Plac
         named = _list_given(grid, given) if given is not None else _list_regions(grid)
         kept = [one for one in named if one.region.cells]
         estimates = estimate_regions(release, [one.region for one in kept])
-        shared = _find_shared(kept) if given is not None or grid.hierarchy is not None else ()
+        shared = _find_shared(kept, given is None)
         found = [
             Place(
                 one.name, one.level, _box_of(one.region), one.middle, estimate,
@@ -205,7 +205,8 @@ def list_largest(view: View) -> list[Place]:
     Returns
     -------
     list of Place
-        Empty where the errors of cells are not known, as in :func:`list_places`, and for pairs.
+        Empty where the errors of cells are not known, as in :func:`list_places`, for pairs, and
+        for more than 2**22 listed cells.
     """
     release = WrittenRelease.of(view)
     grid, table = release.grid, release.table
@@ -213,6 +214,8 @@ def list_largest(view: View) -> list[Place]:
     if (tree is None and release.parts is None) or not grid.places or grid.maps.missing:
         return []
     place = grid.places[0]
+    if table.key.size > MAX_CELLS:
+        return []
     row, col = grid.decode(table.key)[:2]
     linear, which = np.unique(row * place.cols + col, return_inverse=True)
     sums = np.zeros(linear.size, table.count.dtype)
@@ -235,8 +238,14 @@ def list_largest(view: View) -> list[Place]:
     ]
 
 
-def _find_shared(places: Sequence[_Named]) -> set[int]:
-    """Return the numbers of places some of whose cells lie in other places, too."""
+def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
+    """Return the numbers of places some of whose cells lie in other places, too.
+
+    ``is_level``: places of one level, as they are listed by default, share none.
+    """
+    if is_level:
+        has_levels = len({one.level for one in places}) > 1
+        return {*range(len(places))} if has_levels else set()
     keys = [one.region.key for one in places]
     if not keys:
         return set()

@@ -79,6 +79,9 @@ def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
     levels = [(one.level, one.name) for one in places.list_places(release.view())[1:]]
     assert len(levels) == 6
     assert ("city", "11") in levels
+    regions = places.list_places(release.view())[1:]
+    assert all(one.overlaps for one in regions), "a prefecture has the cells of its cities"
+    assert all(one.outline is not None for one in regions)
     said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
     assert "city 11" in said
     for one in places.list_places(release.view())[1:]:
