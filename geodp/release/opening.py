@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from geodp.io.write.uncertainty import Intervals, RowErrors, beside_of
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import Card
+from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedCells
 
 
@@ -129,6 +130,13 @@ class WrittenRelease(Release):
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
         """95 % intervals of single cells, as the files have them."""
         return None if self.stored is None else self.stored.intervals
+
+    def _of_map(self, table: ReleasedTable) -> Release:
+        """Return the release of the map of all parts together, whose intervals no file has."""
+        # The stored intervals are those of parts: a cell of the map would be taken for a cell
+        # that is not listed, and get the interval of one.
+        known = {one.name: getattr(self, one.name) for one in fields(Release) if one.init}
+        return Release(**known | {"table": table, "own": None, "charge": None})
 
     def write(self, path: str | Path, **given: Any) -> dict[str, list[str]]:
         """Raise UsageError: what was written is copied, or exported to other formats."""

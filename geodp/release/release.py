@@ -181,8 +181,11 @@ class Release(InMemory):
         split = self.method.split(self.table)
         if split is None:
             return None
-        whole = replace(self, table=split.map, own=None, charge=None)
-        return PartErrors(self.table, split, whole)
+        return PartErrors(self.table, split, self._of_map(split.map))
+
+    def _of_map(self, table: ReleasedTable) -> Release:
+        """Return the release of the map of all parts together."""
+        return replace(self, table=table, own=None, charge=None)
 
     def estimate_all(
         self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM

@@ -75,6 +75,19 @@ def test_a_cell_s_estimate_is_that_of_the_files(release, tmp_path):
     assert [check for check in verify(tmp_path / "out", errors_of) if not check.ok] == []
 
 
+def test_a_cell_with_all_labels_has_the_interval_of_the_map_also_from_files(release, tmp_path):
+    """Files have intervals of parts, which are none of the map's cells."""
+    release.write(tmp_path / "out")
+    opened = geodp.open(tmp_path / "out")
+    best = np.argmax(release.table.to_dense().sum(axis=(2, 3)))
+    row, col = np.unravel_index(best, PLACES.shape)
+    for labels in (None, {"sex": "f"}):
+        box = (1000 * col, 1000 * row, 1000 * (col + 1), 1000 * (row + 1))
+        found = opened.estimate(box, labels)
+        assert found.low < found.count < found.high
+        assert found == release.estimate(box, labels)
+
+
 def test_verify_finds_other_errors_of_parts(release, tmp_path):
     release.write(tmp_path / "out")
     wrong = release.intervals()

@@ -15,6 +15,7 @@ from geodp.features.explain.sections import (
     tell_beliefs,
     tell_guess,
     tell_households,
+    tell_where,
 )
 from geodp.table.plain import Least, Text, read_plain
 
@@ -77,6 +78,7 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     sections = (
         _tell_promise(page, said, say_factor(page, alone), unit),
         tell_beliefs(page, alone, unit, "add"),
+        tell_where(page, reach_of, unit),
         tell_guess(page, alone, page.say("guess_add", unit=unit)),
         tell_households(page, reach_of, "households_delta"),
         _tell_open(page, unit),

@@ -19,6 +19,7 @@ from geodp.features.explain.sections import (
     tell_households,
     tell_nothing,
     tell_open,
+    tell_where,
 )
 from geodp.io.folder.kinds import PublicCard, kind_of
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -108,6 +109,7 @@ def _tell_people(page: Writer, card: Card) -> tuple[Section, ...]:
     return (
         _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
         tell_beliefs(page, alone, unit, kind),
+        *([tell_where(page, reach_of, unit)] if kind == "add" else ()),
         tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
         tell_households(
             page, reach_of, "households_epsilon" if said.rho is None else "households_rho"

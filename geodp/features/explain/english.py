@@ -44,9 +44,10 @@ SENTENCES: Mapping[str, str] = {
     "suppose_add": "Suppose one {unit} had not been counted, or one more had.",
     "suppose_replace": "Suppose one {unit} had been counted in place of another.",
     "suppose_local": "Suppose one {unit} had been at another place when it sent its report.",
-    "factor": "What anybody sees would be at most {factor:n} times as likely.",
-    "factor_but": "What anybody sees would be at most {factor:n} times as likely, but for one of "
-    "{one_in:n} cases.",
+    "factor": "Then any result that anybody sees would be at most {factor:n} times as likely as it "
+    "is without this change.",
+    "factor_but": "Then any result that anybody sees would be at most {factor:n} times as likely "
+    "as without this change, but for one of {one_in:n} cases.",
     "named_epsilon": "The measure of this is epsilon; here it is {epsilon}.",
     "named_rho": "The measure of this is rho; here it is {rho}.",
     "named_delta": "The office states it as epsilon and delta: {epsilon} and {delta}.",
@@ -63,43 +64,47 @@ SENTENCES: Mapping[str, str] = {
     "published here.",
     "beliefs_any": "Somebody suspects something about one {unit}, and then reads all that was "
     "published here.",
-    "beliefs_half": "Whoever found it as likely as not before, {half:p}, finds it between "
-    "{least:p} and {most:p} likely afterwards.",
-    "beliefs_where": "Somebody who knows that one {unit} was counted, and wonders where, may learn "
-    "more: as the row of two people below says.",
-    "beliefs_table": "The table says the same of other suspicions: how likely it was to somebody "
-    "before, and at least and at most afterwards.",
+    "beliefs_half": "If the chance of this was {half:p} for them before, it lies between {least:p} "
+    "and {most:p} afterwards.",
+    "beliefs_where": "The same holds if the question is where one {unit} was.",
+    "beliefs_table": "The table shows what other chances before can become afterwards.",
     "beliefs_but": "In one of {one_in:n} cases it may move further.",
     "beliefs_independent": "This holds if people are independent of one another.",
-    "rounded": "Numbers on this page are rounded.",
-    "column_before": "likely before",
+    "rounded": "These numbers are rounded.",
+    "column_before": "chance before",
     "column_least": "at least afterwards",
     "column_most": "at most afterwards",
+    "heading_where": "Can somebody find out where one {unit} was counted?",
+    "where": "Somebody knows that one {unit} was counted, and has a place in mind.",
+    "where_half": "If the chance of this place was {half:p} for them before, it lies between "
+    "{where_least:p} and {where_most:p} afterwards.",
+    "where_but": "In one of {where_one_in:n} cases it may move further.",
     "heading_guess": "The best bet",
     "guess_add": "Somebody bets on whether one {unit} was counted, and both are equally likely.",
     "guess_replace": "Somebody bets on which of two was counted, and both are equally likely.",
     "guess_local": "Somebody bets on which of two places one {unit} was at, and both are equally "
     "likely.",
-    "guess_right": "The best bet is won in at most {right:p} of all cases; a coin that is tossed "
-    "wins {half:p}.",
-    "guess_advantage": "So its advantage, cases won less cases lost, is at most {advantage:p}.",
+    "guess_right": "The best bet is right in at most {right:p} of all cases; to toss a coin is "
+    "right in {half:p}.",
+    "guess_advantage": "So right bets are ahead of wrong ones by at most {advantage:p} of all "
+    "cases.",
     "heading_households": "Households",
     "households": "In a household, people often share what is true of them.",
-    "households_epsilon": "If one statement is true of all or of none, what can be found out adds "
-    "up: f people move a chance f times as far.",
-    "households_rho": "If one statement is true of all or of none, rho grows with the square of "
-    "their number.",
+    "households_epsilon": "If something is true of all of them or of none, more can be found out; "
+    "the table shows how much.",
+    "households_rho": "If something is true of all of them or of none, more can be found out: rho "
+    "grows with the square of their number.",
     "column_people": "people",
     "heading_subtract": "What subtracting sums would do",
-    "subtract_exact": "From exact tables, two sums that differ by one {unit} give that {unit} "
-    "away.",
+    "subtract_exact": "In exact tables, two sums that differ by one {unit} show what is true of "
+    "that {unit}.",
     "subtract_noise": "Here all sums have noise, and it stays in whatever is worked out from them.",
     "subtract_cell": "A single cell has a standard error of {error:n}, and one {unit} changes it "
     "by at most {contribution:n}.",
     "subtract_width": "The noise of one measurement has a width of at least {error:n}, and one "
     "{unit} changes it by at most {contribution:n}.",
     "subtract_ratio": "So what one {unit} changes is hidden in noise {ratio:n} times as large.",
-    "subtract_bound": "No sum or difference moves a chance further than the tables above say.",
+    "subtract_bound": "No sum or difference moves a chance further than the tables above show.",
     "heading_errors": "How far numbers are off",
     "errors_table": "The table has the standard error of sums over blocks of cells.",
     "errors_unknown": "It depends on the people themselves, so the card cannot say it.",
@@ -176,7 +181,7 @@ SENTENCES: Mapping[str, str] = {
     "audit_exact": "Counts have no noise: they are exact counts of the sample.",
     "audit_drawn": "If somebody knows that one {unit} was drawn, nothing of this holds.",
     "audit_again": "A second table from the same sample breaks it, also one with noise.",
-    "households_delta": "If one statement is true of all or of none, their epsilons add up, and "
+    "households_delta": "If something is true of all or of none, their epsilons add up, and "
     "delta grows faster.",
     "heading_words": "Words",
     "word": "{term}: {meaning}.",
@@ -205,8 +210,10 @@ TERMS: Mapping[str, str] = {
     "sample": "the records that were drawn by lot",
 }
 
-UNITS: Mapping[str, str] = {}
-"""Words for units of privacy that the card has others for."""
+UNITS: Mapping[str, str] = {
+    one: one for one in ("person", "household", "trip", "person-day", "device")
+}
+"""One unit of privacy, by how a card names it."""
 
 ONE = "{unit}"
 """How any other unit is said."""

@@ -5,15 +5,58 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from string import Formatter
-from types import ModuleType
 from typing import Any
 
-from geodp.errors import UsageError, printable
-from geodp.features.explain import english, japanese
+from geodp.errors import printable
+from geodp.features.explain import english
+from geodp.release.report.translation import (
+    LANGUAGES,
+    require_language,
+    translate_text,
+    translate_texts,
+)
 from geodp.reprs import one_line
 
-LANGUAGES: Mapping[str, ModuleType] = {"en": english, "ja": japanese}
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts of a language.
+
+    Attributes
+    ----------
+    sentences : mapping
+        By name.
+    terms : mapping
+        Meanings of terms.
+    units : mapping
+        One unit of privacy, by how a card names it.
+    other_unit : str
+        Any other unit, with ``{unit}`` in it.
+    """
+
+    sentences: Mapping[str, str]
+    terms: Mapping[str, str]
+    units: Mapping[str, str]
+    other_unit: str
+
+
+@cache
+def texts_of(language: str) -> Texts:
+    """Return the texts of a language; UsageError for one that explanations do not have."""
+    # A term that a language has no word for would be found in sentences that are quoted from cards.
+    terms = {
+        translate_text(term, language, "term"): translate_text(meaning, language, "meaning")
+        for term, meaning in english.TERMS.items()
+        if language == LANGUAGES[0] or translate_text(term, language, "term") != term
+    }
+    return Texts(
+        translate_texts(english.SENTENCES, language, "sentence"),
+        terms,
+        {name: translate_text(one, language, "unit") for name, one in english.UNITS.items()},
+        translate_text(english.ONE, language, "unit.other"),
+    )
 
 
 @dataclass(frozen=True)
@@ -115,30 +158,29 @@ class Writer:
     said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.language not in LANGUAGES:
-            raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
+        require_language(self.language)
 
     @property
-    def words(self) -> ModuleType:
+    def texts(self) -> Texts:
         """The sentences and terms of the language."""
-        return LANGUAGES[self.language]
+        return texts_of(self.language)
 
     def say(self, name: str, /, **figures: float | str) -> str:
         """Return a sentence with its figures."""
         self.figures |= figures
-        text = _Figures().vformat(self.words.SENTENCES[name], (), figures)
+        text = _Figures().vformat(self.texts.sentences[name], (), figures)
         self.said.append(text)
         return text
 
     def unit(self, stated: str) -> str:
         """Return how one unit of privacy is said."""
-        word: str | None = self.words.UNITS.get(stated)
-        return word or str(self.words.ONE).format(unit=printable(stated))
+        unit = self.texts.units.get(stated)
+        return unit or self.texts.other_unit.format(unit=printable(stated))
 
     def list_words(self) -> Section:
         """Return the meanings of all terms that were said, and of those that they use."""
         text, found = "\n".join(self.said), dict[str, str]()
-        while more := {t: m for t, m in self.words.TERMS.items() if t in text and t not in found}:
+        while more := {t: m for t, m in self.texts.terms.items() if t in text and t not in found}:
             found |= more
             text = "\n".join(more.values())
         heading = self.say("heading_words")

@@ -76,9 +76,8 @@ def say_factor(page: Writer, reach: BeliefShift) -> str:
 def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
     """Return how far a belief about one unit moves.
 
-    Where one is added or removed (kind ``"add"``), that is the belief that it was counted. Another
-    place of one that was counted is one removed and one added, so that a belief about it moves as
-    that about two who are alike.
+    Where one is added or removed (kind ``"add"``), that is the belief that it was counted; of where
+    it was see :func:`tell_where`.
     """
     undecided = shift_belief(HALF, reach.shift)
     sentences = [
@@ -88,14 +87,36 @@ def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Sect
     ]
     if reach.chance:
         sentences.append(page.say("beliefs_but", one_in=1 / reach.chance))
-    if kind == "add":
+    if kind != "add":
         sentences.append(page.say("beliefs_where", unit=unit))
     sentences += [page.say("beliefs_independent"), page.say("rounded")]
+    return Section(page.say("heading_beliefs"), tuple(sentences), *_tabulate(page, reach))
+
+
+def tell_where(page: Writer, reach_of: ReachOf, unit: str) -> Section:
+    """Return how far a belief about the place of one unit moves that is known to be counted.
+
+    Where one is added or removed, another place of one that was counted is one removed and one
+    added, so that a belief about it moves as that about two who are alike.
+    """
+    reach = reach_of(2)
+    undecided = shift_belief(HALF, reach.shift)
+    figures = {"half": HALF, "where_least": undecided.least, "where_most": undecided.most}
+    sentences = [page.say("where", unit=unit), page.say("where_half", **figures)]
+    if reach.chance:
+        sentences.append(page.say("where_but", where_one_in=1 / reach.chance))
+    heading = page.say("heading_where", unit=unit)
+    return Section(heading, tuple(sentences), *_tabulate(page, reach))
+
+
+def _tabulate(
+    page: Writer, reach: BeliefShift
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the head and the rows of what chances before become afterwards."""
     rows = tuple(
         tuple(_percent(chance) for chance in shift_belief(prior, reach.shift)) for prior in PRIORS
     )
-    head = tuple(page.say(f"column_{name}") for name in ("before", "least", "most"))
-    return Section(page.say("heading_beliefs"), tuple(sentences), head, rows)
+    return tuple(page.say(f"column_{name}") for name in ("before", "least", "most")), rows
 
 
 def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:

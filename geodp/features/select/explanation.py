@@ -17,6 +17,7 @@ from geodp.features.explain.sections import (
     tell_guess,
     tell_households,
     tell_open,
+    tell_where,
 )
 from geodp.features.select.card import Code, QuestionInfo, SelectionCard, SelectionGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -47,6 +48,7 @@ def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...
             page, guarantee, say_factor(page, single_reach), page.say(f"suppose_{kind}", unit=unit)
         ),
         tell_beliefs(page, single_reach, unit, kind),
+        *([tell_where(page, reach_of, unit)] if kind == "add" else ()),
         tell_guess(page, single_reach, page.say(f"guess_{kind}", unit=unit)),
         tell_households(page, reach_of, "households_epsilon"),
         tell_open(page, guarantee.not_protected, card.budget, unit, "open_counts"),

@@ -12,10 +12,9 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError, VerificationError
-from geodp.features.explain import english, japanese
 from geodp.features.explain.audit import explain_audit
 from geodp.features.explain.card import RARE, explain
-from geodp.features.explain.page import write_number
+from geodp.features.explain.page import texts_of, write_number
 from geodp.features.explain.sections import HALF, OPEN, PRIORS, SIZES
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.explanation import SHOWN
@@ -232,22 +231,9 @@ def test_every_number_on_the_page_comes_from_the_card(name, language):
 
 @languages
 def test_the_sentences_hold_no_figures_of_their_own(language):
-    table = {"en": english, "ja": japanese}[language]
-    texts = [*table.SENTENCES.values(), *table.TERMS, *table.TERMS.values(), *table.UNITS.values()]
+    table = texts_of(language)
+    texts = [*table.sentences.values(), *table.terms, *table.terms.values(), *table.units.values()]
     assert [text for text in texts if re.search(r"[0-9]", re.sub(r"{.*?}", "", text))] == []
-
-
-def test_both_languages_say_the_same():
-    fields_of = {
-        table: {
-            name: set(re.findall(r"{(\w*)(?::\w)?}", text))
-            for name, text in table.SENTENCES.items()
-        }
-        for table in (english, japanese)
-    }
-    assert fields_of[english].keys() == fields_of[japanese].keys()
-    for name, stated in fields_of[english].items():
-        assert fields_of[japanese][name] - {"unit"} == stated - {"unit"}, name
 
 
 def page_of(source, language):
@@ -291,8 +277,7 @@ def test_a_word_of_the_trade_is_found(language):
     assert words(text, language) - PLAIN[language] == {
         {"en": "sensitivity", "ja": "感度"}[language]
     }
-    table = {"en": english, "ja": japanese}[language]
-    terms = {word for term in table.TERMS for word in words(term, language)}
+    terms = {word for term in texts_of(language).terms for word in words(term, language)}
     assert (
         not {"noise", "epsilon", "rho", "delta", "イプシロン", "雑音", "標準誤差"} & PLAIN[language]
     )
@@ -307,7 +292,7 @@ def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
         text for part in page.sections[:-1] for text in (*part.sentences, part.heading)
     )
     listed = [text.partition(":")[0].partition("：")[0] for text in page.sections[-1].sentences]
-    table = {"en": english, "ja": japanese}[language].TERMS
+    table = texts_of(language).terms
     assert listed == sorted(set(listed))
     assert {term for term in table if term in above} <= set(listed)
     if isinstance(card, SelectionCard) or (card.guarantee.rho is None and card.budget is None):
@@ -321,13 +306,23 @@ def test_the_table_of_beliefs_is_that_of_the_bounds():
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
     assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in found]
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
-    half = "Whoever found it as likely as not before, 50 %, finds it between 26.9 % and 73.1 %"
+    half = "If the chance of this was 50 % for them before, it lies between 26.9 % and 73.1 %"
     assert section.sentences[1].startswith(half)
+
+
+def test_the_table_of_places_has_those_of_one_more_and_one_less():
+    page = explain(cards()["topdown"])
+    (section,) = [part for part in page.sections if "where one" in part.heading]
+    found = geodp.explain.beliefs(Fraction(2, 10), PRIORS)
+    assert [row[2] for row in section.rows] == [
+        write_number(100 * one.most) + " %" for one in found
+    ]
+    assert page.figures["where_most"] == pytest.approx(found[-1].most)
 
 
 @every_page
 def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
-    """Another place is one removed and one added: twice as far, as the row of two people has it."""
+    """Another place is one removed and one added: twice as far, in a section of its own."""
     page = page_of(source, "en")
     if len(page.sections) == 2:
         return
@@ -338,7 +333,8 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
     neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
     more_or_less = neighbours == "add-remove-one"
     assert ("suspects that one" in text) == more_or_less
-    assert ("was counted, and wonders where" in text) == more_or_less
+    assert ("was counted, and has a place in mind" in text) == more_or_less
+    assert ("if the question is where" in text) != more_or_less
     assert ("suspects something about one" in text) != more_or_less
 
 
@@ -346,7 +342,7 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
 @languages
 def test_it_says_that_numbers_are_rounded(source, language):
     """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
-    said = {"en": "Numbers on this page are rounded.", "ja": "この説明の数は丸めてあります。"}
+    said = {"en": "These numbers are rounded.", "ja": "この説明の数は丸めてあります。"}
     page = page_of(source, language)
     assert (said[language] in sentences(page)) == (len(page.sections) > 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,25 @@ RANGES = {"longitude": (-179.0, 179.0), "latitude": (-85.0, 85.0), "km": (0.01, 
 CORNERS = 72
 """Number of corners of a polygon that approximates a circle."""
 
+REGIONS = ("region", "prefecture")
+"""Columns that tell places of the same name apart: what they say follows the name in brackets."""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """The surroundings of a point.
+
+    Attributes
+    ----------
+    shape : shapely Polygon
+        In the grid's CRS.
+    km : float
+        Radius on the Earth.
+    """
+
+    shape: Any
+    km: float
+
 
 def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[str, Any]:
     """Read a public list of places, each a polygon or codes of areas.
@@ -36,7 +56,8 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
     path : path
         Polygons as :func:`geodp.io.read.public.polygons.read_polygons` takes them; or a table with
         a header: ``name`` and ``code``, of an area of the grid's codes or of a region, one row or
-        more a place; or ``name``, ``longitude``, ``latitude`` and ``km``, a circle each.
+        more a place; or ``name``, ``longitude``, ``latitude`` and ``km``, a circle each. Either may
+        have a column ``region`` or ``prefecture``, whose text is put in brackets after the name.
     grid : Grid
         Grid of one map.
     name : str, optional
@@ -44,7 +65,7 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
 
     Returns
     -------
-    dict of str to shapely geometry or list of str
+    dict of str to shapely geometry, Circle or list of str
 
     Raises
     ------
@@ -74,15 +95,37 @@ def read_places(path: FilePath, grid: Grid, *, name: str | None = None) -> dict[
 def _read_codes(table: InputTable, name: str) -> dict[str, Any]:
     """Read codes by place, in the order of the table."""
     codes: dict[str, Any] = {}
-    chosen = [find_column(table, one, [NAME, CODE]) for one in (name, CODE)]
+    wanted = (name, CODE, *_find_regions(table))
+    chosen = [find_column(table, one, [NAME, CODE]) for one in wanted]
     for rows, columns in batches(table, chosen):
-        texts = []
-        for column, array in zip((name, CODE), columns, strict=True):
-            with rows.named(column):
-                texts.append(texts_without_blanks(array, _BLANK).tolist())
-        for place, code in zip(*texts, strict=True):
-            codes.setdefault(place, []).append(code)
+        texts = [_read_texts(rows, *one) for one in zip(wanted, columns, strict=True)]
+        for place, code, *region in zip(*texts, strict=True):
+            codes.setdefault(_join_name(place, *region), []).append(code)
     return codes
+
+
+def _find_regions(table: InputTable) -> list[str]:
+    """Find the column that distinguishes places of the same name, if the table has one."""
+    columns = {fold(column) for column in table.columns}
+    return [name for name in REGIONS if name in columns][:1]
+
+
+def _read_texts(rows: Any, column: str, array: pa.Array) -> list[str]:
+    """Return a column of texts, none of which is blank."""
+    with rows.named(column):
+        texts: list[str] = texts_without_blanks(array, _BLANK).tolist()
+    return texts
+
+
+def _join_name(place: str, *region: str) -> str:
+    """Return a place's name, with its region in brackets.
+
+    Examples
+    --------
+    >>> _join_name("Ueno", "Tokyo"), _join_name("Mito")
+    ('Ueno (Tokyo)', 'Mito')
+    """
+    return f"{place} ({region[0]})" if region else place
 
 
 def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
@@ -92,23 +135,28 @@ def _read_circles(table: InputTable, grid: Grid, name: str) -> dict[str, Any]:
     crs = grid.require_map(NO_EARTH).crs
     if crs is None:
         raise UsageError(NO_EARTH)
-    circles: dict[str, Any] = {}
-    chosen = [find_column(table, one, [NAME, *RANGES]) for one in (name, *RANGES)]
-    for rows, (names, *columns) in batches(table, chosen):
-        with rows.named(name):
-            texts = texts_without_blanks(names, _BLANK).tolist()
+    circles: dict[str, tuple[Any, float]] = {}
+    wanted = (name, *_find_regions(table))
+    chosen = [find_column(table, one, [NAME, *RANGES]) for one in (*wanted, *RANGES)]
+    for rows, columns in batches(table, chosen):
+        texts = [_read_texts(rows, *one) for one in zip(wanted, columns, strict=False)]
         numbers = []
-        for column, array in zip(RANGES, columns, strict=True):
+        for column, array in zip(RANGES, columns[len(wanted) :], strict=True):
             with rows.named(column):
                 numbers.append(_read_numbers(array, column).tolist())
-        for position, (place, *circle) in enumerate(zip(texts, *numbers, strict=True)):
+        each = zip(zip(*texts, strict=True), zip(*numbers, strict=True), strict=True)
+        for position, (names, circle) in enumerate(each):
+            place = _join_name(*names)
             # Two circles of one place could overlap and count cells twice.
             if place in circles:
                 raise rows.error(position, _REPEATED)
-            circles[place] = shapely.Polygon(_trace_circle(*circle))
+            circles[place] = shapely.Polygon(_trace_circle(*circle)), circle[-1]
     # All circles are transformed at once: finding PROJ's transformation takes longer than using it.
-    shapes = move_polygons(np.array([*circles.values()], object), CRS84, crs)
-    return dict(zip(circles, shapes, strict=True))
+    shapes = move_polygons(np.array([one for one, _ in circles.values()], object), CRS84, crs)
+    return {
+        place: Circle(shape, km)
+        for (place, (_, km)), shape in zip(circles.items(), shapes, strict=True)
+    }
 
 
 def _read_numbers(column: pa.Array, name: str) -> NDArray[np.float64]:
@@ -137,5 +185,11 @@ def _trace_circle(lon: float, lat: float, km: float) -> NDArray[np.float64]:
     return np.stack([east, north], axis=1)
 
 
-_BLANK = Rule("place-blank", "the name or the code is blank: every row names a place.")
-_REPEATED = Rule("place-repeated", "the place is in the table already; a place is one circle.")
+_BLANK = Rule(
+    "place-blank", "the name, the code or the region is blank: every row has one of each."
+)
+_REPEATED = Rule(
+    "place-repeated",
+    "the place is in the table already; a place is one circle. A column region or prefecture tells "
+    "places of one name apart.",
+)

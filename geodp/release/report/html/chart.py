@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from geodp.release.report.html.markup import Html, element, join
 from geodp.table.stated.error import StatedBlock
 
-WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 76, 130, 34, 48
-"""Room around the lines."""
+WIDTH, HEIGHT = 400, 300
+LEFT, RIGHT, TOP, BOTTOM = 66, 34, 60, 46
+"""Room around the lines; above them their names stand, so that a phone shows all of it."""
 
-MOST_TICKS = 7
+MAX_TICKS = 6
 """On an axis."""
 
 
-def draw_errors(blocks: Sequence[StatedBlock], words: Mapping[str, str]) -> Html:
+def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html:
     """Draw standard errors and 95 % margins of blocks by their number of cells, as SVG.
 
     ``blocks``: two or more, of different sizes, single cells first.
@@ -28,16 +28,16 @@ def draw_errors(blocks: Sequence[StatedBlock], words: Mapping[str, str]) -> Html
         return Html("")
     across = _Axis(min(sizes), max(sizes), LEFT, WIDTH - RIGHT)
     up = _Axis(min(above), max(above), HEIGHT - BOTTOM, TOP)
-    text = words["error_chart_text"].format(
+    text = texts["error_chart_text"].format(
         first=_short(sizes[0]),
         first_error=_short(errors[0][0]),
         last=_short(sizes[-1]),
         last_error=_short(errors[-1][0]),
     )
     parts = [
-        element("title", words["error_chart"], id="chart-title"),
+        element("title", texts["error_chart"], id="chart-title"),
         element("desc", text, id="chart-text"),
-        *_axes(across, up, words),
+        *_axes(across, up, texts),
     ]
     for which, (name, dash) in enumerate((("column_error", None), ("column_margin", "7 4"))):
         points = [(across.at(s), up.at(e[which])) for s, e in zip(sizes, errors, strict=True)]
@@ -48,8 +48,14 @@ def draw_errors(blocks: Sequence[StatedBlock], words: Mapping[str, str]) -> Html
                 stroke_dasharray=dash,
             )
         )  # fmt: skip
-        x, y = points[-1]
-        parts.append(_words(x + 8, y + 4, words[name], "start"))
+        start, y = LEFT + which * (WIDTH - LEFT) / 2, 14.0
+        parts.append(
+            element(
+                "line", x1=f"{start:.1f}", y1=f"{y - 4}", x2=f"{start + 24:.1f}", y2=f"{y - 4}",
+                stroke="#732081", stroke_width="2", stroke_dasharray=dash,
+            )
+        )  # fmt: skip
+        parts.append(_draw_text(start + 30, y, texts[name], "start"))
     return element(
         "svg", join(parts), viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img",
         aria_labelledby="chart-title chart-text", class_="chart",
@@ -70,23 +76,23 @@ class _Axis:
 
     def ticks(self) -> list[int]:
         """Return powers of ten."""
-        step = -(-(self.last - self.first + 1) // MOST_TICKS)
+        step = -(-(self.last - self.first + 1) // MAX_TICKS)
         return list(range(self.first, self.last + 1, step))
 
 
-def _axes(across: _Axis, up: _Axis, words: Mapping[str, str]) -> list[Html]:
+def _axes(across: _Axis, up: _Axis, texts: Mapping[str, str]) -> list[Html]:
     found = []
     for power in across.ticks():
         x = f"{across.at(10.0**power):.1f}"
         found.append(_line(x, f"{TOP}", x, f"{HEIGHT - BOTTOM}"))
-        found.append(_words(float(x), HEIGHT - BOTTOM + 18, _short(10.0**power), "middle"))
+        found.append(_draw_text(float(x), HEIGHT - BOTTOM + 18, _short(10.0**power), "middle"))
     for power in up.ticks():
         y = f"{up.at(10.0**power):.1f}"
         found.append(_line(f"{LEFT}", y, f"{WIDTH - RIGHT}", y))
-        found.append(_words(LEFT - 8, float(y) + 4, _short(10.0**power), "end"))
+        found.append(_draw_text(LEFT - 8, float(y) + 4, _short(10.0**power), "end"))
     middle = (LEFT + WIDTH - RIGHT) / 2
-    found.append(_words(middle, HEIGHT - 8, words["axis_cells"], "middle"))
-    found.append(_words(LEFT - 8, TOP - 16, words["axis_error"], "end"))
+    found.append(_draw_text(middle, HEIGHT - 8, texts["axis_cells"], "middle"))
+    found.append(_draw_text(LEFT - 8, TOP - 16, texts["axis_error"], "end"))
     return found
 
 
@@ -94,7 +100,7 @@ def _line(x1: str, y1: str, x2: str, y2: str) -> Html:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke="#c9c9ce")
 
 
-def _words(x: float, y: float, text: str, anchor: str) -> Html:
+def _draw_text(x: float, y: float, text: str, anchor: str) -> Html:
     return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
 
 

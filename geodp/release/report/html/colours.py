@@ -22,32 +22,34 @@ def write_colour(colour: Colour) -> str:
 
 
 PAPER, OUTSIDE = (write_colour(colour) for colour in (LIGHT.paper, LIGHT.outside))
-"""Of squares that hold nobody, and of those outside the domain."""
+"""Colours of squares without people, and of those outside the domain."""
 
-COAST, LINE, BORDER = "#3c3c46", "#0a3d62", "#b4b4b9"
-"""Of the coastline, of polygons, between units."""
+COAST, LINE, BORDER, FRAME = "#3c3c46", "#0a3d62", "#b4b4b9", "#6b6b70"
+"""Colours of the coastline, of polygons, of borders between units and of the map's frame."""
 
-KEPT, FADING = 0.65, 0.8
-"""Share of the colour that is kept of what is told of the next larger square, and of what is left
-of it with each further level."""
+WATER = "#d3e0ea"
+"""Colour of water. PNG maps leave it white, which on a page would look like its background."""
+
+PALE_SHARE = 0.38
+"""Share of the colour that is kept of means of larger squares, however large they are."""
 
 
-def fade(colour: str, steps: int) -> list[str]:
-    """Return a colour, and what it is of means of larger squares, so many levels up each."""
-    shares = [1 - KEPT * FADING**step for step in range(steps)]
-    pale = mix(parse_colours([colour]), parse_colours([PAPER]), shares) if steps else ()
+def fade(colour: str) -> list[str]:
+    """Return a colour, and what it is of means of larger squares."""
+    pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - PALE_SHARE])
     return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
 def state_look() -> dict[str, Any]:
-    """Return what the page's script draws with."""
+    """Return the colours of the page's script."""
     colours = {
         "classes": list(DARK_IS_MANY),
         "paper": PAPER,
+        "water": WATER,
         "outside": OUTSIDE,
         "below": BELOW,
         "few": FEW,
         "untold": UNTOLD,
     }
-    found = {"begins": list(BEGINS), "colours": colours, "kept": KEPT, "fading": FADING}
-    return {**found, "coast": COAST, "line": LINE, "border": BORDER, "around": PAPER}
+    lines = {"coast": COAST, "line": LINE, "border": BORDER, "frame": FRAME, "around": PAPER}
+    return {"begins": list(BEGINS), "colours": colours, "kept": PALE_SHARE, **lines}

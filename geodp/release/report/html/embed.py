@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 1 << 53
+MAX_NUMBER = 1 << 53
 """Whole numbers of a page lie below it: a browser's numbers have so many bits."""
 
 
@@ -22,7 +22,7 @@ def pack_sorted(values: NDArray[Any]) -> dict[str, Any]:
     return _pack("sorted", write_numbers(step), values.size)
 
 
-def pack_whole(values: NDArray[np.int64]) -> dict[str, Any]:
+def pack_integers(values: NDArray[np.int64]) -> dict[str, Any]:
     """Pack whole numbers with their signs: int64[n], between -2**52 and 2**52."""
     folded = np.where(values < 0, -2 * values - 1, 2 * values)
     return _pack("whole", write_numbers(folded.astype(np.uint64)), values.size)
@@ -42,7 +42,7 @@ def pack_counts(values: NDArray[Any]) -> dict[str, Any]:
     """Pack counts by their kind: int64[n] or float64[n]."""
     if values.dtype.kind == "f":
         return pack_real(values)
-    return pack_whole(values.astype(np.int64))
+    return pack_integers(values.astype(np.int64))
 
 
 def write_numbers(values: NDArray[np.uint64]) -> bytes:

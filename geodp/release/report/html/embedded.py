@@ -25,23 +25,24 @@ from geodp.release.report.html.colours import write_colour
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.head import name_who, title_of, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.page import read_asset, words_of, write_document
+from geodp.release.report.html.page import read_asset, write_document
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
+from geodp.release.report.html.texts import texts_of
 
 if TYPE_CHECKING:
     from geodp.io.write.view import View
 
-MOST_BYTES = 100_000
-"""Of the whole file."""
+MAX_BYTES = 100_000
+"""Size of the file, at most."""
 
 BLOCKS = (512, 256, 128, 64)
 """Blocks along a side, the most that fit."""
 
 STEPS = 700
-"""Of the coastline, along the longer side of the map."""
+"""Steps of the coastline along the longer side of the map."""
 
-MOST_NAMED = 11
+MAX_NAMED = 11
 """Places that are named: the whole, and ten."""
 
 
@@ -74,20 +75,23 @@ def write_embed(
     UsageError
         Another language, or a release without a map.
     """
-    known = words_of(language)
-    page, grid = known.PAGE, view.table.grid
+    texts = texts_of(language)
+    page, grid = texts.page, view.table.grid
     if not grid.places or view.card.domain.has_units:
         raise UsageError(
             "--embed is a map, and the cells of this release lie on none.", code="embed-needs-map"
         )
     who = name_who(view, page, language)
-    quotes = quote_places(list_places(view, places), known.SCRIPT, view.limit)
-    said = [element("p", one.say(known.SCRIPT, who, view.limit)) for one in quotes[:MOST_NAMED]]
+    quotes = quote_places(list_places(view, places), texts.script, view.limit)
+    said = [
+        element("p", one.format_sentence(texts.script, who, view.limit))
+        for one in quotes[:MAX_NAMED]
+    ]
     text = ""
     for most in BLOCKS:
         panels = [Panel.of(view, number, max_blocks=most) for number, _ in enumerate(grid.places)]
         text = _write(view, panels, who, unit, said, language)
-        if len(text.encode()) <= MOST_BYTES:
+        if len(text.encode()) <= MAX_BYTES:
             break
     return text
 
@@ -101,7 +105,7 @@ def _write(
     language: Language,
 ) -> str:
     """Return the file; ``said``: sentences on the largest places, the whole first."""
-    page, card = words_of(language).PAGE, view.card
+    page, card = texts_of(language).page, view.card
     title = title_of(view, who, page, {})
     ends = ("",) if len(panels) == 1 else (page["embed_origins"], page["embed_destinations"])
     maps = [
@@ -166,7 +170,7 @@ def _trace(place: Lattice) -> Html:
 
 
 def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
-    """Return what the colours mean."""
+    """Draw the legend."""
     panel = panels[0]
     known = panel.frame.kilometres is not None
     heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=who)

@@ -29,27 +29,31 @@ PAGE: Mapping[str, str] = {
     "period": " to ",
     "not_private": "NOT PRIVATE: the noise was made with a fixed key, for tests only. Anybody can "
     "take it off.",
-    "intro": "Chance was added to the numbers on this page before anybody saw them, which limits "
-    "what anybody can find out about any one {unit}. Sums of many squares are sure, single squares "
-    "often are not. The map begins with what can be believed.",
+    "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
+    "added to them on purpose, so that nobody can find out much about any one {unit} from "
+    "them.{amount} Sums of many squares are sure, single squares often are not. The map begins "
+    "with what can be believed.",
     "skip": "To the map",
     "contents": "On this page",
     "heading_map": "The map",
     "map_label": "Map of released counts. Arrow keys move a cross and say what stands there, plus "
     "and minus zoom, 0 shows all.",
-    "map_help": "Drag to move; zoom with the buttons, with two fingers, or with the wheel once the "
-    "map is selected (or with Ctrl). Arrow keys move the cross and say what stands there; Enter "
-    "and Space work while a polygon is drawn.",
+    "map_help": "Drag to move; zoom with the buttons, with two fingers, or with the wheel once "
+    "the map is selected (or with Ctrl). Arrow keys move the cross and say what stands there; "
+    "Enter and Space work while an area is drawn.",
     "map_wait": "The map is being unpacked.",
     "map_failed": "This browser cannot unpack the map. The files of the release hold all of it.",
     "map_script": "The map needs JavaScript; everything else on this page is readable without.",
     "no_map": "This release has no map: its cells are not places.",
-    "level": "Level",
+    "level": "Size of the squares",
     "layer": "Shown",
     "belief": "Show only what can be believed",
-    "belief_help": "A square is shown where its count is at least so many 95 % margins. Where it "
-    "is not, the smallest larger square around it is shown, in pale, in which what is left of the "
-    "count reaches its margin. At 0 every square is shown as it was released.",
+    "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
+    "numbers are off by less. A square is coloured if its number is at least so many times its "
+    "margin. The people of the other squares are added up over larger and larger squares until "
+    "the sum is large enough; these are coloured in a paler tone. What is never enough stays "
+    "beige. A stricter setting colours no land that a looser one leaves beige. At 0 every square "
+    "is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
     "cannot tell what to believe, and shows every square.",
     "zoom_in": "Zoom in",
@@ -57,26 +61,28 @@ PAGE: Mapping[str, str] = {
     "zoom_all": "Whole map",
     "legend": "Legend",
     "legend_per_km2": "{what} per km²",
-    "legend_per_cell": "{what} per cell",
-    "legend_none": "none",
+    "legend_per_cell": "{what} per square",
+    "legend_none": "none: released as 0",
     "legend_few": "counts above 0: <{limit:,}",
-    "legend_water": "water, or released as 0",
-    "legend_pale": "A square's own count on the left; paler, to the right: means of larger and "
-    "larger squares, over their land.",
-    "legend_untold": "below every margin: cannot be told from none",
-    "legend_shore": "At the shore a square is paler by its share of water. A count above 0 is "
-    "always shown.",
-    "legend_outside": "outside the domain",
-    "legend_below": "below 0: noise",
+    "legend_water": "water",
+    "legend_pale": "Left box: the square's own number. Right, paler box: the mean of a larger "
+    "square around it, over its land.",
+    "legend_untold": "few or none: the noise hides how many",
+    "legend_shore": "At the shore, squares without people are coloured as water by their share of "
+    "it. A number above 0 is always shown.",
+    "legend_outside": "not part of this release",
+    "legend_below": "below 0, by the noise",
     "legend_coast": "Land, coastline and borders: Natural Earth 1:10m, public domain; off by a "
     "kilometre or more in places, and small islands may be missing.",
     "heading_places": "Places and their sums",
     "places_help": "Search for a place, or sort the list. Every sentence may be quoted as it "
-    "stands: of 20 such sentences, about 19 are true.",
+    'stands. "95 % sure" means: of 20 such intervals, about 19 contain the number without '
+    "noise. To compare two places, choose Compare at both. If their intervals overlap, the "
+    "difference may be chance.",
     "places_squares": "The places are squares of the map, as the publisher gave no list of names "
     "to this page.",
-    "places_missing": "There is no list of places here: this release has none whose sums and "
-    "errors can be told in closed form.",
+    "places_missing": "There is no list of places here: for this release, nobody can tell how far "
+    "the sums of places are off.",
     "search": "Find a place",
     "sort": "Order",
     "sort_sum": "largest sum first",
@@ -84,74 +90,75 @@ PAGE: Mapping[str, str] = {
     "sort_name": "by name",
     "more": "Show more places",
     "readout": "Under the pointer",
-    "heading_areas": "Sums of areas of your own",
-    "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The page adds up "
-    "the released counts of all squares whose middle lies inside, and says how far the sum may be "
-    "off: its standard error and a 95 % interval in closed form, as geodp estimate gives them. "
-    "Nothing leaves your browser.",
-    "draw": "Draw a polygon",
+    "heading_areas": "Number of people in any area",
+    "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
+    "adds up the released numbers of all squares whose centre lies inside, and says how far the "
+    "sum may be off. Nothing leaves your browser.",
+    "draw": "Draw an area",
     "clear": "Remove all",
     "points": "Corners, one a line: longitude and latitude in degrees; two lines are a rectangle; "
     "or GeoJSON",
     "points_cells": "Corners, one a line: column and row; two lines are a rectangle",
-    "estimate": "Estimate",
+    "estimate": "Add up",
     "file": "GeoJSON file (longitude and latitude)",
-    "projection_off": "Degrees are moved to the map's own coordinates ({crs}) by a table in this "
-    "page, at most about {off} m off.",
-    "estimates": "Estimates in closed form",
-    "column_area": "area",
-    "column_cells": "cells",
-    "column_count": "count",
-    "column_error": "standard error",
-    "column_interval": "95 % interval",
-    "no_areas": "Sums of areas with their errors are not worked out in this page: {why}",
+    "projection_off": "Degrees are converted to the map's own coordinates ({crs}) by a table in "
+    "this page, at most about {off} m off.",
+    "estimates": "Areas of your own",
+    "column_cells": "squares",
+    "column_error": "typical error",
+    "no_areas": "This page does not add up areas of your own: {why}",
     "no_pairs": "it is a release of origins and destinations. The map shows the sums of each over "
-    "all of the other; from Python, Release.estimate takes cells of both.",
-    "no_regions": "its cells are in the order of an office's regions, whose closed form goes by "
+    "all of the other; from Python, Release.estimate takes squares of both.",
+    "no_regions": "its squares are ordered by an office's regions, and the errors of sums need "
     "the whole table of regions. Use geodp estimate.",
     "no_room": "the release is too large for it. Use geodp estimate.",
-    "no_closed_form": "the method has no closed form of the error of an area.",
-    "drops": "the method drops small counts, and what that takes is not worked out here.",
+    "no_closed_form": "its method has no formula for the error of an area.",
+    "drops": "its method drops small numbers, and this page does not work out what that takes "
+    "away.",
     "heading_read": "How to read it",
-    "read_1": "Read larger areas first: their errors are small beside their counts.",
-    "read_2": "Read every number with its interval: about 19 of 20 intervals hold the true number.",
-    "read_3": "A count of 0 means few or none, not nobody.",
-    "read_4": "A difference between two places means something where their intervals lie apart.",
-    "not_1": "Do not read single cells below the margin: an inhabited cell may read 0, and an "
-    "empty one may read more.",
-    "not_2": "Do not add up only what looks large: the sum of chosen cells is biased.",
-    "not_3": "Do not take the noise for a mistake: it is what protects people, and it is known.",
-    "not_4": "Do not look for one {unit} in it: what any one changes is hidden.",
+    "read_1": "Read larger areas first: their errors are small compared with their numbers.",
+    "read_2": "Read every number with its interval: about 19 of 20 intervals contain the number "
+    "without noise.",
+    "read_3": 'Read 0 as "few or none", not as "nobody".',
+    "read_4": "Compare two places by their intervals: only if these do not overlap does the "
+    "difference mean something.",
+    "not_1": "Do not quote a single square whose interval begins at 0: an inhabited square may "
+    "read 0, and an empty one may read more.",
+    "not_2": "Do not add up only the squares that look large: such a sum comes out too high.",
+    "not_3": "Do not take the noise for a mistake: it is there to protect people, and how large "
+    "it is, is known.",
+    "not_4": "Do not look for one {unit} in the numbers: the noise hides the difference that any "
+    "one makes.",
     "read_yes": "Do",
     "read_no": "Do not",
     "heading_guarantee": "What this means for people",
-    "heading_error": "How far numbers are off",
+    "heading_error": "How far the numbers are off",
     "error_why": "The same noise is added whether many people live in a place or few. A larger "
-    "area has more people, while its error grows less: so its share of error is smaller. One cell "
-    "is off by {first} as a rule, {cells:,} cells together by {last}: {times:,} times as many "
-    "cells, but only {more} times the error.",
-    "error_dip": "A larger area can even be off by less: {more:,} cells together by {less_error}, "
-    "{fewer:,} cells by {error}. Noise was added to sums of some sizes directly, and to some less "
-    "than to others; sums of sizes in between gather the noise of their parts.",
-    "error_lone": "A single cell with many people in an empty region comes out too low, by {bias} "
-    "on average; its typical error is {rmse}.",
-    "error_chart": "Standard error and 95 % margin by the number of cells",
-    "error_chart_text": "From {first} cells with a standard error of {first_error} to {last} cells "
-    "with {last_error}; the table below has every figure.",
-    "error_unknown": "The error depends on the people themselves; there is no closed form.",
-    "error_table": "Errors of squares by their size, in counts: 19 of 20 sums are off by less than "
-    "the 95 % margin",
-    "error_levels": "Errors of the areas of each level, in counts",
+    "area has more people, while its error grows less, so its error in percent is smaller. One "
+    "square is off by about {first} as a rule, {cells:,} squares together by about {last}: only "
+    "{more} times as much.",
+    "error_dip": "A larger area can even be off by less: {more:,} squares together by "
+    "{less_error}, {fewer:,} squares by {error}. Noise was added to sums of some sizes directly, "
+    "and to some less than to others; sums of sizes in between collect the noise of their parts.",
+    "error_lone": "A single square with many people in an otherwise empty surrounding comes out "
+    "too low, by {bias} on average; its typical error is {rmse}.",
+    "error_chart": "Typical error and 95 % margin by the number of squares that are added up",
+    "error_chart_text": "From {first} squares with a typical error of {first_error} to {last} "
+    "squares with {last_error}; the table below has every figure.",
+    "error_unknown": "The error depends on the people themselves; there is no formula for it.",
+    "error_table": "Errors of sums of squares: 19 of 20 sums are off by less than the 95 % margin",
+    "error_levels": "Errors of the areas of each level",
     "column_level": "level",
     "column_margin": "95 % margin",
-    "column_largest": "largest error at the edges",
-    "axis_cells": "cells",
-    "axis_error": "counts",
-    "heading_budget": "What was given away",
-    "budget_none": "This release was entered into no ledger: nobody keeps account of what others "
-    "publish about the same people.",
-    "budget_entry": "This release's entry in the ledger, which keeps account of all that is "
-    "published about the same people. Other entries are not part of a release.",
+    "column_largest": "largest typical error anywhere",
+    "axis_cells": "squares added up",
+    "axis_error": "off by",
+    "heading_budget": "Privacy budget: the protection that was used up",
+    "budget_none": "This release is in no ledger (a running account of the privacy budget): "
+    "nobody adds up what is published about the same people.",
+    "budget_entry": "This release's entry in the ledger, the running account of the privacy "
+    "budget of everything that is published about the same people. Other entries are not part of "
+    "a release.",
     "term_spends": "spent by this release",
     "term_dataset": "data set",
     "term_spent": "spent with it",
@@ -160,7 +167,7 @@ PAGE: Mapping[str, str] = {
     "term_entry": "entry",
     "term_ledger": "ledger",
     "term_chain": "hash chain",
-    "heading_domain": "What is counted where",
+    "heading_domain": "The map in technical terms",
     "term_cells": "cells of the domain, empty ones too",
     "term_axes": "axes",
     "term_grid": "code system",
@@ -174,63 +181,62 @@ PAGE: Mapping[str, str] = {
     "term_neighbours": "neighbouring data sets",
     "term_attributes": "attributes",
     "heading_hazards": "What could go wrong",
-    "hazards_table": "Questions that a careful reader asks",
-    "hazard_key": "Could somebody find out the random numbers and take them off again?",
+    "hazards_table": "Questions of a careful reader",
+    "hazard_key": "Could somebody find out the random noise and take it off again?",
     "hazard_bound": "Could one {unit} have been counted more often than allowed?",
-    "hazard_budget": "Could many publications together give away too much?",
-    "hazard_domain": "Does the choice of the places on the map give something away?",
-    "hazard_float": "Could the computer's rounding give something away?",
+    "hazard_budget": "Could many publications about the same people together reveal too much?",
+    "hazard_domain": "Does the choice of the places on the map reveal something?",
+    "hazard_float": "Could the computer's rounding reveal something?",
     "hazard_time": "Could somebody learn something from how long the computer took?",
     "hazard_clamp": "Are some numbers too high or too low on average?",
-    "hazard_others": "Do other tables about the same people give something away?",
+    "hazard_others": "Could other tables about the same people reveal something?",
     "column_hazard": "question",
     "column_answer": "answer",
-    "column_who": "who stands for it",
+    "column_who": "who vouches for it",
     "by_tool": "geodp",
     "by_office": "the publisher",
-    "by_nobody": "not known",
+    "by_nobody": "nobody",
     "answer_key": "No: {key}.",
     "answer_key_not": "Yes: {key}.",
-    "answer_enforced": "No: geodp made sure that each counts {bound} at most in the sum of all "
-    "counts.",
-    "answer_vouched": "Not if each counts {bound} at most in the sum of all counts; the publisher "
-    "vouches for that.",
-    "answer_layout": "Not if each counts {bound} at most in the sum of all counts, as the official "
-    "form of the table says: {layout}.",
+    "answer_enforced": "No: geodp made sure that each one adds at most {bound} to the sum of all "
+    "numbers.",
+    "answer_vouched": "Not if each one adds at most {bound} to the sum of all numbers.",
+    "answer_layout": "Not if each one adds at most {bound} to the sum of all numbers, as the "
+    "official form of the table says: {layout}.",
     "answer_local": "No: each device blurs its own reports before it sends them, {bound} at most "
     "in a period.",
-    "answer_budget": "A ledger keeps account of all of them, and refuses one that would give away "
-    "too much.",
-    "answer_budget_none": "Nobody keeps account of them: other publications about the same people "
-    "add to what this one gives away.",
+    "answer_budget": "No: an account is kept of all of them, and one that would reveal too much "
+    "is refused.",
+    "answer_budget_none": "Perhaps: nobody keeps account of them, and other publications about "
+    "the same people add to what this one reveals.",
     "answer_box": "No: they are all the squares of a rectangle, inhabited or not.",
     "answer_mask": "Not if it was public before and made without these data. It comes from: "
     "{source}",
     "answer_whole": "No: until the noise is added, everything is worked out in whole numbers and "
     "exact fractions.",
-    "answer_time": "Only to somebody who watches the computer at work; readers of these files "
-    "cannot.",
-    "answer_clamp": "Yes: counts below 0 were set to 0 or shared out among neighbours. So lonely "
-    "places come out too low.",
-    "answer_signed": "No. Some counts are below 0: that is noise, and belongs into the sums of "
-    "areas.",
-    "answer_others": "They may, where they have no noise: this protection does not cover them.",
-    "not_protected": "In the card's own words, not protected:",
+    "answer_time": "No reader of these files can. Somebody who watches the computer at work might.",
+    "answer_clamp": "Yes: numbers below 0 were set to 0, and the squares around them were lowered "
+    "by as much. So lonely places come out too low.",
+    "answer_signed": "No. Some numbers are below 0: that is noise, and it must be included in the "
+    "sums of areas.",
+    "answer_others": "Yes, if they have no noise: the protection of this release does not cover "
+    "them.",
+    "not_protected": "What is not protected, as the release itself states it:",
     "heading_office": "From the publisher",
     "office_own": "In the publisher's own words, which geodp does not check:",
     "office_none": "The publisher says nothing of title, licence or contact in this release.",
-    "office_few": "By the publisher's rule of display, counts above 0 and below {limit:,} are "
-    "shown as <{limit:,} on this page, without an interval, sums of areas too. The rule protects "
-    "nobody, which the noise does: the files and this page's source have the released counts.",
+    "office_few": "By the publisher's rule, numbers above 0 and below {limit:,} are shown as "
+    "<{limit:,} on this page, without an interval, sums of areas too. This rule does not protect "
+    "anybody; the noise does. The files and this page's source contain the released numbers.",
     "heading_registry": "Record for the registry of deployments",
-    "registry": "For the Differential Privacy Deployments Registry: the card's facts, and what the "
-    "publisher says beside them. JSON, which is YAML too.",
+    "registry": "For the Differential Privacy Deployments Registry: the facts of this release, "
+    "and what the publisher adds to them. JSON, which is YAML too.",
     "heading_files": "Files",
     "files_table": "Files of the release with their checksums",
     "column_file": "file",
     "column_what": "what",
     "files_left": "Left out:",
-    "heading_method": "How it was made",
+    "heading_method": "How the numbers were made",
     "term_method": "method",
     "term_source": "source",
     "term_noise": "noise",
@@ -251,24 +257,30 @@ PAGE: Mapping[str, str] = {
     "error is not known here. The noise limits what anybody can find out about any one {unit}.",
     "embed_largest": "The largest places",
     "embed_source": "Coastline and borders: Natural Earth.",
+    "intro_amount": " A single square is off by about {error}, as a rule.",
+    "belief_more": "What this means",
+    "places_overlap": "Some of these places overlap: do not add up their numbers.",
+    "largest": "Squares with the most {who}",
+    "largest_help": "The largest of many noisy numbers tends to be too high: the noise helped it "
+    "to the top. Quote these numbers with their intervals only.",
+    "copy": "Copy",
+    "specialists": "From here on the page is for specialists, in their own terms.",
 }
 
 SCRIPT: Mapping[str, str] = {
-    "level_cells": "Cells",
-    "level_blocks": "Squares of {side} × {side} cells",
-    "level_area": ", {area}",
-    "level_km": " (about {km} km)",
+    "level_cells": "Squares",
+    "level_blocks": "Squares of {side} × {side}",
+    "level_km": " of about {km} km",
     "all_labels": "all",
     "origins": "Origins",
     "destinations": "Destinations",
     "belief_none": "off: every square as released",
-    "belief_some": "counts of at least {times} × the margin",
-    "drawn_level": "Drawn: {name}.",
-    "drawn_coarser": "Drawn: {name}, as smaller squares are below a pixel here; zoom in.",
+    "belief_some": "numbers of at least {times} × their margin of error",
+    "drawn_level": "Shown: {name}.",
     "km": "{km} km",
     "interval": "{low} to {high}",
     "few": "<{below}",
-    "few_drawn": "a count {few} – {of}",
+    "few_drawn": "a number {few}; {of}",
     "at_map": "x {x}, y {y}",
     "at_degrees": "{lat}° {north}, {lon}° {east}",
     "north": "N",
@@ -276,75 +288,233 @@ SCRIPT: Mapping[str, str] = {
     "east": "E",
     "west": "W",
     "outside_map": "outside the map",
-    "outside_domain": "outside the domain",
+    "outside_domain": "not part of this release",
     "unknown": "not known",
-    "untold": "cannot be told from none",
+    "untold": "few or none: the noise hides how many",
     "water": "water",
-    "per_km2": "{density} per km² – {of}",
-    "per_cell": "{density} per cell – {of}",
+    "per_km2": "{density} per km²; {of}",
+    "per_cell": "{density} per square; {of}",
     "term_position": "place",
     "term_unit": "unit",
-    "term_count": "released count of the cell",
-    "term_margin": "its 95 % margin",
-    "term_ends": "its 95 % interval",
-    "term_drawn": "drawn",
-    "draw_begin": "Draw a polygon",
-    "draw_finish": "Finish the polygon",
-    "draw_help": "Click corners on the map, or move the cross with the arrow keys and press Space. "
-    "Enter finishes, Escape gives up.",
+    "term_count": "released number of the square",
+    "term_ends": "95 % sure that it is between",
+    "term_drawn": "colour on the map",
+    "draw_begin": "Draw an area",
+    "draw_finish": "Finish the area",
+    "draw_help": "Click corners on the map, or move the cross with the arrow keys and press "
+    "Space. Enter finishes, Escape gives up.",
     "corners": "{n} corners",
-    "few_corners": "A polygon has at least three corners.",
-    "drawn_name": "polygon {n}",
-    "no_polygons": "That is no polygon: two numbers a line, or GeoJSON with polygons.",
-    "estimated": "{n} estimated; see the table.",
-    "no_cells_inside": "no cell of the domain has its centre inside",
-    "too_many_cells": "too many cells for this page; use geodp estimate",
+    "few_corners": "An area has at least three corners.",
+    "drawn_name": "area {n}",
+    "no_polygons": "This cannot be read as an area. Write one corner a line, two numbers each, or "
+    "GeoJSON with polygons.",
+    "estimated": "Areas added up: {n}; see the list below.",
+    "no_cells_inside": "{place}: no square of this release has its centre inside.",
+    "too_many_cells": "{place}: too many squares for this page; use geodp estimate.",
     "place_square": "the square {code}around {where}",
     "place_cells": "the square at row {row}, column {col}",
     "place_region": "{level} {name}",
     "place_whole": "the whole area",
     "place_origin": "{place} as the origin",
     "place_destination": "{place} as the destination",
-    "quote": "In {place}, about {count} {who} were counted (95 % sure: between {low} and {high}, "
-    "which is within {percent} %).",
-    "quote_few": "In {place}, at most {high} {who} were counted (95 % sure), and perhaps none.",
-    "quote_exact": "In {place}, {count} {who} were counted; this total is public and has no noise.",
-    "quote_below": "In {place}, few {who} were counted: by the publisher's rule of display, the "
-    "number is shown as less than {below}.",
-    "places_found": "{shown} of {n} places are shown.",
-    "places_none": "No place has this name. Sums of any area can be had below.",
+    "quote": "{where}, about {count} {who} were counted (95 % sure: between {low} and {high}, "
+    "within {percent} %).",
+    "quote_few": "{where}, at most {high} {who} were counted (95 % sure); how many cannot be told "
+    "from this release.",
+    "quote_exact": "{where}, {count} {who} were counted; this total is public and has no noise.",
+    "quote_below": "{where}, few {who} were counted: by the publisher's rule, the number is shown "
+    "as less than {below}.",
+    "places_found": "Places listed: {shown} of {n}.",
+    "places_none": "No place of the list has this name. Any area can be added up in the part "
+    "below.",
     "copy": "Copy",
     "copy_of": "Copy: the sentence of {place}",
     "show": "Show on the map",
     "show_of": "Show on the map: {place}",
     "copied": "Copied: {text}",
-    "copy_by_hand": "The sentence is marked; copy it with Ctrl+C.",
+    "copy_by_hand": "The sentence is selected; copy it with Ctrl+C.",
+    "mean_own": "the square's own number",
+    "mean_larger": "mean of a larger square around it ({name})",
+    "term_why": "note",
+    "why_nobody": "This release cannot tell whether there are any {who} here.",
+    "why_up": "The interval reaches further up: with few people around it, a square comes out too "
+    "low.",
+    "why_down": "The interval reaches further down: some of this number may belong to squares "
+    "around it.",
+    "swapped": "This area does not lie on the map, but would with the two numbers of each corner "
+    "swapped. Write longitude (east) first, then latitude (north).",
+    "off_map": "This area does not lie on the map.",
+    "estimate_facts": "{cells} squares added up; typical error {error}; 95 % sure: {low} to "
+    "{high}.",
+    "place_here": "the square of about {km} km around {where}",
+    "place_unit": "area {name}",
+    "where_in": "In {place}",
+    "where_part": "In the part of {place} that lies on this map",
+    "where_near": "Within {km} km of the centre of {place}",
+    "where_near_part": "Within {km} km of the centre of {place}, but only in the part that lies "
+    "on this map",
+    "area_in": "{place}",
+    "area_part": "the part of {place} that lies on this map",
+    "area_near": "the circle of {km} km around the centre of {place}",
+    "area_near_part": "the part on this map of the circle of {km} km around the centre of {place}",
+    "quote_unsure": "{where}, about {count} {who} were counted, but this number is very uncertain "
+    "(95 % sure: between {low} and {high}).",
+    "pin_few": "Do not quote this square: it cannot be told whether there are any {who} in it (95 "
+    "% sure: at most {high}).",
+    "pin_unsure": "Do not quote this square: its number of about {count} is very uncertain (95 % "
+    "sure: between {low} and {high}).",
+    "compare": "Compare",
+    "compare_of": "Compare: {place}",
+    "compare_one": "Now choose Compare at a second place.",
+    "compare_more": "More {who} were counted in {more} ({more_low} to {more_high}) than in {less} "
+    "({less_low} to {less_high}): the two intervals, each 95 % sure, do not overlap.",
+    "compare_same": "This release cannot tell whether more {who} were counted in {more} "
+    "({more_low} to {more_high}) or in {less} ({less_low} to {less_high}): the two intervals, "
+    "each 95 % sure, overlap, so the difference may be chance.",
+    "places_similar": "No place has exactly this name. Places whose names contain it: {n}.",
+    "remove": "Remove",
+    "remove_of": "Remove: {place}",
 }
 
 PAGE_OF_UNITS: Mapping[str, str] = {
-    "intro": "Chance was added to the numbers on this page before anybody saw them, which limits "
-    "what anybody can find out about any one {unit}. Sums of many areas are sure, areas of few "
-    "people often are not. The map begins with what can be believed.",
-    "belief_help": "A unit is shown where its count is at least so many 95 % margins. At 0 every "
-    "unit is shown as it was released.",
+    "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
+    "added to them on purpose, so that nobody can find out much about any one {unit} from "
+    "them.{amount} Sums of many areas are sure, areas of few people often are not. The map begins "
+    "with what can be believed.",
+    "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
+    "numbers are off by less. An area is coloured if its number is at least so many times its "
+    "margin. At 0 every area is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
-    "cannot tell what to believe, and shows every unit.",
-    "legend_pale": "of each unit: its count over its area",
-    "areas_help": "Draw a polygon on the map, type its corners, or load GeoJSON. The sum of the "
-    "released counts of all units whose inner point lies inside is worked out in this page, with "
-    "its standard error and a 95 % interval in closed form. Units are summed whole, also where the "
-    "polygon cuts them; geodp estimate refuses such polygons. Nothing leaves your browser.",
-    "column_cells": "units",
+    "cannot tell what to believe, and shows every area.",
+    "legend_pale": "Of each area: its number over its size.",
+    "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
+    "adds up the released numbers of all areas of the map whose inner point lies inside, and says "
+    "how far the sum may be off. They are added up whole, also where the line that you draw cuts "
+    "them; geodp estimate refuses such lines. Nothing leaves your browser.",
+    "column_cells": "areas",
+    "intro_amount": " A single area is off by about {error}, as a rule.",
+    "level": "Shown",
+    "largest": "Areas with the most {who}",
+    "error_why": "The same noise is added whether many people live in a place or few. A larger "
+    "area has more people, while its error grows less, so its error in percent is smaller. One "
+    "area of the map is off by about {first} as a rule, {cells:,} of them together by about "
+    "{last}: only {more} times as much.",
+    "axis_cells": "areas added up",
 }
 SCRIPT_OF_UNITS: Mapping[str, str] = {
-    "level_cells": "Units",
+    "level_cells": "Areas",
     "level_km": "",
-    "belief_none": "off: every unit as released",
-    "term_count": "released count of the unit",
-    "outside_map": "outside of all units",
-    "no_cells_inside": "no unit has its inner point inside",
+    "belief_none": "off: every area as released",
+    "term_count": "released number of the area",
+    "outside_map": "outside of all areas",
+    "no_cells_inside": "{place}: no area of the map has its inner point inside.",
+    "mean_own": "the area's own number",
+    "term_unit": "area",
+    "estimate_facts": "{cells} areas added up; typical error {error}; 95 % sure: {low} to {high}.",
+    "pin_few": "Do not quote this area: it cannot be told whether there are any {who} in it (95 % "
+    "sure: at most {high}).",
+    "pin_unsure": "Do not quote this area: its number of about {count} is very uncertain (95 % "
+    "sure: between {low} and {high}).",
 }
 """What is said otherwise where the map has units with outlines, not cells."""
 
-CARD: Mapping[str, str] = {}
-"""What a card says is English."""
+_AS_THEY_ARE = (
+    (
+        "whether two releases with the same kept key and parameters come from exactly the same "
+        "input: they are then identical, so use a new key for every new state of the data"
+    ),
+    (
+        "that at least one row of every file of the series, and of every value of a selection that "
+        "several snapshots share, counts in a snapshot, and that not all snapshots are empty: such "
+        "a series is refused before anything is charged; a single snapshot may be empty"
+    ),
+    "the counts, one row for every cell above 0; cells of the domain that are not listed are 0",
+    (
+        "the counts, one row for every cell that is not 0; cells of the domain that are not listed "
+        "are 0"
+    ),
+    (
+        "the counts with the cells' outlines, one row for every cell above 0; cells of the domain "
+        "that are not listed are 0"
+    ),
+    (
+        "the counts with the cells' outlines, one row for every cell that is not 0; cells of the "
+        "domain that are not listed are 0"
+    ),
+    (
+        "the counts with outlines of the cells, for GIS; one row for every cell above 0; cells of "
+        "the domain that are not listed are 0"
+    ),
+    (
+        "the counts with outlines of the cells, for GIS; one row for every cell that is not 0; "
+        "cells of the domain that are not listed are 0"
+    ),
+    "types of the CSV's columns, for GDAL and QGIS",
+    "the counts as a map, north up; cells of the domain that the tables do not list are 0",
+    "QGIS style of the raster and of the outlines: fixed classes",
+    "the map as a picture, colours on a fixed scale",
+    "whole numbers, none negative",
+    "whole numbers, negative ones among them",
+    "real numbers, none negative",
+    "real numbers, negative ones among them",
+    (
+        "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
+        "holds. The clamp is biased: a lone occupied cell in an empty region is pulled down by "
+        "about 2 to 3 noise scales, and what it loses goes to the empty cells around it "
+        "(isolated-cell shrinkage)."
+    ),
+    (
+        "None: negative counts stay as they are, every value is unbiased, and a sum over many "
+        "cells has the noise of all of them."
+    ),
+    "Additivity: every area's count is exactly the sum of its cells.",
+    (
+        "Whole numbers: shares are rounded systematically with one random number of their node; "
+        "unbiased."
+    ),
+    "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
+)
+"""Sentences of cards that a page says as they are; other languages translate them."""
+
+_BLOCKS = (
+    "Worked out by a formula, without the data: typical errors (standard errors) of square blocks "
+    "of {which}; the 95 % margin is 1.96 of them; the last column is the largest typical error of "
+    "any block of that size, also at the edges of the map, and where some squares are not part of "
+    "the release an upper bound of it."
+)
+
+CARD: Mapping[str, str] = {
+    **{one: one for one in _AS_THEY_ARE},
+    "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
+    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
+    "too, with a mask a bound.": _BLOCKS.format(
+        which="squares where no number had to be raised to 0"
+    ),
+    "Closed form for an aligned block of cells wherever it lies; independent of the data; "
+    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
+    "too, with a mask a bound.": _BLOCKS.format(which="squares, wherever they lie"),
+    "256 bits from the operating system, forgotten after the run": "it was drawn with 256 random "
+    "bits of the computer, which were forgotten afterwards",
+    "derived from a 256-bit key kept by its owner and a digest of the input": "it was drawn with a "
+    "secret of 256 bits, which its owner keeps, and a checksum of the data",
+    "fixed by the calling program: NOT PRIVATE": "it was fixed by the program that made the "
+    "release: NOT PRIVATE",
+    "the domain, the grid and every value of this card: public by construction": "which squares "
+    "the map has, and all that this page says of how the numbers were made: these are public",
+    "other releases about the same people: their budgets add to this one": "what other releases "
+    "about the same people reveal: it adds to this one",
+    "groups: k people together are protected with k times epsilon": "groups: what can be found out "
+    "about k people together adds up (k times epsilon)",
+    "groups: k people together are protected with k squared times rho": "groups: what can be found "
+    "out about k people together adds up (k squared times rho)",
+    "that at least one row of every file that was read, or of the table in memory, meets the "
+    "selection and lies in the domain: an input without one is refused before anything is "
+    "charged": "that every file of the data has at least one row that counts: others are refused",
+    "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes the "
+    "populous ones less. It is biased: a lone occupied cell in an empty region is pulled down, and "
+    "what it loses goes to the empty cells around it.": "Numbers below 0: parts of a square that "
+    "were below 0 became 0, and its other parts were lowered by as much together, populous ones by "
+    "less. So a single inhabited square in an empty region comes out too low, and what it loses "
+    "goes to the empty squares around it.",
+}
+"""What a page says for sentences of cards, many of them in plainer words."""

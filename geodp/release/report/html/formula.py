@@ -11,34 +11,34 @@ from numpy.typing import NDArray
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.margins import Margins
 from geodp.grid.grid import Grid
-from geodp.release.report.html.embed import MOST, pack_sorted, pack_whole
+from geodp.release.report.html.embed import MAX_NUMBER, pack_integers, pack_sorted
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
 KEY_BITS = 50
-"""Of keys that a browser divides without an error."""
+"""Bits of keys that a browser divides without an error."""
 
-MOST_CHILDREN = 1 << 20
-"""Of a node that a browser looks at one by one."""
+MAX_CHILDREN = 1 << 20
+"""Children of a node that a browser looks at one by one."""
 
 
 def why_no_cells(release: Release) -> str | None:
-    """Return why a page has sums of blocks only and not every cell: a name of its words."""
+    """Name the text that says why a page has sums of blocks only; None: it has every cell."""
     grid, table = release.grid, release.table
     if grid.maps.missing:
         return grid.maps.missing
     if release.card().domain.lacks_table(grid):
         return "no_regions"
-    if grid.bits > KEY_BITS or table.key.size > MOST_CHILDREN * 4:
+    if grid.bits > KEY_BITS or table.key.size > MAX_CHILDREN * 4:
         return "no_room"
-    if float(np.abs(table.count).sum(dtype=np.float64)) >= MOST / 4:
+    if float(np.abs(table.count).sum(dtype=np.float64)) >= MAX_NUMBER / 4:
         return "no_room"
     return None
 
 
 def why_no_formula(release: Release) -> str | None:
-    """Return why a page cannot work out errors of areas: a name of its words; None where it can."""
+    """Name the text that says why a page works out no errors of areas; None where it does."""
     reason = why_no_cells(release)
     if reason is not None:
         return reason
@@ -47,11 +47,11 @@ def why_no_formula(release: Release) -> str | None:
         return "no_closed_form"
     if tree.drops:
         return "drops"
-    return "no_room" if max(tree.fanouts, default=1) > MOST_CHILDREN else None
+    return "no_room" if max(tree.fanouts, default=1) > MAX_CHILDREN else None
 
 
 def state_formula(release: Release) -> dict[str, Any]:
-    """Return what :meth:`geodp.Release.estimate` goes by, as plain values."""
+    """Return the parameters of :meth:`geodp.Release.estimate` as plain values."""
     grid, event, method = release.grid, release.event, release.method
     tree = method.tree_variance(grid, event)
     assert tree is not None  # asked before
@@ -96,5 +96,5 @@ def state_grid(grid: Grid) -> dict[str, Any]:
     for regions in grid.areas.tables:
         row, col = regions.cell
         found["number"] = pack_sorted(regions.number)
-        found["cell"] = pack_whole(row * grid.shape[1] + col)
+        found["cell"] = pack_integers(row * grid.shape[1] + col)
     return found

@@ -9,23 +9,20 @@ from typing import Any
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.qgis_style import BELOW, FEW
 from geodp.io.write.scale import BEGINS, DARK_IS_MANY
-from geodp.release.report.html.colours import OUTSIDE, PAPER, fade
+from geodp.release.report.html.colours import OUTSIDE, PAPER, WATER, fade
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.table.card import Card
 
-SWATCH, PALER = 24, 8
-"""Pixels of a colour in the legend, and of each of the paler ones of larger squares."""
+SWATCH = 24
+"""Pixels of a colour in the legend."""
 
-MOST_TIMES, USUAL_TIMES = "3", "1"
+MAX_TIMES, USUAL_TIMES = "3", "1"
 """Margins that can be asked for, and those that are at first."""
 
 
 def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
     """Return the map with its controls and its legend; ``what``: who or what is counted."""
-    known = _has_margins(surface)
-    tools = element(
-        "div", *_choices(page, surface), _slider(page, known), _buttons(page), class_="tools"
-    )
+    is_known = _has_margins(surface)
     canvas = element(
         "canvas", id="map", tabindex="0", role="application", aria_label=page["map_label"],
         aria_describedby="map-help drawn-level",
@@ -34,22 +31,38 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
         "p", element("span", id="scale-bar"), element("span", id="scale-text"),
         class_="scale", hidden=surface["place"]["kilometres"] is None,
     )  # fmt: skip
-    seen = element("div", canvas, scale, element("p", id="drawn-level"), class_="seen")
-    readout = element(
-        "div",
-        element("h3", page["readout"]),
-        element("dl", id="readout"),
-        element("p", id="status", class_="unseen", role="status"),
-        class_="readout",
-    )
-    beside = element("div", _legend(what, card, page, surface), readout, class_="beside")
+    seen = element("div", canvas, _buttons(page), scale, class_="seen")
+    tools = element("div", *_choices(page, surface), _slider(page, is_known), class_="tools")
+    beside = element("div", _readout(page), tools, class_="beside")
     whole = element(
-        "div", tools, element("div", seen, beside, class_="map-and-legend"),
+        "div",
+        element("div", seen, beside, class_="map-and-tools"),
+        element("p", id="drawn-level", class_="small"),
+        _legend(what, card, page, surface),
         element("p", page["map_help"], id="map-help", class_="small"),
         id="map-tools", hidden=True,
     )  # fmt: skip
     wait = element("p", page["map_wait"], id="map-wait", data_failed=page["map_failed"])
     return join([element("noscript", element("p", page["map_script"])), wait, whole])
+
+
+def _readout(page: Page) -> Html:
+    """Return where the script says what stands under the pointer, and what may be quoted of it."""
+    pinned = element(
+        "div",
+        element("p", id="pinned", class_="said"),
+        element("p", element("button", page["copy"], type="button", id="copy-pinned"),
+                class_="buttons"),
+        id="pin", hidden=True,
+    )  # fmt: skip
+    return element(
+        "div",
+        element("h3", page["readout"]),
+        element("dl", id="readout"),
+        pinned,
+        element("p", id="status", class_="unseen", role="status"),
+        class_="readout",
+    )
 
 
 def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
@@ -68,23 +81,28 @@ def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
 
 
 def _has_margins(surface: Mapping[str, Any]) -> bool:
-    """Whether it is known, of any level, what cannot be told from none."""
+    """Return whether the margin of any level is known."""
     margins = (level["margins"].values() for level in surface["levels"])
     return any(margin is not None for each in margins for margin in each)
 
 
-def _slider(page: Page, known: bool) -> Html:
+def _slider(page: Page, is_known: bool) -> Html:
     slider = element(
-        "input", id="belief", type="range", min="0", max=MOST_TIMES, step="0.5",
-        value=USUAL_TIMES if known else "0", disabled=not known, aria_describedby="belief-help",
+        "input", id="belief", type="range", min="0", max=MAX_TIMES, step="0.5",
+        value=USUAL_TIMES if is_known else "0", disabled=not is_known,
+        aria_describedby="belief-help",
     )  # fmt: skip
+    help_ = element("p", page["belief_help"], id="belief-help", class_="small")
+    if is_known:
+        help_ = element("details", element("summary", page["belief_more"]), help_)
+    else:
+        help_ = element("p", page["belief_unknown"], id="belief-help", class_="small")
     return element(
         "div",
         element("label", page["belief"], for_="belief"),
         slider,
         element("output", id="belief-value", for_="belief"),
-        element("p", page["belief_help" if known else "belief_unknown"], id="belief-help",
-                class_="small"),
+        help_,
         class_="belief",
     )  # fmt: skip
 
@@ -100,11 +118,11 @@ def _buttons(page: Page) -> Html:
 
 
 def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
-    """Return what the colours mean."""
-    known = surface["place"]["kilometres"] is not None
-    heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=what)
+    """Draw the legend."""
+    is_known = surface["place"]["kilometres"] is not None
+    heading = page["legend_per_km2" if is_known else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
-    steps = sum(level["nested"] for level in surface["levels"]) - 1
+    is_nested = sum(level["nested"] for level in surface["levels"]) > 1
     named = []
     if card.display_below is not None:
         named.append((FEW, page["legend_few"].format(limit=card.display_below)))
@@ -112,13 +130,15 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     named += [*zip(DARK_IS_MANY[1:], [*ends, f"≥ {BEGINS[-1]:,}"], strict=True)]
     if not card.mechanism.nonnegative:
         named.append((BELOW, page["legend_below"]))
-    tints = [(fade(colour, steps), text) for colour, text in named]
+    tints = [(fade(colour) if is_nested else [colour], text) for colour, text in named]
     tints += [([UNTOLD], page["legend_untold"])] * _has_margins(surface)
-    tints.append(([PAPER], page["legend_none" if surface["land"] is None else "legend_water"]))
+    tints.append(([PAPER], page["legend_none"]))
+    if surface["land"] is not None:
+        tints.append(([WATER], page["legend_water"]))
     if surface["inside"] is not None:
         tints.append(([OUTSIDE], page["legend_outside"]))
     rows = (element("li", swatch(colours), text) for colours, text in tints)
-    lines = [element("p", page["legend_pale"], class_="small")] if steps else []
+    lines = [element("p", page["legend_pale"], class_="small")] if is_nested else []
     if surface["land"] is not None:
         lines.append(element("p", page["legend_shore"], class_="small"))
     if surface["coast"] is not None:
@@ -130,12 +150,11 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
 
 
 def swatch(colours: Sequence[str]) -> Html:
-    """Return a box of a colour, with narrower ones of its paler kin beside it."""
-    wide = SWATCH + (len(colours) - 1) * PALER
-    boxes = [element("rect", width=f"{SWATCH}", height="14", fill=colours[0])]
-    boxes += [
-        element("rect", x=f"{SWATCH + i * PALER}", width=f"{PALER}", height="14", fill=colour)
-        for i, colour in enumerate(colours[1:])
+    """Return a box of a colour, with its paler kin beside it."""
+    wide = SWATCH * len(colours)
+    boxes = [
+        element("rect", x=f"{SWATCH * i}", width=f"{SWATCH}", height="14", fill=colour)
+        for i, colour in enumerate(colours)
     ]
     boxes.append(
         element("rect", x="0.5", y="0.5", width=f"{wide - 1}", height="13", fill="none",
@@ -172,18 +191,12 @@ def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
         element("button", page["clear"], type="button", id="clear"),
         class_="buttons",
     )
-    names = ("column_area", "column_cells", "column_count", "column_error", "column_interval")
-    heads = element("tr", *(element("th", page[name], scope="col") for name in names))
-    rows = element(
-        "table", element("caption", page["estimates"]), element("thead", heads), element("tbody"),
-        id="estimates", hidden=True,
-    )  # fmt: skip
     off = []
     if projection is not None:
         text = page["projection_off"].format(crs=place["crs"], off=f"{projection['off']:g}")
         off.append(element("p", text, class_="small"))
     status = element("p", id="area-status", role="status")
-    scroll = element(
-        "div", rows, class_="scroll", tabindex="0", role="region", aria_label=page["estimates"]
+    found = element(
+        "ol", id="estimates", class_="quotes", aria_label=page["estimates"], hidden=True
     )
-    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, scroll])
+    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, found])

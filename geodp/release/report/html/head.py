@@ -26,9 +26,9 @@ def name_who(view: View, page: Page, language: Language) -> str:
 
 def title_of(view: View, who: str, page: Page, about: About) -> str:
     """Return the publisher's title; else who is counted, and in what."""
-    said, grid = view.card.metadata, view.table.grid
-    if said is not None and said.title is not None:
-        return said.title
+    metadata, grid = view.card.metadata, view.table.grid
+    if metadata is not None and metadata.title is not None:
+        return metadata.title
     if about:
         return str(about["name"])
     subject = f"{who[:1].upper()}{who[1:]}"
@@ -41,7 +41,7 @@ def title_of(view: View, who: str, page: Page, about: About) -> str:
 
 
 def _write_side(place: Lattice, page: Page) -> str:
-    """Return how large a cell is, where it lies on the Earth."""
+    """Describe the width of a cell; empty where it does not lie on the Earth."""
     if place.crs is None or place.transform is None:
         return ""
     width, height = (float(each) for each in cell_size(place))
@@ -57,22 +57,46 @@ def write_header(
     """Return the page's beginning."""
     card = view.card
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
-    said = card.metadata
-    language = said.language if said is not None and title == said.title else None
+    metadata = card.metadata
+    language = metadata.language if metadata is not None and title == metadata.title else None
     return element(
         "header",
         element("h1", title, lang=language),
         *flag,
-        element("p", page["intro"].format(unit=unit), class_="intro"),
+        element(
+            "p",
+            page["intro"].format(unit=unit, amount=_describe_amount(card, page)),
+            class_="intro",
+        ),
         pairs((page[f"fact_{name}"], what) for name, what in _facts(view, page, about, total)),
     )
 
 
+def _describe_amount(card: Card, page: Page) -> str:
+    """Describe the error of a single cell; empty where it is not known."""
+    blocks = card.expected_error.blocks
+    if not blocks or blocks[0].cells > 1:
+        return ""
+    return page["intro_amount"].format(error=write_figure(float(f"{blocks[0].standard_error:.2g}")))
+
+
+def write_figure(value: float) -> str:
+    """Return a number with three digits that count, and its thousands.
+
+    Examples
+    --------
+    >>> [write_figure(one) for one in (506.131, 1234.5, 31.1001, 0.25, 0)]
+    ['506', '1,230', '31.1', '0.25', '0']
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
 def _facts(view: View, page: Page, about: About, total: str | None) -> list[tuple[str, str]]:
     """Return where, when and by whom, as far as the release says so."""
-    said, facts = view.card.metadata, list[tuple[str, str]]()
-    if said is not None and said.description is not None:
-        facts.append(("what", element("span", said.description, lang=said.language)))
+    metadata, facts = view.card.metadata, list[tuple[str, str]]()
+    if metadata is not None and metadata.description is not None:
+        facts.append(("what", element("span", metadata.description, lang=metadata.language)))
     if about:
         facts.append(("where", about["data_product_region"]))
     grid = view.table.grid
@@ -82,12 +106,12 @@ def _facts(view: View, page: Page, about: About, total: str | None) -> list[tupl
             facts.append(("where", where))
     if total is not None:
         facts.append(("all", total))
-    day = None if said is None else said.reference_date
+    day = None if metadata is None else metadata.reference_date
     facts.append(("when", page["fact_no_date"] if day is None else write_days(day, page)))
     if about:
         facts.append(("published", write_days(about["publication_date"], page)))
-    if said is not None and said.publisher is not None:
-        facts.append(("publisher", element("span", said.publisher, lang=said.language)))
+    if metadata is not None and metadata.publisher is not None:
+        facts.append(("publisher", element("span", metadata.publisher, lang=metadata.language)))
     return facts
 
 
@@ -125,5 +149,5 @@ def write_days(text: str, page: Page) -> str:
 
 
 def write_release(card: Card, page: Page) -> str:
-    """Return which release it is, for the small print."""
+    """Name the release, for the small print."""
     return page["subtitle"].format(release_id=card.release_id, software=str(card.software))

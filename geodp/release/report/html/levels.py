@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 FEWEST = 3
 """Squares along the longer side of the coarsest level."""
 
-MOST_CELLS = 1 << 16
-"""Of a square whose error is worked out from its cells."""
+MAX_CELLS = 1 << 16
+"""Cells of a square whose error is worked out from them."""
 
 TRIED = 5
 """Places in the domain around which a whole square is looked for."""
@@ -119,7 +119,7 @@ def _margins_of(release: Release, side: int, offset: tuple[int, int]) -> dict[st
             if every == "0"
         }
         found[pattern] = None
-        if square is not None and square.shape[1] * _labels(grid, pattern) <= MOST_CELLS:
+        if square is not None and square.shape[1] * _labels(grid, pattern) <= MAX_CELLS:
             found[pattern] = _margin(release, Region.of_map(grid, square[0], square[1], chosen))
         elif "0" not in pattern:
             found[pattern] = _margin_of_block(release, side)
@@ -148,7 +148,7 @@ def _margin(release: Release, region: Region) -> float | None:
 
 
 def _margin_of_block(release: Release, side: int) -> float | None:
-    """Return that of a square that is a run of keys, all labels with it."""
+    """Return the margin of a square that is a run of keys, summed over all labels."""
     order, ndim = release.grid.order, len(release.grid.shape)
     if release.block_errors is None or not order.follows_map:
         return None
@@ -168,7 +168,7 @@ def _round(value: float) -> float:
 def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> IntArray | None:
     """Return rows and columns of the fullest of some squares in the domain: int64[2, n].
 
-    None where one has more than `MOST_CELLS` cells, of which no more are looked at.
+    None where one has more than `MAX_CELLS` cells, of which no more are looked at.
     """
     parts = np.array([i * grid.size // (2 * TRIED) for i in range(1, 2 * TRIED, 2)])
     parts = parts[np.argsort(np.abs(parts - grid.size // 2), kind="stable")]
@@ -180,7 +180,7 @@ def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> IntArray | N
         found = [np.empty((2, 0), np.int64)]
         for cells in _cells_in(grid, low, high, at):
             found.append(cells)
-            if sum(some.shape[1] for some in found) > MOST_CELLS:
+            if sum(some.shape[1] for some in found) > MAX_CELLS:
                 return None
         square = np.concatenate(found, axis=1)
         if square.shape[1] > best.shape[1]:
@@ -198,16 +198,16 @@ def _cells_in(grid: Grid, low: list[int], high: list[int], at: list[int]) -> Ite
     """
     tall, wide = high[0] - low[0], high[1] - low[1]
     if tall * wide > grid.size:
-        for start in range(0, grid.size, MOST_CELLS):
-            rank = np.arange(start, min(start + MOST_CELLS, grid.size))
+        for start in range(0, grid.size, MAX_CELLS):
+            rank = np.arange(start, min(start + MAX_CELLS, grid.size))
             index = grid.decode(grid.domain.keys_of_ranks(rank))
             inside = (index[2:] == 0).all(axis=0)
             for axis in (0, 1):
                 inside &= (index[axis] >= low[axis]) & (index[axis] < high[axis])
             yield index[:2, inside]
         return
-    across = min(wide, MOST_CELLS)
-    down = max(1, MOST_CELLS // across)
+    across = min(wide, MAX_CELLS)
+    down = max(1, MAX_CELLS // across)
     strips, pieces = -(-tall // down), -(-wide // across)
     begin = (at[0] - low[0]) // down * pieces + (at[1] - low[1]) // across
     for number in range(strips * pieces):

@@ -63,8 +63,13 @@ def element(name: str, /, *content: str, **attributes: str | bool | None) -> Htm
     return Html(f"<{name}{said}>{''.join(escape(part) for part in content)}</{name}>")
 
 
-def table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
-    """Return a table whose first column names its rows; it scrolls where the page is narrow."""
+def table(
+    caption: str, head: Iterable[str], rows: Iterable[Iterable[str]], repeats: bool = False
+) -> Html:
+    """Return a table whose first column names its rows; it scrolls where the page is narrow.
+
+    ``repeats``: whether the caption is the heading above it, and so is not shown again.
+    """
     top = element("tr", *(element("th", each, scope="col") for each in head))
     lines = []
     for row in rows:
@@ -72,7 +77,10 @@ def table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> H
         cells = [element("th", name, scope="row"), *(element("td", each) for each in values)]
         lines.append(element("tr", *cells))
     whole = element(
-        "table", element("caption", caption), element("thead", top), element("tbody", *lines)
+        "table",
+        element("caption", caption, class_="unseen" if repeats else None),
+        element("thead", top),
+        element("tbody", *lines),
     )
     return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
 

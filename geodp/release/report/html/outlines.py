@@ -11,17 +11,17 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.grid.outlines import Outlines, rings_of, to_cells
 from geodp.io.write.map.polygons import ground_of
-from geodp.release.report.html.embed import pack_whole
+from geodp.release.report.html.embed import pack_integers
 from geodp.typing import FloatArray, IntArray
 
 STEPS = 4096
 """Along the longer side of the map: points of outlines are whole steps."""
 
 LOOSE = 0.7
-"""Of a step: how far a line may be moved to have fewer points."""
+"""Steps by which a line may be moved to have fewer points."""
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-"""Of a unit that is smaller than a step."""
+"""Ring of a unit that is smaller than a step."""
 
 
 def lay_ground(outlines: Outlines) -> Lattice:
@@ -44,8 +44,8 @@ def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str,
         "cols": ground.cols,
         "codes": grid.names.format(0, index).tolist(),
         "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
-        "middles": pack_whole(np.rint(16 * middle).astype(np.int64).reshape(-1)),
-        "rings": pack_whole(np.concatenate([*map(_list_rings, shapes, middle)])),
+        "middles": pack_integers(np.rint(16 * middle).astype(np.int64).reshape(-1)),
+        "rings": pack_integers(np.concatenate([*map(_list_rings, shapes, middle)])),
     }
 
 
@@ -59,6 +59,41 @@ def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int
     corners = to_cells(np.array([[west, north], [east, south]]), ground)
     (left, top), (right, bottom) = np.floor(corners[0]), np.ceil(corners[1])
     return int(top), int(left), int(bottom), int(right)
+
+
+def trace_cells(index: IntArray) -> IntArray:
+    """Return the border of some cells as straight lines between cells.
+
+    Parameters
+    ----------
+    index : int64[2, n]
+        Rows and columns of the cells, at least one.
+
+    Returns
+    -------
+    int64[k]
+        Lines along rows, then lines along columns: how many there are, and of each line the row
+        (or column) of cells that it lies before, and the column (or row) where it begins and ends,
+        each less the same number of the line before.
+
+    Examples
+    --------
+    >>> trace_cells(np.array([[5, 5], [7, 8]])).tolist()
+    [2, 5, 7, 9, 1, 0, 0, 2, 7, 5, 6, 2, 0, 0]
+    """
+    # A margin of one empty cell on each side, so that borders at the edge are found, too.
+    first = index.min(axis=1)
+    inside = np.zeros(index.max(axis=1) - first + 3, bool)
+    inside[tuple(index - first[:, None] + 1)] = True
+    found = list[IntArray]()
+    for grid, (across, along) in ((inside, first), (inside.T, first[::-1])):
+        edge = grid[1:] != grid[:-1]
+        ends = np.diff(edge.astype(np.int8), axis=1, prepend=0, append=0)
+        line, begin = np.nonzero(ends == 1)
+        _, end = np.nonzero(ends == -1)
+        lines = np.stack([line + across, begin + along - 1, end + along - 1], axis=1)
+        found += [np.array([len(lines)]), np.diff(lines, axis=0, prepend=0).reshape(-1)]
+    return np.concatenate(found).astype(np.int64)
 
 
 def _list_rings(shape: Any, middle: FloatArray) -> IntArray:

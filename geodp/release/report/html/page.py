@@ -7,38 +7,35 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from types import ModuleType
 from typing import Any
 
-from geodp.errors import UsageError
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
-from geodp.release.report.html import english, japanese, parts
+from geodp.release.report.html import parts
 from geodp.release.report.html.colours import state_look
 from geodp.release.report.html.frame import draw_areas, draw_map
 from geodp.release.report.html.head import name_who, title_of, write_header, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.parts import Told
-from geodp.release.report.html.places import list_places
+from geodp.release.report.html.parts import ExplainedPart
+from geodp.release.report.html.places import list_largest, list_places
 from geodp.release.report.html.quotes import draw_places, quote_places, state_quotes
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import list_names, state_surface
+from geodp.release.report.html.texts import texts_of
 from geodp.table.card import Card
-
-LANGUAGES: Mapping[Language, ModuleType] = {"en": english, "ja": japanese}
 
 SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
-    *("map", "units", "words", "explore", "areas", "places", "main"),
+    *("marks", "map", "units", "words", "quotes", "explore", "pointer", "areas", "places", "main"),
 )
 """Files of the page's script, in their order."""
 
-STYLES = ("style", "print")
+STYLES = ("style", "map", "print")
 """Files of how the page looks, in their order."""
 
 
 def write_page(
     view: View,
-    told: Sequence[Told],
+    explained: Sequence[ExplainedPart],
     unit: str,
     language: Language = "en",
     record: Mapping[str, Any] | None = None,
@@ -50,7 +47,7 @@ def write_page(
     ----------
     view : View
         Of a written release (:func:`geodp.release.opening.open_view`): nothing else is shown.
-    told : sequence of Told
+    explained : sequence of ExplainedPart
         What the release means for people, in the language; see :mod:`geodp.features.explain`.
     unit : str
         How one unit of privacy is said in the language.
@@ -65,32 +62,47 @@ def write_page(
     UsageError
         Another language.
     """
-    known, card, grid = words_of(language), view.card, view.table.grid
-    page, said = {**known.PAGE, **known.CARD}, dict(known.SCRIPT)
+    texts, card, grid = texts_of(language), view.card, view.table.grid
+    page, script_texts = {**texts.page, **texts.card}, dict(texts.script)
     if grid.outlines is not None:
-        page, said = page | known.PAGE_OF_UNITS, said | known.SCRIPT_OF_UNITS
+        page, script_texts = (
+            {**page, **texts.page_of_units},
+            {**script_texts, **texts.script_of_units},
+        )
     who = name_who(view, page, language)
     about = {} if record is None else record["deployment"]["basic"]
     title = title_of(view, who, page, about)
     surface = state_surface(view) if grid.places else None
-    quotes = quote_places(list_places(view, places), said, view.limit)
+    quotes = quote_places(list_places(view, places), script_texts, view.limit)
     named = places is not None or grid.hierarchy is not None
     listing = quotes if any(not one.is_whole for one in quotes) else []
-    shown = _show_map(view, who, page, surface)
+    largest = (
+        quote_places(list_largest(view), script_texts, view.limit) if surface is not None else []
+    )
+    shown = _map_sections(view, who, page, surface)
     if surface is not None:
-        listed = draw_places(page, said, who, listing, view.limit, named)
+        listed = draw_places(page, script_texts, who, listing, largest, view.limit, named)
         shown.insert(1, ("places", listed))
-    shown += _tell_card(card, told, unit, page, language)
+    shown += _card_sections(card, explained, unit, page, language)
     if record is not None:
-        shown.append(("registry", parts.tell_registry(page, record)))
-    whole = next((one.say(said, who, view.limit) for one in quotes if one.is_whole), None)
+        shown.append(("registry", parts.registry_section(page, record)))
+    whole = next(
+        (one.format_sentence(script_texts, who, view.limit) for one in quotes if one.is_whole), None
+    )
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
     header = write_header(view, unit, page, about, title, whole)
     body = _write_body(shown, header, card, page)
     if surface is None:
         return write_document(title, card, style, body, language)
-    rows = state_quotes(listing, who) if listing else None
-    data = {"surface": surface, "places": rows, "words": said, "look": state_look()}
+    data = {
+        "surface": surface,
+        "places": state_quotes(listing) if listing else None,
+        "largest": state_quotes(largest),
+        "names": list_names(grid, language),
+        "who": who,
+        "words": script_texts,
+        "look": state_look(),
+    }
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
 
@@ -98,7 +110,7 @@ def write_page(
 def _write_body(
     shown: Sequence[tuple[str, Html]], header: Html, card: Card, page: Page
 ) -> list[Html]:
-    """Return what stands on a page, but for its script."""
+    """Write the body of a page without its script."""
     sections = [(name, page[f"heading_{name}"], content) for name, content in shown]
     return [
         element("a", page["skip"], href="#content", class_="skip"),
@@ -110,13 +122,6 @@ def _write_body(
             class_="small",
         ),
     ]  # fmt: skip
-
-
-def words_of(language: Language) -> ModuleType:
-    """Return the words of a language; UsageError for one that has none."""
-    if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
-    return LANGUAGES[language]
 
 
 def write_document(
@@ -144,7 +149,7 @@ def write_document(
     return f"<!DOCTYPE html>\n{document}\n"
 
 
-def _show_map(
+def _map_sections(
     view: View, who: str, page: Page, surface: Mapping[str, Any] | None
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that the page's script draws."""
@@ -153,20 +158,20 @@ def _show_map(
     return [("map", draw_map(who, view.card, page, surface)), ("areas", draw_areas(page, surface))]
 
 
-def _tell_card(
-    card: Card, told: Sequence[Told], unit: str, page: Page, language: Language
+def _card_sections(
+    card: Card, explained: Sequence[ExplainedPart], unit: str, page: Page, language: Language
 ) -> list[tuple[str, Html]]:
     """Return name and content of the parts that are words."""
     return [
-        ("read", parts.tell_reading(page, unit)),
-        ("guarantee", parts.tell_guarantee(told)),
-        ("error", parts.tell_errors(page, card)),
-        ("budget", parts.tell_budget(page, card)),
-        ("domain", parts.tell_domain(page, card, language)),
-        ("hazards", parts.tell_hazards(page, card, unit)),
-        ("office", parts.tell_office(page, card, language)),
-        ("files", parts.tell_files(page, card)),
-        ("method", parts.tell_method(page, card, language)),
+        ("read", parts.reading_section(page, unit)),
+        ("guarantee", parts.guarantee_section(explained)),
+        ("error", parts.errors_section(page, card)),
+        ("hazards", parts.hazards_section(page, card, unit)),
+        ("office", parts.office_section(page, card, language)),
+        ("budget", join([element("p", page["specialists"]), parts.budget_section(page, card)])),
+        ("domain", parts.domain_section(page, card, language)),
+        ("method", parts.method_section(page, card, language)),
+        ("files", parts.files_section(page, card)),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from geodp.io.write.map.captions import Language
 from geodp.release.report.html.chart import draw_errors
-from geodp.release.report.html.head import write_bounds
+from geodp.release.report.html.head import write_bounds, write_figure
 from geodp.release.report.html.markup import (
     Html,
     Page,
@@ -27,7 +27,7 @@ from geodp.table.card import Card
 from geodp.table.stated.error import StatedBlock, StatedError
 
 
-class Told(Protocol):
+class ExplainedPart(Protocol):
     """A part of what a release means, see :mod:`geodp.features.explain`."""
 
     @property
@@ -44,7 +44,7 @@ class Told(Protocol):
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """Of the table."""
+        """Rows of the table."""
 
 
 def quote(page: Page, text: str) -> Html:
@@ -52,26 +52,26 @@ def quote(page: Page, text: str) -> Html:
     return Html(escape(page[text])) if text in page else english(text)
 
 
-def tell_reading(page: Page, unit: str) -> Html:
-    """Return how to read a release, and how not to."""
-    found = []
+def reading_section(page: Page, unit: str) -> Html:
+    """Write how to read a release, and how not to."""
+    items = []
     for heading, name in (("read_yes", "read"), ("read_no", "not")):
         lines = [page[f"{name}_{i}"].format(unit=unit) for i in range(1, 5)]
-        found.append(element("div", element("h3", page[heading]), bullets(lines)))
-    return element("div", *found, class_="two")
+        items.append(element("div", element("h3", page[heading]), bullets(lines)))
+    return element("div", *items, class_="two")
 
 
-def tell_guarantee(told: Sequence[Told]) -> Html:
-    """Return what a release means for people."""
-    found = []
-    for part in told:
-        found += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
+def guarantee_section(explained: Sequence[ExplainedPart]) -> Html:
+    """Write the explanation of a release for people."""
+    items = []
+    for part in explained:
+        items += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
         if part.head:
-            found.append(table(part.heading, part.head, part.rows))
-    return join(found)
+            items.append(table(part.heading, part.head, part.rows, repeats=True))
+    return join(items)
 
 
-def tell_errors(page: Page, card: Card) -> Html:
+def errors_section(page: Page, card: Card) -> Html:
     """Return the chart and the tables of expected errors."""
     error = card.expected_error
     if error.blocks is None:
@@ -79,12 +79,17 @@ def tell_errors(page: Page, card: Card) -> Html:
     names = ("column_cells", "column_error", "column_margin", "column_largest")
     head = [page[name] for name in names]
     rows = [
-        (f"{b.cells:,}", f"{b.standard_error:,g}", f"±{b.margin_95:,g}", f"{b.largest:,g}")
+        (
+            f"{b.cells:,}",
+            write_figure(b.standard_error),
+            f"±{write_figure(b.margin_95)}",
+            write_figure(b.largest),
+        )
         for b in error.blocks
     ]
-    found = [
-        *(element("p", line) for line in _say_why(page, error.blocks)),
-        *(element("p", line) for line in _say_lone(page, error)),
+    items = [
+        *(element("p", line) for line in _explain_growth(page, error.blocks)),
+        *(element("p", line) for line in _explain_isolated(page, error)),
         element(
             "div",
             draw_errors(error.blocks, page),
@@ -100,15 +105,15 @@ def tell_errors(page: Page, card: Card) -> Html:
     ]
     if error.areas:
         levels = [
-            (a.level, f"{a.cells:,}", f"{a.standard_error:,g}", f"±{a.margin_95:,g}",
-             f"{a.largest:,g}")
+            (a.level, f"{a.cells:,}", write_figure(a.standard_error),
+             f"±{write_figure(a.margin_95)}", write_figure(a.largest))
             for a in error.areas
         ]  # fmt: skip
-        found.append(table(page["error_levels"], [page["column_level"], *head], levels))
-    return join(found)
+        items.append(table(page["error_levels"], [page["column_level"], *head], levels))
+    return join(items)
 
 
-def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
+def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
     """Yield why larger areas can be surer, by the errors of blocks of cells, the smallest first."""
     first, last = blocks[0], blocks[-1]
     if last.standard_error * first.cells < first.standard_error * last.cells:
@@ -116,8 +121,7 @@ def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
             first=_write_error(first),
             cells=last.cells,
             last=_write_error(last),
-            times=last.cells // first.cells,
-            more=f"{last.standard_error / first.standard_error:,.2g}",
+            more=write_figure(float(f"{last.standard_error / first.standard_error:.2g}")),
         )
     for less, more in pairwise(blocks):
         if more.standard_error < less.standard_error:
@@ -130,17 +134,18 @@ def _say_why(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
             return
 
 
-def _say_lone(page: Page, error: StatedError) -> Iterator[str]:
+def _explain_isolated(page: Page, error: StatedError) -> Iterator[str]:
     """Yield what a method that clamps takes from lone cells, where the card says it."""
-    if (lone := error.isolated_cell) is not None:
-        yield page["error_lone"].format(bias=f"{abs(lone.bias):,.3g}", rmse=f"{lone.rmse:,.3g}")
+    if (isolated := error.isolated_cell) is not None:
+        bias, rmse = write_figure(abs(isolated.bias)), write_figure(isolated.rmse)
+        yield page["error_lone"].format(bias=bias, rmse=rmse)
 
 
 def _write_error(block: StatedBlock) -> str:
-    return f"{block.standard_error:,.3g}"
+    return write_figure(block.standard_error)
 
 
-def tell_budget(page: Page, card: Card) -> Html:
+def budget_section(page: Page, card: Card) -> Html:
     """Return the release's own entry in the ledger."""
     spends, charge = card.guarantee.spends, card.budget
     if charge is None:
@@ -159,8 +164,8 @@ def tell_budget(page: Page, card: Card) -> Html:
     return join([element("p", page["budget_entry"]), said])
 
 
-def tell_domain(page: Page, card: Card, language: Language) -> Html:
-    """Return what is counted where."""
+def domain_section(page: Page, card: Card, language: Language) -> Html:
+    """List the map, the units and the input of a release in technical terms."""
     domain, said = card.domain, card.guarantee
     rows: list[tuple[str, str]] = [
         ("cells", f"{domain.cells:,}"),
@@ -189,7 +194,7 @@ def _list_captioned(page: Page, stated: Any, language: Language) -> Iterator[tup
         yield one.in_language(language), quote(page, str(value))
 
 
-def tell_hazards(page: Page, card: Card, unit: str) -> Html:
+def hazards_section(page: Page, card: Card, unit: str) -> Html:
     """Return the hazards with their answers and who answers for them, and what is not protected."""
     rows = [
         (page[f"hazard_{name}"].format(unit=unit), answer, page[f"by_{who}"])
@@ -197,10 +202,10 @@ def tell_hazards(page: Page, card: Card, unit: str) -> Html:
     ]
     head = [page["column_hazard"], page["column_answer"], page["column_who"]]
     quoted = [quote(page, line) for line in card.guarantee.not_protected]
-    found = [table(page["hazards_table"], head, rows)]
+    items = [table(page["hazards_table"], head, rows)]
     if quoted:
-        found += [element("p", page["not_protected"]), bullets(quoted)]
-    return join(found)
+        items += [element("p", page["not_protected"]), bullets(quoted)]
+    return join(items)
 
 
 def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
@@ -238,8 +243,8 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
     yield "others", page["answer_others"], "nobody"
 
 
-def tell_office(page: Page, card: Card, language: Language) -> Html:
-    """Return what the publishing office says of the release, in its own words and language."""
+def office_section(page: Page, card: Card, language: Language) -> Html:
+    """Write the publisher's statements on the release, in its own words and language."""
     said = card.metadata
     if said is None:
         return element("p", page["office_none"])
@@ -247,13 +252,13 @@ def tell_office(page: Page, card: Card, language: Language) -> Html:
         (one.in_language(language), element("span", text, lang=said.language))
         for _, one, text in list_captioned(said)
     ]
-    found = [element("p", page["office_own"]), pairs(rows)] if rows else []
+    items = [element("p", page["office_own"]), pairs(rows)] if rows else []
     if said.display_below is not None:
-        found.append(element("p", page["office_few"].format(limit=said.display_below)))
-    return join(found)
+        items.append(element("p", page["office_few"].format(limit=said.display_below)))
+    return join(items)
 
 
-def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:
+def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
     """Return the record for a registry of deployments, as JSON to be copied."""
     text = json.dumps(record, ensure_ascii=False, indent=2)
     heading = page["heading_registry"]
@@ -261,26 +266,35 @@ def tell_registry(page: Page, record: Mapping[str, Any]) -> Html:
     return join([element("p", page["registry"]), shown])
 
 
-def tell_files(page: Page, card: Card) -> Html:
+def files_section(page: Page, card: Card) -> Html:
     """Return the files with their checksums, and those that were left out."""
     rows = [
-        (element("code", file.name), quote(page, file.what), element("code", file.sha256))
+        (
+            element("code", file.name),
+            quote(page, file.what),
+            element("code", file.sha256, class_="digest"),
+        )
         for file in card.files
     ]
     head = [page["column_file"], page["column_what"], "SHA-256"]
-    found = [table(page["files_table"], head, rows)]
+    items = [table(page["files_table"], head, rows)]
     if card.left_out:
         left = [
             Html(f"{element('code', one.name)}: {quote(page, one.why)}") for one in card.left_out
         ]
-        found += [element("p", page["files_left"]), bullets(left)]
-    return join(found)
+        items += [element("p", page["files_left"]), bullets(left)]
+    return join(items)
 
 
-def tell_method(page: Page, card: Card, language: Language) -> Html:
-    """Return how a release was made."""
+def method_section(page: Page, card: Card, language: Language) -> Html:
+    """List the method, its settings and the software of a release."""
     mechanism = card.mechanism
-    settings = ", ".join(f"{name} = {value}" for name, value in mechanism.settings.items())
+    words = {True: "yes", False: "no"}
+    settings = ", ".join(
+        f"{name} = {words[value] if isinstance(value, bool) else value}"
+        for name, value in mechanism.settings.items()
+        if value not in ("", None)
+    )
     rows = [
         ("method", english(f"{mechanism.title} ({mechanism.spec}, {mechanism.version})")),
         ("source", quote(page, mechanism.citation)),
@@ -290,8 +304,8 @@ def tell_method(page: Page, card: Card, language: Language) -> Html:
         ("schema", card.schema),
     ]
     named = [(page[f"term_{name}"], what) for name, what in rows]
-    found = [pairs([*named, *_list_captioned(page, mechanism, language)])]
+    items = [pairs([*named, *_list_captioned(page, mechanism, language)])]
     if card.post_processing:
         lines = [quote(page, line) for line in card.post_processing]
-        found += [element("p", page["post_processing"]), bullets(lines)]
-    return join(found)
+        items += [element("p", page["post_processing"]), bullets(lines)]
+    return join(items)

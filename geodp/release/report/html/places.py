@@ -16,22 +16,46 @@ from geodp.grid.codes import coarser_system
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.lattice import Lattice
-from geodp.grid.region import Region, regions_of_polygons
+from geodp.grid.region import (
+    Region,
+    boxes_of_polygons,
+    cells_of_polygon,
+    middles_of,
+    regions_of_polygons,
+    shapes_on,
+)
+from geodp.io.read.public.places import Circle
+from geodp.io.write.frame import cell_size
 from geodp.io.write.map.panel import Panel
 from geodp.io.write.view import View
 from geodp.release.estimates import estimate_regions
 from geodp.release.opening import WrittenRelease
-from geodp.release.report.html.outlines import box_of_units
+from geodp.release.report.html.outlines import box_of_units, trace_cells
 from geodp.typing import IntArray
 
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
-MOST_CELLS = 1 << 22
-"""Of a domain whose own areas are listed: each of its cells is looked at."""
+MAX_CELLS = 1 << 22
+"""Cells of a domain whose areas are listed, and listed cells among which the largest are found."""
 
-MOST_SQUARES, MOST_REGIONS = 1000, 20_000
+MAX_SQUARES, MAX_REGIONS = 1000, 20_000
 """Areas of a code system, and regions of a table, that a page lists."""
+
+MAX_LARGEST = 10
+"""Cells with the most people that a page lists."""
+
+FINE = 2.0
+"""Kilometres of a square whose neighbours hundredths of a degree do not tell apart."""
+
+MAX_BORDER_NUMBERS = 1 << 20
+"""Numbers of all borders of places that a page has room for."""
+
+SLACK = 1e-9
+"""Share of the map's width by which rounding may move a polygon beyond its edge."""
+
+UNIT = "*unit"
+"""Level of a unit of a table with outlines, which has a code and no more."""
 
 WHOLE = "*"
 """Name of the place that is the whole domain."""
@@ -56,6 +80,14 @@ class Place:
     middle : (float, float) or None
         Longitude and latitude of a square, which tell where it is.
     estimate : Estimate
+    km : float or None
+        Radius of a circle that has the name of what lies in its middle.
+    is_part : bool
+        Whether some of the place lies off the map, and so is not in the sum.
+    overlaps : bool
+        Whether another place of the list has cells of this one.
+    outline : int64[n] or None
+        Its border, see :func:`geodp.release.report.html.outlines.trace_cells`; None: its box.
     """
 
     name: str
@@ -63,6 +95,10 @@ class Place:
     box: Box
     middle: tuple[float, float] | None
     estimate: Estimate
+    km: float | None = None
+    is_part: bool = False
+    overlaps: bool = False
+    outline: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -131,23 +167,114 @@ def list_places(view: View, given: Mapping[str, Any] | None = None) -> list[Plac
         found = _list_ends(view)
     else:
         named = _list_given(grid, given) if given is not None else _list_regions(grid)
-        kept = [one for one in named if one[1].cells]
-        estimates = estimate_regions(release, [region for _, region, *_ in kept])
+        kept = [one for one in named if one.region.cells]
+        estimates = estimate_regions(release, [one.region for one in kept])
+        shared = _find_shared(kept, given is None)
         found = [
-            Place(name, level, _box_of(region), middle, estimate)
-            for (name, region, level, middle), estimate in zip(kept, estimates, strict=True)
-        ]
+            Place(
+                one.name, one.level, _box_of(one.region), one.middle, estimate,
+                km=one.km, is_part=one.is_part, overlaps=number in shared, outline=outline,
+            )
+            for number, (one, estimate, outline) in enumerate(
+                zip(kept, estimates, _trace_all(kept), strict=True)
+            )
+        ]  # fmt: skip
     return [*_list_whole(release), *sorted(found, key=lambda one: -one.estimate.count)]
 
 
-_Named = tuple[str, Region, str, tuple[float, float] | None]
+@dataclass(frozen=True)
+class _Named:
+    """A place before its sum is known; the fields are those of `Place`."""
+
+    name: str
+    region: Region
+    level: str = ""
+    middle: tuple[float, float] | None = None
+    km: float | None = None
+    is_part: bool = False
+
+
+def list_largest(view: View) -> list[Place]:
+    """Return the `MAX_LARGEST` cells, or units, with the most people, the first of them first.
+
+    Parameters
+    ----------
+    view : View
+        Of a written release.
+
+    Returns
+    -------
+    list of Place
+        Empty where the errors of cells are not known, as in :func:`list_places`, for pairs, and
+        for more than 2**22 listed cells.
+    """
+    release = WrittenRelease.of(view)
+    grid, table = release.grid, release.table
+    tree = release.method.tree_variance(grid, release.event)
+    if (tree is None and release.parts is None) or not grid.places or grid.maps.missing:
+        return []
+    place = grid.places[0]
+    if table.key.size > MAX_CELLS:
+        return []
+    row, col = grid.decode(table.key)[:2]
+    linear, which = np.unique(row * place.cols + col, return_inverse=True)
+    sums = np.zeros(linear.size, table.count.dtype)
+    np.add.at(sums, which, table.count)
+    # A stable order, so that the same release has the same page where counts are alike.
+    best = np.argsort(-sums, kind="stable")[:MAX_LARGEST]
+    best = best[sums[best] > 0]
+    squares = np.stack([linear[best] // place.cols, linear[best] % place.cols])
+    regions = [Region.of_map(grid, *one.reshape(2, 1)) for one in squares.T]
+    estimates = estimate_regions(release, regions)
+    index = np.zeros((len(grid.shape), best.size), np.int64)
+    index[:2] = squares
+    is_coded = grid.outlines is not None or place.system is not None
+    names = grid.names.format(0, index).tolist() if is_coded else [""] * best.size
+    off_map = grid.outlines is not None
+    middles = [None] * best.size if off_map else _middles(place, squares, 1, False)
+    return [
+        Place(name, UNIT if off_map else "", _box_of(region), middle, estimate)
+        for name, region, middle, estimate in zip(names, regions, middles, estimates, strict=True)
+    ]
+
+
+def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
+    """Return the numbers of places some of whose cells lie in other places, too.
+
+    ``is_level``: places of one level, as they are listed by default, share none.
+    """
+    if is_level:
+        has_levels = len({one.level for one in places}) > 1
+        return {*range(len(places))} if has_levels else set()
+    keys = [one.region.key for one in places]
+    if not keys:
+        return set()
+    _, which, times = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+    ends = np.cumsum([key.size for key in keys])
+    is_shared = np.split(times[which] > 1, ends[:-1])
+    return {number for number, one in enumerate(is_shared) if one.any()}
+
+
+def _trace_all(places: Sequence[_Named]) -> list[IntArray | None]:
+    """Return the border of every place but squares, or of none where the page has no room."""
+    found: list[IntArray | None] = []
+    room = MAX_BORDER_NUMBERS if sum(one.region.cells for one in places) <= MAX_CELLS else 0
+    for one in places:
+        grid, traced = one.region.grid, None
+        if one.middle is None and room > 0:
+            index = grid.decode(one.region.key)[:2]
+            traced = np.unique(index[1]) if grid.outlines is not None else trace_cells(index)
+            room -= traced.size
+        found.append(traced)
+    # All or none: a list in which some places have a border and others a box would mislead.
+    return found if room > 0 else [None] * len(places)
 
 
 def _list_whole(release: Release) -> list[Place]:
     """Return the whole domain as a place, where its error is known."""
     grid, place = release.grid, release.grid.places[0]
     box = (0, 0, place.rows, place.cols)
-    if grid.size <= MOST_CELLS and not grid.maps.missing:
+    if grid.size <= MAX_CELLS and not grid.maps.missing:
         (estimate,) = estimate_regions(release, [Region(grid, _keys_of(grid))])
         return [Place(WHOLE, "", box, None, estimate)]
     root = release.block_errors[0] if release.block_errors else None
@@ -175,7 +302,7 @@ def _list_ends(view: View) -> list[Place]:
         side, counts = panel.frame.block, panel.value * panel.frame.areas()
         if panel.margin is None:
             continue
-        best = np.argsort(-counts, axis=None, kind="stable")[: MOST_SQUARES // 2]
+        best = np.argsort(-counts, axis=None, kind="stable")[: MAX_SQUARES // 2]
         squares = np.array(np.unravel_index(best, counts.shape))
         middles = _middles(place, squares, side, False)
         for row, col, middle in zip(*squares.tolist(), middles, strict=True):
@@ -192,10 +319,62 @@ def _keys_of(grid: Grid) -> NDArray[np.uint64]:
 
 def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
     """Return the places of a list; those outside the domain have no cells."""
-    shapes = {name: one for name, one in given.items() if hasattr(one, "geom_type")}
+    circles = {name: one.km for name, one in given.items() if isinstance(one, Circle)}
+    plain = {name: one.shape if name in circles else one for name, one in given.items()}
+    shapes = {name: one for name, one in plain.items() if hasattr(one, "geom_type")}
     regions = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()]), strict=True))
-    regions |= {name: _of_codes(grid, given[name]) for name in given if name not in shapes}
-    return [(name, regions[name], "", None) for name in given]
+    cut = {name for name, one in shapes.items() if _is_cut(grid, one, regions[name])}
+    for name, codes in plain.items():
+        if name not in shapes:
+            regions[name] = _of_codes(grid, codes)
+            cut |= {name} if _misses_codes(grid, codes) else set()
+    return [
+        _Named(name, regions[name], km=circles.get(name), is_part=name in cut) for name in given
+    ]
+
+
+def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
+    """Return whether the edge of the map or its mask cuts off some of a polygon."""
+    if grid.outlines is not None:  # a polygon that cuts units is refused, so it holds whole ones
+        return False
+    place = grid.places[0]
+    (west, south, east, north), (left, bottom, right, top) = place.bounds, shape.bounds
+    slack = SLACK * (east - west)
+    # Around the Earth a polygon may lie a whole turn away, where longitudes compare wrongly.
+    is_wide = place.turn is None and (left < west - slack or right > east + slack)
+    if is_wide or bottom < south - slack or top > north + slack:
+        return True
+    (lain,) = shapes_on(place, [shape])
+    (box,) = boxes_of_polygons(place, [lain])
+    row, _ = cells_of_polygon(middles_of(place), lain, box)
+    return region.cells < row.size * math.prod(grid.shape[2:])
+
+
+def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
+    """Return whether some of the areas with these codes lies outside the domain."""
+    for code in codes:
+        try:
+            cells = Region.of_areas(grid, [code]).cells
+        except (CodeError, UsageError):
+            return True
+        side = _side_of(grid, code)
+        if cells < side**2 * math.prod(grid.shape[2:]):
+            return True
+    return False
+
+
+def _side_of(grid: Grid, code: str) -> int:
+    """Return the cells along a side of an official area; 0 for a region of a table."""
+    system = grid.places[0].system
+    if system is None:
+        return 0
+    for name, side in system.areas:
+        try:
+            coarser_system(system, name).parse([code])
+        except CodeError:
+            continue
+        return side
+    return 0
 
 
 def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
@@ -212,7 +391,7 @@ def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
 def _list_regions(grid: Grid) -> list[_Named]:
     """Return the regions of the grid's table, or areas of its code system, or squares of cells."""
     place = grid.places[0]
-    if grid.size > MOST_CELLS:
+    if grid.size > MAX_CELLS:
         return []
     key = _keys_of(grid)
     index = grid.decode(key)[:2]
@@ -220,7 +399,7 @@ def _list_regions(grid: Grid) -> list[_Named]:
         return [*_regions_of_table(grid, grid.hierarchy, key, index)]
     official = sorted((side, name) for name, side in grid.maps.areas if side > 1)
     doubled = [(1 << power, "") for power in range(1, 64)]
-    side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MOST_SQUARES)
+    side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MAX_SQUARES)
     first = [index[0] + place.row0, index[1] + place.col0] if level else [*index]
     row, col = (each // side for each in first)
     wide = int(col.max()) + 1
@@ -228,14 +407,15 @@ def _list_regions(grid: Grid) -> list[_Named]:
     squares = np.array([divmod(number, wide) for number, _ in groups], np.int64).T
     names = _codes_of(place, level, squares) if level else [""] * len(groups)
     middles = _middles(place, squares, side, bool(level))
+    full = side**2 * math.prod(grid.shape[2:]) if level else 0
     return [
-        (name, region, level, middle)
+        _Named(name, region, level, middle, is_part=region.cells < full)
         for name, (_, region), middle in zip(names, groups, middles, strict=True)
     ]
 
 
 def _count(place: Lattice, side: int) -> int:
-    """Return how many squares of a side a map has, all but for those that its edge cuts."""
+    """Count the squares of a side that cover a map."""
     return -(-place.rows // side) * -(-place.cols // side)
 
 
@@ -251,7 +431,7 @@ def _regions_of_table(
     grid: Grid, table: Hierarchy, key: NDArray[np.uint64], index: IntArray
 ) -> Iterator[_Named]:
     """Yield the regions of a table on all its levels, the finest first, while there is room."""
-    cols, room = grid.shape[1], MOST_REGIONS
+    cols, room = grid.shape[1], MAX_REGIONS
     linear = table.cell[0] * cols + table.cell[1]
     order = np.argsort(linear)
     at = order[np.searchsorted(linear, index[0] * cols + index[1], sorter=order)]
@@ -261,7 +441,7 @@ def _regions_of_table(
             continue
         room -= len(codes)
         for region, cells in _group(grid, key, table.region[number][at]):
-            yield codes[region], cells, table.levels[number], None
+            yield _Named(codes[region], cells, table.levels[number])
 
 
 def _group(grid: Grid, key: NDArray[np.uint64], number: IntArray) -> Iterator[tuple[int, Region]]:
@@ -286,7 +466,8 @@ def _middles(
     a, _, c, _, e, f = place.transform
     move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
     lon, lat = move.transform(c + a * col, f + e * row)
-    return [*zip(np.round(lon, 2).tolist(), np.round(lat, 2).tolist(), strict=True)]
+    digits = 2 if side * float(cell_size(place)[0]) >= FINE else 3
+    return [*zip(np.round(lon, digits).tolist(), np.round(lat, digits).tolist(), strict=True)]
 
 
 def _box_of(region: Region) -> Box:

@@ -7,106 +7,152 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from geodp.grid.pairs import ENDS
+from geodp.release.report.html.embed import pack_integers
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.places import WHOLE, Place, Rounded
+from geodp.release.report.html.places import UNIT, WHOLE, Place, Rounded
 from geodp.table.display import is_below
+from geodp.typing import IntArray
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 """Places of a list at first, and without a script."""
-
 
 SORTS = ("sum", "sure", "name")
 """Orders of the list that a reader may choose."""
 
+VAGUE = 50.0
+"""Percent of a count that it may be off; a sentence on one that may be off by more says so."""
+
+WHERES = ("in", "part", "near", "near_part")
+"""Beginnings of sentences: in a place or around its centre, all of it or its part on the map."""
+
 
 @dataclass(frozen=True)
 class Quote:
-    """What is said of a place.
+    """The sentence on a place.
 
     Attributes
     ----------
     place : str
         Its name, as a sentence has it.
+    where : str
+        One of `WHERES`.
+    km : float or None
+        Radius of a circle.
     sentence : str
         Name of the sentence among the words of the page's script.
     rounded : Rounded
     within : float or None
-        How far the count may be off, in percent of it; None where nothing can be said of it.
+        Error that the count may have, in percent of it; None where it cannot be told.
     box : tuple of int
     is_whole : bool
         Whether it is the whole domain.
+    overlaps : bool
+        Whether another place of the list has cells of this one.
+    outline : int64[n] or None
     """
 
     place: str
+    where: str
+    km: float | None
     sentence: str
     rounded: Rounded
     within: float | None
     box: tuple[int, int, int, int]
-    is_whole: bool
+    is_whole: bool = False
+    overlaps: bool = False
+    outline: IntArray | None = None
 
-    def say(self, words: Page, who: str, below: int | None) -> str:
+    def format_sentence(self, texts: Page, who: str, below: int | None) -> str:
         """Return the sentence."""
         figures = {
             name: write_count(getattr(self.rounded, name)) for name in ("count", "low", "high")
         }
-        percent = None if self.within is None else f"{self.within:,g}"
-        said = {"place": self.place, "who": who, "below": below, "percent": percent, **figures}
-        return words[self.sentence].format_map(said)
+        percent = None if self.within is None else write_percent(self.within)
+        km = None if self.km is None else f"{self.km:g}"
+        where = texts[f"where_{self.where}"].format(place=self.place, km=km)
+        fields = {"where": where, "who": who, "below": below, "percent": percent, **figures}
+        return texts[self.sentence].format_map(fields)
 
 
-def quote_places(places: Sequence[Place], words: Page, below: int | None) -> list[Quote]:
-    """Return what is said of places, in their order.
+def quote_places(places: Sequence[Place], texts: Page, below: int | None) -> list[Quote]:
+    """Return the sentences on places, in their order.
 
     ``words``: of the page's script. ``below``: counts above 0 and below it are not shown.
     """
-    return [_quote(one, words, below) for one in places]
+    return [_quote(one, texts, below) for one in places]
 
 
-def _quote(place: Place, words: Page, below: int | None) -> Quote:
-    found, rounded = place.estimate, Rounded.of(place.estimate)
+def _quote(place: Place, texts: Page, below: int | None) -> Quote:
+    estimate, rounded = place.estimate, Rounded.of(place.estimate)
     sentence, within = "quote", None
-    if is_below(found.count, below):
+    if is_below(estimate.count, below):
         sentence = "quote_below"
-    elif found.low == found.high:
+    elif estimate.low == estimate.high:
         sentence = "quote_exact"
+    # A percentage of a number that may be 0 says nothing, however it is worked out.
     elif rounded.low <= 0 or rounded.count <= 0:
         sentence = "quote_few"
     else:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
-    name = _name(place, words)
-    return Quote(name, sentence, rounded, within, place.box, place.name == WHOLE)
+        sentence = "quote" if within <= VAGUE else "quote_unsure"
+    where = WHERES[(0 if place.km is None else 2) + place.is_part]
+    return Quote(
+        _name(place, texts), where, place.km, sentence, rounded, within, place.box,
+        place.name == WHOLE, place.overlaps, place.outline,
+    )  # fmt: skip
 
 
-def _name(place: Place, words: Page) -> str:
+def _name(place: Place, texts: Page) -> str:
     """Return a place's name; of a square its code, if it has one, and where it lies."""
-    name = _name_plainly(place, words)
-    return words[f"place_{place.level}"].format(place=name) if place.level in ENDS else name
+    name = _name_plainly(place, texts)
+    return texts[f"place_{place.level}"].format(place=name) if place.level in ENDS else name
 
 
-def _name_plainly(place: Place, words: Page) -> str:
+def _name_plainly(place: Place, texts: Page) -> str:
     if place.name == WHOLE:
-        return words["place_whole"]
+        return texts["place_whole"]
     if place.middle is None:
         top, left, *_ = place.box
+        if place.level == UNIT:
+            return texts["place_unit"].format(name=place.name)
         if place.name and place.level:
-            return words["place_region"].format(level=place.level, name=place.name)
-        return place.name or words["place_cells"].format(row=top, col=left)
+            return texts["place_region"].format(level=place.level, name=place.name)
+        return place.name or texts["place_cells"].format(row=top, col=left)
     lon, lat = place.middle
-    where = words["at_degrees"].format(
+    where = texts["at_degrees"].format(
         lat=f"{abs(lat):g}",
         lon=f"{abs(lon):g}",
-        north=words["south" if lat < 0 else "north"],
-        east=words["west" if lon < 0 else "east"],
+        north=texts["south" if lat < 0 else "north"],
+        east=texts["west" if lon < 0 else "east"],
     )
-    return words["place_square"].format(code=f"{place.name} " if place.name else "", where=where)
+    return texts["place_square"].format(code=f"{place.name} " if place.name else "", where=where)
 
 
 def _round_up(percent: float) -> float:
-    """Return two digits of a percentage, rounded up, and no more than tenths."""
-    step = max(10 ** (math.floor(math.log10(percent)) - 1), 0.1)
-    return float(f"{math.ceil(percent / step) * step:.6g}")
+    """Return two digits of a percentage, rounded up.
+
+    Examples
+    --------
+    >>> _round_up(1.602), _round_up(0.00133)
+    (1.7, 0.0014)
+    """
+    step = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return float(f"{math.ceil(percent / step - 1e-9) * step:.6g}")
+
+
+def write_percent(percent: float) -> str:
+    """Return a percentage with all its digits.
+
+    Examples
+    --------
+    >>> write_percent(1.7), write_percent(0.0000014), write_percent(20.0)
+    ('1.7', '0.0000014', '20')
+    """
+    return f"{percent:.15f}".rstrip("0").rstrip(".")
 
 
 def write_count(count: float) -> str:
@@ -120,12 +166,14 @@ def write_count(count: float) -> str:
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
 
 
-def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
-    """Return what the page's script lists, as plain values."""
+def state_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
+    """Return the rows of the page's list as plain values, for its script."""
     sentences = [*dict.fromkeys(one.sentence for one in quotes)]
     rows = [
         [
             one.place,
+            WHERES.index(one.where),
+            one.km,
             sentences.index(one.sentence),
             *(one.rounded.count, one.rounded.low, one.rounded.high),
             one.within,
@@ -133,15 +181,31 @@ def state_quotes(quotes: Sequence[Quote], who: str) -> dict[str, Any]:
         ]
         for one in quotes
     ]
-    return {"who": who, "sentences": sentences, "rows": rows}
+    sizes = [0 if one.outline is None else one.outline.size for one in quotes]
+    traced = [one.outline for one in quotes if one.outline is not None]
+    borders = None
+    if traced:
+        lines = np.concatenate(traced)
+        borders = {"sizes": pack_integers(np.array(sizes)), "lines": pack_integers(lines)}
+    return {"wheres": [*WHERES], "sentences": sentences, "rows": rows, "borders": borders}
 
 
 def draw_places(
-    page: Page, words: Page, who: str, quotes: Sequence[Quote], below: int | None, named: bool
+    page: Page,
+    texts: Page,
+    who: str,
+    quotes: Sequence[Quote],
+    largest: Sequence[Quote],
+    below: int | None,
+    named: bool,
 ) -> Html:
-    """Return the list of places with its search; ``named``: whether somebody gave their names."""
+    """Return the list of places with its search, and the cells with the most people.
+
+    ``named``: whether somebody gave the places' names.
+    """
+    best = _draw_largest(page, texts, who, largest, below)
     if not quotes:
-        return element("p", page["places_missing"])
+        return join([element("p", page["places_missing"]), *best])
     search = element(
         "p",
         element("label", page["search"], for_="search"),
@@ -153,14 +217,36 @@ def draw_places(
         element("label", page["sort"], for_="sort"),
         element("select", *options, id="sort"),
     )
-    shown = (element("li", element("p", one.say(words, who, below))) for one in quotes[:MOST_SHOWN])
-    help_ = [page["places_help"]] if named else [page["places_help"], page["places_squares"]]
+    shown = (
+        element("li", element("p", one.format_sentence(texts, who, below)))
+        for one in quotes[:MAX_SHOWN]
+    )
+    notes = [page["places_help"]]
+    notes += [] if named else [page["places_squares"]]
+    notes += [page["places_overlap"]] if any(one.overlaps for one in quotes) else []
     return join(
         [
-            *(element("p", line) for line in help_),
-            element("div", search, sort, id="places-tools", class_="tools", hidden=True),
+            *(element("p", line) for line in notes),
+            element("div", search, sort, id="places-tools", class_="search", hidden=True),
             element("p", id="places-status", role="status", class_="small"),
+            element("p", id="compared", role="status", class_="said", hidden=True),
             element("ul", *shown, id="places", class_="quotes"),
             element("p", element("button", page["more"], type="button", id="more", hidden=True)),
+            *best,
         ]
     )
+
+
+def _draw_largest(
+    page: Page, texts: Page, who: str, largest: Sequence[Quote], below: int | None
+) -> list[Html]:
+    """Return the list of the cells with the most people, or nothing where it is empty."""
+    if not largest:
+        return []
+    items = (element("li", element("p", one.format_sentence(texts, who, below))) for one in largest)
+    return [
+        element("h3", page["largest"].format(who=who)),
+        element("p", page["largest_help"]),
+        element("ul", *items, id="largest", class_="quotes"),
+        element("p", id="largest-status", role="status", class_="small"),
+    ]

@@ -12,12 +12,13 @@ from geodp.grid.grid import Grid
 from geodp.grid.lattice import Lattice
 from geodp.io.read.public.coast import trace_coast
 from geodp.io.read.public.land_shares import QUARTERS
+from geodp.io.read.public.towns import find_towns
 from geodp.io.write.frame import Frame, cell_size, crs_of
 from geodp.io.write.map.ground import quarters_of_land
 from geodp.io.write.tables import chunks
 from geodp.io.write.view import View
 from geodp.release.opening import WrittenRelease
-from geodp.release.report.html.embed import pack_bits, pack_counts, pack_sorted, pack_whole
+from geodp.release.report.html.embed import pack_bits, pack_counts, pack_integers, pack_sorted
 from geodp.release.report.html.formula import (
     state_formula,
     state_grid,
@@ -28,11 +29,14 @@ from geodp.release.report.html.levels import list_levels
 from geodp.release.report.html.outlines import lay_ground, state_outlines
 from geodp.table.released import ReleasedTable
 
-MOST_SQUARES = 1 << 22
-"""Of the finest squares that a page draws; more cells are summed first."""
+MAX_SQUARES = 1 << 22
+"""Number of the finest squares that a page draws; more cells are summed first."""
 
 FINENESS = 3000
 """Steps of the coastline along the longer side of the map."""
+
+MAX_NAMES = 300
+"""Towns of a page, of which its map shows those that have room."""
 
 KNOTS = 65
 """Along each side of the lattice at which a projection is tabulated."""
@@ -76,20 +80,39 @@ def state_surface(view: View) -> dict[str, Any]:
         found["formula"] = state_formula(release)
         if view.totals is not None:
             known = view.totals
-            found["totals"] = {"place": pack_sorted(known.place), "area": pack_whole(known.area)}
+            found["totals"] = {"place": pack_sorted(known.place), "area": pack_integers(known.area)}
     if outlines is not None:
         found["outlines"] = state_outlines(grid, outlines, ground)
     if ground.crs is not None and ground.transform is not None:
         lines = trace_coast(ground, FINENESS)
-        found["coast"] = {"steps": FINENESS, "lines": pack_whole(lines)}
+        found["coast"] = {"steps": FINENESS, "lines": pack_integers(lines)}
         found["projection"] = _tabulate(ground)
     return found
+
+
+def list_names(grid: Grid, language: str) -> list[list[Any]]:
+    """Return towns to find one's way by, the most important first: column, row, name.
+
+    Rows are counted from the top of the map. Empty for maps that do not lie on the Earth.
+    """
+    ground = grid.places[0] if grid.outlines is None else lay_ground(grid.outlines.drawn)
+    if ground.crs is None or ground.transform is None:
+        return []
+    west, south, east, north = ground.bounds
+    return [
+        [
+            round((one.x - west) / (east - west) * ground.cols, 1),
+            round((north - one.y) / (north - south) * ground.rows, 1),
+            one.japanese if language == "ja" and one.japanese else one.name,
+        ]
+        for one in find_towns(ground)[:MAX_NAMES]
+    ]
 
 
 def _find_base(place: Lattice, sides: list[int]) -> int:
     """Return the side of the finest squares that a page draws."""
     return next(
-        (side for side in sides if -(-place.rows // side) * -(-place.cols // side) <= MOST_SQUARES),
+        (side for side in sides if -(-place.rows // side) * -(-place.cols // side) <= MAX_SQUARES),
         sides[-1],
     )
 
@@ -134,7 +157,7 @@ def _shorten(area: NDArray[np.float64]) -> list[float]:
 
 
 def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
-    """Return which of the finest squares have their middle in the domain; None: all."""
+    """Pack whether the middle of each finest square lies in the domain; None: all do."""
     if grid.domain.is_box or grid.maps.one is None:
         return None
     place = grid.places[0]
@@ -146,11 +169,11 @@ def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
 
 
 def _pack_land(grid: Grid, base: int) -> dict[str, Any] | None:
-    """Return how many quarters of the finest squares are land; None: all, as far as is known."""
+    """Pack the quarters of land of the finest squares; None: all land, as far as is known."""
     land = quarters_of_land(grid, grid.places[0], base)
     if land is None or land.min() == QUARTERS:
         return None
-    return pack_whole(land.reshape(-1).astype(np.int64))
+    return pack_integers(land.reshape(-1).astype(np.int64))
 
 
 def _sum_layers(table: ReleasedTable, base: int) -> list[dict[str, Any]]:
@@ -211,4 +234,4 @@ def _pack_table(values: Any, step: float) -> dict[str, Any]:
     """Return a table as whole steps from its first value, each from the one before."""
     first = float(values.flat[0])
     whole = np.rint((np.asarray(values).reshape(-1) - first) / step).astype(np.int64)
-    return {"first": first, "step": step, "steps": pack_whole(np.diff(whole, prepend=0))}
+    return {"first": first, "step": step, "steps": pack_integers(np.diff(whole, prepend=0))}

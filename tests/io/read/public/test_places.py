@@ -33,7 +33,8 @@ def test_a_circle_holds_the_cells_within_its_distance(tmp_path):
     file = write(tmp_path, "name,longitude,latitude,km\nMill,9.7,52.55,4.5\nFar,2.3,48.8,3\n")
     found = read_places(file, GRID)
     assert [*found] == ["Mill", "Far"]
-    row, col = GRID.decode(Region.of(GRID, found["Mill"]).key)
+    assert [one.km for one in found.values()] == [4.5, 3]
+    row, col = GRID.decode(Region.of(GRID, found["Mill"].shape).key)
     x, y = ((edge[1:] + edge[:-1]) / 2 for edge in GRID.places[0].edges())
     move = Transformer.from_crs("EPSG:3035", "OGC:CRS84", always_xy=True)
     east, north = np.meshgrid(x, y)
@@ -47,6 +48,17 @@ def test_a_circle_holds_the_cells_within_its_distance(tmp_path):
     assert near
     assert near <= seen
     assert not far & seen
+
+
+def test_a_region_tells_places_of_one_name_apart(tmp_path):
+    circles = (
+        "Prefecture,name,longitude,latitude,km\nTokyo,Ueno,9.7,52.55,4.5\nMie,Ueno,9.8,52.5,3\n"
+    )
+    assert [*read_places(write(tmp_path, circles), GRID)] == ["Ueno (Tokyo)", "Ueno (Mie)"]
+    codes = "name,code,region\nUeno,1kmN3280E4310,Tokyo\nUeno,1kmN3281E4310,Mie\n"
+    assert [*read_places(write(tmp_path, codes, "codes.csv"), GRID)] == [
+        *("Ueno (Tokyo)", "Ueno (Mie)")
+    ]
 
 
 def test_polygons_are_read_as_elsewhere(tmp_path):

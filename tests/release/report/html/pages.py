@@ -55,8 +55,8 @@ def read(path):
 
 def page_of(release, card, language="en", record=None, places=None):
     """Return the page of a release."""
-    told = explain_people(card, language)
-    return write_page(release.view(), told, card.guarantee.unit, language, record, places)
+    explained = explain_people(card, language)
+    return write_page(release.view(), explained, card.guarantee.unit, language, record, places)
 
 
 def data_of(page):

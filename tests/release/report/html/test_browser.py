@@ -1,5 +1,6 @@
 """The page in browsers without a screen, at three widths, in both languages: what it shows."""
 
+import math
 import re
 from importlib.resources import files
 from importlib.util import find_spec
@@ -9,7 +10,7 @@ import pytest
 from pyproj import Transformer
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
-from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.translation import LANGUAGES
 from tests.release.report.html.browsers import BROWSERS, ask, browser_of
 from tests.release.report.html.pages import page_of, publish
 
@@ -41,24 +42,36 @@ async function look(window, one) {
   search.value = one.search;
   search.dispatchEvent(new window.Event("input"));
   const [first] = listed;
+  const some = listed.length;
   search.dispatchEvent(new window.Event("change"));
   const isKept = listed[0] === first;
   const name = first.querySelector("button").getAttribute("aria-label");
   first.querySelectorAll("button")[1].click();
-  const { cross } = view;
+  const { cross, marked } = view;
+  const pinned = document.getElementById("pinned").textContent;
+  const choose = (at) => listed[at].querySelectorAll("button")[2].click();
+  search.value = "";
+  search.dispatchEvent(new window.Event("input"));
+  choose(0);
+  choose(9);
+  const compared = document.getElementById("compared").textContent;
   view.fit();
   const faults = window.axe ? (await window.axe.run()).violations : [];
   return {
     pixels,
-    places: [all, listed.length, isKept, name],
+    places: [all, some, isKept, name],
     cross,
+    marked,
     corner: Math.min(...view.toPixels([0, 0])),
     bar: wide(document.getElementById("scale-bar")) / wide(view.canvas),
     km: view.canvas.width / view.scale,
     said: document.getElementById("scale-text").textContent,
     heading: document.querySelector("h1").textContent,
     status: document.getElementById("status").textContent,
-    row: [...document.querySelectorAll("#estimates tbody td")].map((cell) => cell.textContent),
+    row: [...document.querySelectorAll("#estimates p")].map((cell) => cell.textContent),
+    largest: document.getElementById("largest").children.length,
+    pinned,
+    compared,
     drawn: document.getElementById("drawn-level").textContent,
     levels: document.getElementById("level").options.length,
     wide: document.documentElement.scrollWidth,
@@ -110,7 +123,11 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         assert found["pixels"] == wanted, case
         assert found["heading"].count("21 × 30") == 1
         whole = release.estimate(tuple(release.grid.places[0].bounds))
-        assert found["row"][:2] == ["630", f"{whole.count:,}"]
+        assert f"{round(whole.count, -1):,}" in found["row"][0]
+        assert found["largest"] == 10
+        assert len(found["marked"]["box"]) == 4
+        assert found["pinned"]
+        assert found["compared"]
         assert found["levels"] == 4
         every, some, is_kept, name = found["places"]
         assert every == 10
@@ -124,9 +141,11 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         )
         assert found["wide"] <= case["width"], "nothing sticks out to the right"
     found = looks[0][1]
-    assert found["row"][3] == f"{whole.low:,.1f} to {whole.high:,.1f}".replace(".0", "")
-    assert "released count of the cell: " in found["status"]
-    assert found["drawn"] == "Drawn: Cells (about 1 km)."
+    ends = f"{math.floor(whole.low):,} to {math.ceil(whole.high):,}"
+    assert found["row"][2].startswith("630 squares added up; typical error ")
+    assert found["row"][2].endswith(f"95 % sure: {ends}.")
+    assert "released number of the square: " in found["status"]
+    assert found["drawn"] == "Shown: Squares of about 1 km."
 
 
 @pytest.mark.parametrize("name", BROWSERS)

@@ -41,7 +41,7 @@ def test_the_script_unpacks_what_was_packed(page):
         "few": np.append(-NUMBERS, NUMBERS)[:-1],
         "none": np.empty(0, np.int64),
     }
-    packed = {name: embed.pack_whole(values) for name, values in given.items()}
+    packed = {name: embed.pack_integers(values) for name, values in given.items()}
     packed["sorted"] = embed.pack_sorted(given["sorted"])
     real, bits = random.normal(size=99), random.random(77) < 0.5
     packed |= {"real": embed.pack_counts(real), "bits": embed.pack_bits(bits)}

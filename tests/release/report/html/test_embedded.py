@@ -18,7 +18,7 @@ from geodp.io.read.public.areas import find_bounds
 from geodp.io.write.map.look import LIGHT
 from geodp.io.write.scale import classify
 from geodp.release.report.html import embedded, english, places
-from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
 from tests.release.report.html.pages import PLACE, publish, towns
 from tests.release.report.html.structure import Elements, find_faults
@@ -82,7 +82,7 @@ def test_more_cells_than_fit_are_summed(tmp_path):
     grid = geodp.Grid.regular((512, 512), **PLACE)
     release, _ = publish(tmp_path / "release", grid, counts, epsilon=10)
     text = embedded.write_embed(release.view(), "person")
-    assert len(text.encode()) <= embedded.MOST_BYTES
+    assert len(text.encode()) <= embedded.MAX_BYTES
     assert pixels_of(text).shape[0] < 512
 
 
@@ -161,5 +161,5 @@ def test_maps_of_real_countries_and_trips_fit(read, tmp_path):
     release = geodp.publish(read(), epsilon="1/10", contribution=1)
     release.write(tmp_path / "release")
     text = embedded.write_embed(geodp.open(tmp_path / "release").view(), "person")
-    assert len(text.encode()) <= embedded.MOST_BYTES
+    assert len(text.encode()) <= embedded.MAX_BYTES
     assert find_faults(text) == []

@@ -88,10 +88,46 @@ def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path
     counts[tuple(release.grid.decode(release.table.key))] = release.table.count
     margins = {level.side: level.margins[""] for level in list_levels(release)}
     density, side = told(counts, np.ones((21, 30)), margins, times)
+    for looser in np.arange(0.5, times, 0.5):
+        hidden = told(counts, np.ones((21, 30)), margins, looser)[1] == 0
+        density[hidden], side[hidden] = 0, 0
     assert len(np.unique(side)) > (1 if times else 0)
     np.testing.assert_array_equal(np.array(found[1]).reshape(21, 30), side)
     np.testing.assert_allclose(np.array(found[0]).reshape(21, 30), density, rtol=1e-12)
     assert classify(density).max() > 0
+
+
+COLOURED = """
+return surface.levels.map((level) => [0.5, 1, 1.5, 2, 2.5, 3].map((times) => (
+  [...surface.densities(level, times).told].map((each) => each >= 0)
+)));
+"""
+
+
+@NODE
+def test_a_stricter_setting_colours_no_more_at_any_level(tmp_path):
+    release, card = publish(tmp_path / "release", epsilon="1/20", contribution=1)
+    for level in run(page_of(release, card), COLOURED):
+        assert all((np.array(loose) >= strict).all() for loose, strict in pairwise(level))
+    shares = [np.mean(each) for each in run(page_of(release, card), COLOURED)[0]]
+    assert shares[0] > shares[-1] > 0
+
+
+@NODE
+def test_areas_of_a_code_system_lie_in_those_above(tmp_path):
+    release, card = publish(tmp_path / "release", MESH)
+    driver = """
+    const level = surface.levels.find(({ side }) => side === 5);
+    const chain = surface.chain(level).map(({ side }) => side);
+    const { told, rows, cols } = surface.densities(level, 0.5);
+    const sums = surface.sumSquares(level).count;
+    const large = surface.sumSquares(surface.levels.find(({ side }) => side === 10)).count;
+    return [chain, sums.reduce((a, b) => a + b), large.reduce((a, b) => a + b), rows, cols];
+    """
+    chain, sums, large, rows, cols = run(page_of(release, card), driver)
+    assert chain[:2] == [5, 10]
+    assert sums == large == release.table.count.sum()
+    assert rows * cols > 4
 
 
 @pytest.mark.law
@@ -108,7 +144,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
 
 @NODE
 def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
-    monkeypatch.setattr("geodp.release.report.html.surface.MOST_SQUARES", 200)
+    monkeypatch.setattr("geodp.release.report.html.surface.MAX_SQUARES", 200)
     release, card = publish(tmp_path / "release")
     row, col = release.grid.decode(release.table.key[-1:])[:, 0].tolist()
     driver = """
@@ -151,7 +187,7 @@ def masked(share):
 @pytest.mark.parametrize("grid", [SEXES, MESH, masked(0.01), masked(0.3), masked(0.95)])
 @pytest.mark.parametrize("most", [1 << 16, 40, 7])
 def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, most, monkeypatch):
-    monkeypatch.setattr(levels, "MOST_CELLS", most)
+    monkeypatch.setattr(levels, "MAX_CELLS", most)
     for side in (1, 3, 8, 16, 32):
         for offset in ((0, 0), (2, 1)):
             found, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
@@ -185,5 +221,5 @@ def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monk
     asked.clear()
     for level in found:
         levels._find_square(grid, level.side, level.offset)
-    assert max(asked) <= levels.MOST_CELLS
-    assert sum(asked) <= 2 * levels.MOST_CELLS * len(found)
+    assert max(asked) <= levels.MAX_CELLS
+    assert sum(asked) <= 2 * levels.MAX_CELLS * len(found)

@@ -20,7 +20,7 @@ def test_a_page_has_one_level_and_the_words_of_units(shown):
     surface = data_of(page)["surface"]
     assert [level["side"] for level in surface["levels"]] == [1]
     assert surface["outlines"]["codes"] == tracts.CODES
-    assert "counts of all units" in page
+    assert "numbers of all areas of the map" in page
     assert "地域の公開値" in page_of(release, card, "ja")
 
 

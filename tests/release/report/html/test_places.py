@@ -1,17 +1,21 @@
 """Places by name on a page: their sums, the sentence to quote, the search, and who they are of."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from shapely import box
+from shapely import Point, box
 
 import geodp
 from geodp.accuracy.interval import Estimate
 from geodp.cli import geodp as command_line
 from geodp.errors import CodeError, UsageError
-from geodp.release.report.html import english, japanese, places, quotes
+from geodp.io.read.public.places import Circle
+from geodp.release.report.html import english, places, quotes
+from geodp.release.report.html.texts import texts_of
+from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
 from tests.release.report.html.pages import NODE, PLACE, data_of, drive, page_of, publish, towns
 
@@ -58,7 +62,7 @@ def test_squares_without_codes_cover_the_domain_once(tmp_path):
         assert one.estimate == release.estimate(bounds)
     assert (sums == 1).all()
     assert sum(one.estimate.count for one in found[1:]) == found[0].estimate.count
-    assert len(found) - 1 < places.MOST_SQUARES
+    assert len(found) - 1 < places.MAX_SQUARES
 
 
 def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
@@ -75,6 +79,9 @@ def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
     levels = [(one.level, one.name) for one in places.list_places(release.view())[1:]]
     assert len(levels) == 6
     assert ("city", "11") in levels
+    regions = places.list_places(release.view())[1:]
+    assert all(one.overlaps for one in regions), "a prefecture has the cells of its cities"
+    assert all(one.outline is not None for one in regions)
     said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
     assert "city 11" in said
     for one in places.list_places(release.view())[1:]:
@@ -118,8 +125,9 @@ def place(count, low, high, name="Here"):
     return places.Place(name, "", (0, 0, 1, 1), None, found)
 
 
-@pytest.mark.parametrize("words", [english.SCRIPT, japanese.SCRIPT], ids=["en", "ja"])
-def test_each_kind_of_place_has_its_sentence(words):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_kind_of_place_has_its_sentence(language):
+    words = texts_of(language).script
     given = [
         place(12345, 12223.0, 12467.0),
         place(7, -40.5, 61.2),
@@ -127,7 +135,7 @@ def test_each_kind_of_place_has_its_sentence(words):
         place(7, 3.0, 11.0),
     ]
     found = quotes.quote_places(given, words, 10)
-    said = [one.say(words, "people", 10) for one in found]
+    said = [one.format_sentence(words, "people", 10) for one in found]
     assert [one.sentence for one in found] == [
         "quote",
         "quote_below",
@@ -139,23 +147,148 @@ def test_each_kind_of_place_has_its_sentence(words):
     assert "7" not in said[1]
     few = quotes.quote_places(given, words, None)[1]
     assert (few.sentence, few.within) == ("quote_few", None)
-    assert "70" in few.say(words, "people", None)
+    assert "70" in few.format_sentence(words, "people", None)
+
+
+@pytest.mark.parametrize(
+    ("place_", "begins"),
+    [
+        ({"km": 3.0}, "Within 3 km of the centre of Here, about 12,300 people"),
+        ({"is_part": True}, "In the part of Here that lies on this map, about"),
+        ({"km": 2.5, "is_part": True}, "Within 2.5 km of the centre of Here, but only in the part"),
+    ],
+)
+def test_a_sentence_says_what_a_place_is(place_, begins):
+    (one,) = quotes.quote_places(
+        [replace(place(12345, 12223.0, 12467.0), **place_)], english.SCRIPT, None
+    )
+    assert one.format_sentence(english.SCRIPT, "people", None).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "sentence", "said"),
+    [
+        ((600, -20.0, 1231.0), "quote_few", "at most 1,300 people were counted (95 % sure); how"),
+        ((600, 130.0, 1070.0), "quote_unsure", "about 600 people were counted, but this number is"),
+        ((44_912_234, 44_911_700.0, 44_912_768.0), "quote", "within 0.0014 %)"),
+    ],
+)
+def test_what_cannot_be_told_is_not_given_a_percentage(estimate, sentence, said):
+    (one,) = quotes.quote_places([place(*estimate)], english.SCRIPT, None)
+    text = one.format_sentence(english.SCRIPT, "people", None)
+    assert (one.sentence, "perhaps none" in text) == (sentence, False)
+    assert said in text
+
+
+@NODE
+def test_the_script_judges_an_estimate_as_the_page_does(mesh):
+    release, card = mesh
+    random = np.random.default_rng(7)
+    middle = np.rint(10 ** random.uniform(0, 7, 300))
+    half = 10 ** random.uniform(-1, 5, 300)
+    given = [
+        {"count": c, "low": max(c - h, 0.0), "high": c + 2 * h}
+        for c, h in zip(middle.tolist(), half.tolist(), strict=True)
+    ]
+    driver = """
+    const words = new api.Words("en", all.words, null);
+    return given.map((one) => {
+      const judged = { ...api.judge(one, words), place: "Here" };
+      return api.quote(words, "people", judged);
+    });
+    """
+    found = drive(page_of(release, card), driver, given)
+    own = quotes.quote_places([place(**one) for one in given], english.SCRIPT, None)
+    assert found == [one.format_sentence(english.SCRIPT, "people", None) for one in own]
+    assert {one.sentence for one in own} == {"quote", "quote_unsure", "quote_few"}
+
+
+def test_circles_have_their_radius_and_what_the_map_cuts_is_known(mesh):
+    release, _ = mesh
+    west, south, east, north = release.grid.places[0].bounds
+    given = {
+        "Inner": Circle(Point(4_315_000, 3_285_000).buffer(3000), 3.0),
+        "Near": Circle(Point(4_317_000, 3_285_000).buffer(3000), 3.0),
+        "Edge": Circle(Point(west, south).buffer(3000), 3.0),
+        "Box": box(west, south, west + 5000, north),
+        "Half": box(east - 5000, south, east + 5000, north),
+        "Codes": ["1kmN3280E4310"],
+    }
+    found = by_name(release, given)
+    assert [found[name].km for name in given] == [3.0, 3.0, 3.0, None, None, None]
+    parts = [found[name].is_part for name in given]
+    assert parts == [False, False, True, False, True, False]
+    shared = [found[name].overlaps for name in given]
+    assert shared == [True, True, True, True, False, False]
+    assert found["Box"].outline.tolist()[0] == 2, "a line at its top and one at its bottom"
+    assert (english.PAGE["places_overlap"] in page_of(*mesh, places=given)) is True
+    del given["Near"], given["Edge"]
+    assert english.PAGE["places_overlap"] not in page_of(*mesh, places=given)
+
+
+def test_the_largest_squares_have_the_estimates_of_their_cells(mesh):
+    release, _ = mesh
+    found = places.list_largest(release.view())
+    assert len(found) == places.MAX_LARGEST
+    counts = np.sort(release.table.count)[::-1]
+    assert [one.estimate.count for one in found] == counts[: len(found)].tolist()
+    for one in found:
+        assert one.estimate == release.estimate(one.name)
+    assert "Squares with the most people" in page_of(*mesh)
+
+
+SEARCH = """
+const list = Object.create(api.Places.prototype);
+list.all = given.names.map((place, i) => ({ place, count: i }));
+const found = list.find(given.search, "sum").map(({ place }) => place);
+return [found, list.isNamed];
+"""
+
+
+@NODE
+def test_the_search_has_the_name_itself_first(mesh):
+    names = ["Oshima", "Toshima", "Oshimacho", "Great Oshima", "Oshima (Tokyo)", "Ueno"]
+    page = page_of(*mesh)
+    found, is_named = drive(page, SEARCH, {"names": names, "search": "oshima"})
+    assert found == ["Oshima (Tokyo)", "Oshima", "Oshimacho", "Great Oshima", "Toshima"]
+    assert is_named
+    assert drive(page, SEARCH, {"names": names[1:2], "search": "Ōshima"}) == [["Toshima"], False]
+
+
+MOVED = """
+const view = { projection: new api.Projection(all.surface.place, all.surface.projection) };
+return given.map((ring) => {
+  try {
+    return api.Areas.prototype.moveAll.call({ view }, [{ name: null, rings: [ring] }]).length;
+  } catch (error) {
+    return error.message;
+  }
+});
+"""
+
+
+@NODE
+def test_swapped_coordinates_have_a_message_of_their_own(mesh):
+    rings = [
+        [[9.6, 52.5], [9.8, 52.5], [9.8, 52.6]],
+        [[52.5, 9.6], [52.5, 9.8], [52.6, 9.8]],
+        [[0, 0], [1, 0], [1, 1]],
+    ]
+    assert drive(page_of(*mesh), MOVED, rings) == [1, "swapped", "off_map"]
 
 
 def test_an_english_sentence_reads_well():
     (one,) = quotes.quote_places([place(12345, 12223.0, 12467.0, "Omiya")], english.SCRIPT, None)
-    assert one.say(english.SCRIPT, "people", None) == (
-        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, which "
-        "is within 1.7 %)."
+    assert one.format_sentence(english.SCRIPT, "people", None) == (
+        "In Omiya, about 12,300 people were counted (95 % sure: between 12,200 and 12,500, within "
+        "1.7 %)."
     )
 
 
 LIST = """
 const words = new api.Words("en", all.words, all.surface.below);
 const list = Object.create(api.Places.prototype);
-Object.assign(list, { words, who: all.places.who, all: all.places.rows.map(
-  ([place, sentence, count, low, high, within, ...box]) => ({
-    place, count, low, high, within, box, sentence: all.places.sentences[sentence] })) });
+Object.assign(list, { words, who: all.who, all: api.readPlaces(all.places) });
 return list.find(given.search, given.sort).map((one) => [one.place, list.quote(one)]);
 """
 
@@ -165,7 +298,7 @@ def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
     release, card = mesh
     page = page_of(release, card)
     found = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
-    own = [[one.place, one.say(english.SCRIPT, "people", None)] for one in found]
+    own = [[one.place, one.format_sentence(english.SCRIPT, "people", None)] for one in found]
     assert drive(page, LIST, {"search": "", "sort": "sum"}) == sorted(
         own, key=lambda pair: -next(q.rounded.count for q in found if q.place == pair[0])
     )

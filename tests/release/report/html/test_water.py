@@ -11,9 +11,10 @@ from geodp.io.read.public.land_shares import share_land
 from geodp.io.write.frame import Frame
 from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
-from geodp.release.report.html.colours import FADING, KEPT, PAPER, fade
-from geodp.release.report.html.page import LANGUAGES
+from geodp.release.report.html import english
+from geodp.release.report.html.colours import PALE_SHARE, PAPER, WATER, fade
 from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
 
 BAY = geodp.Grid.regular((24, 32), crs="EPSG:4326", transform=(1 / 32, 0, 139.3, 0, -1 / 32, 35.7))
@@ -26,11 +27,11 @@ const found = surface.densities(level, given.times);
 const cover = api.coverWater(surface, level, given.times, found);
 const said = given.cells.map(([row, col]) => {
   const words = new api.Words("en", all.words, null);
-  const view = { surface, shown: level, projection: { isKnown: false } };
+  const view = { surface, level, projection: { isKnown: false } };
   view.cellAt = () => [row, col];
   view.picture = () => ({ ...found, cover });
   view.toMap = (at) => at;
-  return Object.fromEntries(api.describe(view, words, [col, row])).drawn;
+  return Object.fromEntries(api.describe(view, words, "people", [col, row])).drawn;
 });
 return {
   said, cover: cover && Array.from(cover), told: Array.from(found.told),
@@ -129,8 +130,8 @@ def test_land_is_of_the_map_and_not_of_an_offices_own_domain(tmp_path):
         release, card = publish(tmp_path / name, geodp.Grid.regular((21, 30), **place))
         assert state_surface(release.view())["land"] is None
         text = page_of(release, card)
-        assert LANGUAGES["en"].PAGE["legend_none"] in text
-        assert LANGUAGES["en"].PAGE["legend_shore"] not in text
+        assert WATER not in text.split('<div class="legend">')[1].split("</ul>")[0]
+        assert english.PAGE["legend_shore"] not in text
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -139,21 +140,16 @@ def test_the_legend_has_every_tint_of_the_map(bay, language):
     page = page_of(release, release.card(), language)
     (legend,) = re.findall(r'<div class="legend">(.*?)</ul>', page, re.DOTALL)
     shown = {*re.findall(r'fill="(#\w{6})"', legend)}
-    surface = state_surface(release.view())
-    steps = sum(level["nested"] for level in surface["levels"]) - 1
-    assert steps > 1
-    words = LANGUAGES[language].PAGE
+    words = texts_of(language).page
     for colour in DARK_IS_MANY:
-        assert {*fade(colour, steps)} <= shown
-    assert {UNTOLD, PAPER} <= shown
+        assert {*fade(colour)} <= shown
+    assert {UNTOLD, PAPER, WATER} <= shown
     assert words["legend_untold"] in legend
     assert words["legend_water"] in legend
     assert words["legend_shore"] in page
 
 
 def test_pale_colours_are_those_that_the_script_mixes():
-    first, *pale = fade("#000000", 3)
+    first, pale = fade("#000000")
     assert first == "#000000"
-    shares = [255 * (1 - KEPT * FADING**step) for step in range(3)]
-    assert [int(each[1:3], 16) for each in pale] == [round(share) for share in shares]
-    assert fade("#123456", 0) == ["#123456"]
+    assert int(pale[1:3], 16) == round(255 * (1 - PALE_SHARE))

@@ -1,9 +1,9 @@
-// Estimates of areas that the reader draws, types or loads.
+// Sums of areas that the reader draws, types or loads.
 
-/** The table of estimates, and the polygon that is being drawn. */
+/** The list of sums, and the area that is being drawn; `show` moves the map to one. */
 class Areas {
-  constructor(view, words) {
-    Object.assign(this, { view, words });
+  constructor(view, who, words, show) {
+    Object.assign(this, { view, who, words, show, number: 0 });
     this.isDrawing = false;
     byId("draw").addEventListener("click", () => (this.isDrawing ? this.finish() : this.begin()));
     byId("clear").addEventListener("click", () => this.clear());
@@ -27,7 +27,7 @@ class Areas {
     byId("draw").setAttribute("aria-pressed", String(this.isDrawing));
   }
 
-  /** A corner of the polygon that is being drawn, in columns and rows from the top. */
+  /** A corner of the area that is being drawn, in columns and rows from the top. */
   add(at) {
     if (!this.isDrawing) return false;
     this.view.sketch.push(this.view.toMap(at));
@@ -40,10 +40,7 @@ class Areas {
     const ring = this.view.sketch;
     this.stop();
     if (ring.length < 3) byId("area-status").textContent = this.words.say("few_corners");
-    else
-      this.estimate([
-        { name: this.words.say("drawn_name", { n: this.number + 1 }), rings: [ring] },
-      ]);
+    else this.estimate([{ name: null, rings: [ring] }]);
   }
 
   stop() {
@@ -62,22 +59,23 @@ class Areas {
     return true;
   }
 
-  get number() {
-    return byId("estimates").tBodies[0].rows.length;
-  }
-
-  /** Polygons of a text: GeoJSON, or two numbers a line, in degrees where these are known. */
+  /** Areas of a text: GeoJSON, or two numbers a line, in degrees where these are known. */
   readTyped(text) {
     if (text.trim().startsWith("{")) return this.moveAll(readGeoJSON(text));
-    const name = this.words.say("drawn_name", { n: this.number + 1 });
-    const typed = [{ name, rings: [readPoints(text)] }];
+    const typed = [{ name: null, rings: [readPoints(text)] }];
     return this.view.projection.isKnown ? this.moveAll(typed) : typed;
   }
 
-  moveAll(polygons) {
+  /** Areas in degrees, in the map's coordinates. Throws where none of them lies on the map. */
+  moveAll(areas) {
     const { projection } = this.view;
-    if (!projection.isKnown) throw new Error("projection");
-    return polygons.map(({ name, rings }) => ({
+    if (!projection.isKnown) throw new Error("no_polygons");
+    const swap = ({ rings }) => ({ rings: rings.map((ring) => ring.map(([x, y]) => [y, x])) });
+    if (!areas.some((one) => projection.meets(one.rings))) {
+      const isSwapped = areas.map(swap).some((one) => projection.meets(one.rings));
+      throw new Error(isSwapped ? "swapped" : "off_map");
+    }
+    return areas.map(({ name, rings }) => ({
       name,
       rings: rings.map((ring) => projection.moveRing(ring)),
     }));
@@ -92,52 +90,113 @@ class Areas {
   }
 
   take(read) {
-    let polygons = null;
+    let areas = null;
     try {
-      polygons = read();
-    } catch {
-      byId("area-status").textContent = this.words.say("no_polygons");
+      areas = read();
+    } catch (error) {
+      const name = ["swapped", "off_map"].find((each) => each === error.message);
+      byId("area-status").textContent = this.words.say(name || "no_polygons");
       return;
     }
-    this.estimate(polygons);
+    this.estimate(areas);
   }
 
-  estimate(polygons) {
-    const { surface } = this.view;
-    polygons.forEach(({ name, rings }) => {
-      const cells = surface.cellsInside(rings);
-      const found = cells && surface.estimate(cells);
-      this.view.shapes.push(rings);
-      this.addRow(name, cells, found);
+  estimate(areas) {
+    areas.forEach(({ name, rings }) => {
+      this.number += 1;
+      const place = name ?? this.words.say("drawn_name", { n: this.number });
+      this.list({ place, rings, number: this.number });
     });
-    byId("area-status").textContent = this.words.say("estimated", { n: polygons.length });
-    byId("estimates").hidden = false;
+    byId("area-status").textContent = this.words.say("estimated", { n: areas.length });
     this.view.draw();
   }
 
-  addRow(name, cells, found) {
-    const { number } = this.words;
-    const row = byId("estimates").tBodies[0].insertRow();
-    const head = document.createElement("th");
-    head.scope = "row";
-    head.textContent = name;
-    row.append(head);
+  /** Whether some of an area lies off the map, or on squares that are no part of the release. */
+  isPart(rings, cells, found) {
+    const { surface } = this.view;
+    if (surface.units) return false;
+    const { rows, cols } = surface.place;
+    const isOff = rings.flat().some((point) => {
+      const [col, row] = toCells(surface.place, point);
+      return Math.min(col, row, cols - col, rows - row) < -1e-6;
+    });
+    return isOff || found.cells < cells.length * surface.labelsChosen();
+  }
+
+  /** What is said of an area: a sentence, and how it came about. */
+  describe({ place, rings }) {
+    const { surface } = this.view;
+    const cells = surface.cellsInside(rings);
+    const found = cells && surface.estimate(cells);
     if (!found) {
-      const cell = row.insertCell();
-      cell.colSpan = 4;
-      cell.textContent = this.words.say(cells ? "no_cells_inside" : "too_many_cells");
-      return;
+      const name = cells ? "no_cells_inside" : "too_many_cells";
+      return { text: this.words.say(name, { place }), facts: "", box: null };
     }
-    const [size, error] = [found.cells, found.error].map((each) => number.format(each));
-    const texts = [size, this.words.count(found.count), error, this.words.interval(found)];
-    texts.forEach((text) => (row.insertCell().textContent = text));
+    const where = this.isPart(rings, cells, found) ? "part" : "in";
+    const judged = { ...judge(found, this.words), place, where };
+    const text = quote(this.words, this.who, judged);
+    return { text, facts: this.words.facts(found), box: boxOfCells(cells) };
+  }
+
+  /** Add an area to the list, under its number on the map. */
+  list(one) {
+    const { words, view } = this;
+    const shape = { rings: one.rings, number: one.number };
+    const { text, facts, box } = this.describe(one);
+    const item = makeItem(text, (said) => {
+      const button = (name, longer, act) => makeButton(words, name, longer, one.place, act);
+      const found = [
+        button("remove", "remove_of", () => {
+          view.shapes = view.shapes.filter((each) => each !== shape);
+          item.remove();
+          byId("estimates").hidden = !view.shapes.length;
+          byId("draw").focus();
+          view.draw();
+        }),
+      ];
+      if (!box) return found;
+      const copied = () => copyText(words, said, byId("area-status"));
+      const around = view.surface.units ? boxOfUnits(view, one.rings) : box;
+      const shown = () => this.show({ box: around, isArea: true }, text);
+      return [button("copy", "copy_of", copied), button("show", "show_of", shown), ...found];
+    });
+    if (facts) {
+      const small = document.createElement("p");
+      small.className = "small facts";
+      small.textContent = facts;
+      item.append(small);
+    }
+    item.value = one.number;
+    view.shapes.push(shape);
+    byId("estimates").append(item);
+    byId("estimates").hidden = false;
   }
 
   clear() {
-    byId("estimates").tBodies[0].replaceChildren();
+    byId("estimates").replaceChildren();
     byId("estimates").hidden = true;
     byId("area-status").textContent = "";
     this.view.shapes = [];
+    this.number = 0;
     this.stop();
   }
+}
+
+/** The first row and column of some cells, and those after their last. */
+function boxOfCells(cells) {
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  cells.forEach(([row, col]) => {
+    box[0] = Math.min(box[0], row);
+    box[1] = Math.min(box[1], col);
+    box[2] = Math.max(box[2], row + 1);
+    box[3] = Math.max(box[3], col + 1);
+  });
+  return box;
+}
+
+/** The rows and columns of steps around rings, on a map of units. */
+function boxOfUnits(view, rings) {
+  const points = rings.flat().map((point) => view.fromMap(point));
+  const [left, top, right, bottom] = boxOf([points]);
+  return [Math.floor(top), Math.floor(left), Math.ceil(bottom), Math.ceil(right)];
 }

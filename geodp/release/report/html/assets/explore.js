@@ -1,6 +1,9 @@
-// What stands under the pointer, and the controls around the map.
+// What stands under the pointer, what may be quoted of it, and the controls around the map.
 
 const byId = (id) => document.getElementById(id);
+
+/** Margins beyond which an interval is called longer to one side. */
+const LOPSIDED = 1.5;
 
 function addRow(list, term, text) {
   const name = document.createElement("dt");
@@ -9,8 +12,16 @@ function addRow(list, term, text) {
   list.append(name, value);
 }
 
+/** Why the interval of a square reaches further to one side; null where it does not, or by 0. */
+function explainEnds(surface, level, { count, low, high }) {
+  const margin = surface.margin(level);
+  if (margin === null) return null;
+  if (high - count > LOPSIDED * margin) return "why_up";
+  return low > 0 && count - low > LOPSIDED * margin ? "why_down" : null;
+}
+
 /** What is known of a point of the map: pairs of a word's name and text. */
-function describe(view, words, at) {
+function describe(view, words, who, at) {
   const { surface } = view;
   const found = [["position", words.point(view, at)]];
   const cell = view.cellAt(at);
@@ -22,26 +33,32 @@ function describe(view, words, at) {
   if (!surface.isInside(own) && !surface.counts[own]) {
     return [...found, ["count", words.say("outside_domain")]];
   }
-  const estimate = surface.estimate([cell]);
-  if (!estimate && base > 1) return [...found, ...describeDrawn(view, words, square)];
-  const count = estimate ? estimate.count : surface.counts[own];
+  const { count, estimate } = surface.estimateSquare(view.level, cell);
   found.push(["count", words.count(count)]);
-  const margin = surface.margin(surface.cell);
-  found.push(["margin", margin === null ? words.say("unknown") : `±${words.few.format(margin)}`]);
   found.push(["ends", estimate ? words.interval(estimate) : words.say("unknown")]);
+  if (estimate && !words.isFew(count)) {
+    const why = explainEnds(surface, view.level, estimate);
+    if (why) found.push(["why", words.say(why)]);
+    else if (estimate.low <= 0 && estimate.high > estimate.low) {
+      found.push(["why", words.say("why_nobody", { who })]);
+    }
+  }
   return [...found, ...describeDrawn(view, words, square)];
 }
 
 /** What the map shows at a finest square. */
 function describeDrawn(view, words, [row, col]) {
-  const { surface } = view;
-  const level = view.shown;
+  const { surface, level } = view;
   const { density, count, told, cover } = view.picture(level);
   const at = surface.squareOf(level, row, col);
   const own = cover ? cover[row * surface.cols + col] : 0;
   if (own === WHOLE) return [["drawn", words.say("water")]];
   if (told[at] < 0 || own === UNSURE) return [["drawn", words.say("untold")]];
-  const of = words.level(surface.levels[told[at]], surface.place);
+  const larger = surface.levels[told[at]];
+  const of =
+    larger === level
+      ? words.say("mean_own")
+      : words.say("mean_larger", { name: words.levelInside(larger, surface) });
   if (words.isFew(count[at])) {
     return [["drawn", words.say("few_drawn", { few: words.count(count[at]), of })]];
   }
@@ -49,12 +66,42 @@ function describeDrawn(view, words, [row, col]) {
   return [["drawn", words.say(unit, { density: words.few.format(density[at]), of })]];
 }
 
-function tell(view, words, at) {
+/** The sentence to quote of the square at a point, or why not to; null where nothing is known. */
+function pin(view, words, who, at) {
+  const { surface, level } = view;
+  const cell = view.cellAt(at);
+  if (!cell) return null;
+  const { estimate, box } = surface.estimateSquare(level, cell);
+  if (!estimate) return null;
+  const judged = { ...judge(estimate, words), place: words.square(view, level, cell, box) };
+  const numbers = ["count", "low", "high"].map((name) => [name, words.number.format(judged[name])]);
+  const said = { who, ...Object.fromEntries(numbers) };
+  if (judged.sentence === "quote_few") return { text: words.say("pin_few", said), isFit: false };
+  if (judged.sentence === "quote_unsure") {
+    return { text: words.say("pin_unsure", said), isFit: false };
+  }
+  return { text: quote(words, who, judged), isFit: true };
+}
+
+/** Say what stands at a point; where it is pinned, also what may be quoted of it. */
+function tell(view, words, who, at, isPinned) {
   const list = byId("readout");
-  const rows = describe(view, words, at);
+  const rows = describe(view, words, who, at);
   list.replaceChildren();
   rows.forEach(([term, text]) => addRow(list, words.say(`term_${term}`), text));
-  return rows.map(([term, text]) => `${words.say(`term_${term}`)}: ${text}`).join("; ");
+  const texts = rows.map(([term, text]) => `${words.say(`term_${term}`)}: ${text}`);
+  if (!isPinned) return texts.join("; ");
+  const found = pin(view, words, who, at);
+  showPin(found);
+  return found ? `${texts.join("; ")}. ${found.text}` : texts.join("; ");
+}
+
+/** Show what may be quoted, or why not to quote it; nothing for null. */
+function showPin(found) {
+  byId("pin").hidden = !found;
+  if (!found) return;
+  byId("pinned").textContent = found.text;
+  byId("copy-pinned").hidden = !found.isFit;
 }
 
 function fillSelect(select, names, onChange) {
@@ -67,7 +114,7 @@ function startControls(view, words) {
   const { surface } = view;
   fillSelect(
     byId("level"),
-    surface.levels.map((level) => words.level(level, surface.place)),
+    surface.levels.map((level) => words.level(level, surface)),
     (number) => {
       view.level = surface.levels[number];
       view.draw();
@@ -106,10 +153,8 @@ function startControls(view, words) {
 function startNotes(view, words) {
   const { kilometres, aspect } = view.surface.place;
   view.onDraw = (level) => {
-    const name = words.level(level, view.surface.place);
-    const isCoarser = level !== view.level;
-    byId("drawn-level").textContent = words.say(isCoarser ? "drawn_coarser" : "drawn_level", {
-      name,
+    byId("drawn-level").textContent = words.say("drawn_level", {
+      name: words.level(level, view.surface),
     });
     if (kilometres === null) return;
     const each = (view.scale * aspect) / kilometres / view.ratio;
@@ -120,80 +165,4 @@ function startNotes(view, words) {
     byId("scale-bar").style.width = `${(100 * length * each * view.ratio) / view.canvas.width}%`;
     byId("scale-text").textContent = words.say("km", { km: words.few.format(length) });
   };
-}
-
-/** Pointer and wheel: pan, zoom, and what is under the pointer. */
-function startPointer(view, words, onPoint) {
-  const { canvas } = view;
-  const pixels = (event) => {
-    const box = canvas.getBoundingClientRect();
-    return [(event.clientX - box.left) * view.ratio, (event.clientY - box.top) * view.ratio];
-  };
-  const held = new Map();
-  let moved = 0;
-  canvas.addEventListener("pointerdown", (event) => {
-    held.set(event.pointerId, pixels(event));
-    canvas.setPointerCapture(event.pointerId);
-    moved = 0;
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const at = pixels(event);
-    if (!held.has(event.pointerId)) {
-      tell(view, words, view.fromPixels(at));
-      return;
-    }
-    const from = held.get(event.pointerId);
-    const other = [...held].find(([id]) => id !== event.pointerId)?.[1];
-    held.set(event.pointerId, at);
-    moved += Math.abs(at[0] - from[0]) + Math.abs(at[1] - from[1]);
-    if (other) {
-      const apart = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]);
-      view.zoom(apart(at) / Math.max(apart(from), 1), other);
-    } else if (moved > 4 * view.ratio) {
-      view.move(from[0] - at[0], from[1] - at[1]);
-    }
-  });
-  const release = (event) => {
-    if (held.delete(event.pointerId) && event.type === "pointerup" && moved <= 4 * view.ratio) {
-      onPoint(view.fromPixels(pixels(event)));
-    }
-  };
-  canvas.addEventListener("pointerup", release);
-  canvas.addEventListener("pointercancel", release);
-  canvas.addEventListener(
-    "wheel",
-    (event) => {
-      if (!event.ctrlKey && document.activeElement !== canvas) return;
-      event.preventDefault();
-      view.zoom(2 ** (-event.deltaY / 300), pixels(event));
-    },
-    { passive: false },
-  );
-}
-
-/** Keys on the map: arrows move the cross, plus and minus zoom. */
-function startKeys(view, words, onKey) {
-  const [rows, cols] = view.extent;
-  const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  view.canvas.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "+" || event.key === "=")
-      view.zoom(1.5, view.toPixels(view.cross || [cols / 2, rows / 2]));
-    else if (event.key === "-") view.zoom(1 / 1.5);
-    else if (event.key === "0") view.fit();
-    else if (steps[event.key]) {
-      const far = Math.max(1, Math.round((event.shiftKey ? 80 : 8) / view.scale));
-      const [col, down] = view.cross || [Math.floor(cols / 2) + 0.5, Math.floor(rows / 2) + 0.5];
-      const [right, below] = steps[event.key].map((step) => step * far);
-      view.cross = [
-        Math.min(Math.max(col + right, 0.5), cols - 0.5),
-        Math.min(Math.max(down + below, 0.5), rows - 0.5),
-      ];
-      const [x, y] = view.toPixels(view.cross);
-      const inside = x > 0 && y > 0 && x < view.canvas.width && y < view.canvas.height;
-      view.move(...(inside ? [0, 0] : [x - view.canvas.width / 2, y - view.canvas.height / 2]));
-      byId("status").textContent = tell(view, words, view.cross);
-    } else if (!onKey(event.key)) return;
-    event.preventDefault();
-  });
 }

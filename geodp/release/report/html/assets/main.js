@@ -12,13 +12,18 @@ async function start() {
   const data = await unpackAll(JSON.parse(byId("data").textContent));
   const { surface, places } = data;
   const words = new Words(document.documentElement.lang, data.words, surface.below);
-  const view = startMap(surface, readLook(data.look), words);
-  if (places) new Places(places, words, (box) => showBox(view, words, box));
+  const { who } = data;
+  const view = startMap(surface, readLook(data.look), words, who);
+  view.names = data.names;
+  view.draw();
+  const show = (place, text) => showPlace(view, words, who, place, text);
+  if (places) new Places(places, who, words, show);
+  startLargest(data.largest, who, words, show);
   globalThis.geodpReport = { surface: view.surface, view };
   document.documentElement.dataset.ready = "yes";
 }
 
-function startMap(data, look, words) {
+function startMap(data, look, words, who) {
   const surface = new Surface(data);
   byId("map-tools").hidden = false;
   byId("map-wait").hidden = true;
@@ -27,34 +32,43 @@ function startMap(data, look, words) {
   view.projection = new Projection(surface.place, surface.projection);
   startControls(view, words);
   startNotes(view, words);
-  const areas = surface.form ? new Areas(view, words) : null;
-  startPointer(view, words, (at) => {
+  const show = (place, text) => showPlace(view, words, who, place, text);
+  const areas = surface.form ? new Areas(view, who, words, show) : null;
+  const onPoint = (at) => {
     if (areas?.add(at)) return;
     view.cross = at;
     view.draw();
-    byId("status").textContent = tell(view, words, at);
-  });
-  startKeys(view, words, (key) => areas?.key(key) || false);
+    byId("status").textContent = tell(view, words, who, at, true);
+  };
+  startPointer(view, (at) => tell(view, words, who, at, false), onPoint);
+  const onCross = (at) => (byId("status").textContent = tell(view, words, who, at, true));
+  startKeys(view, onCross, (key) => areas?.key(key) || false);
+  byId("copy-pinned").addEventListener("click", () =>
+    copyText(words, byId("pinned"), byId("status")),
+  );
+  byId("map-tools").addEventListener("change", () => view.cross && onCross(view.cross));
   byId("zoom-in").addEventListener("click", () => view.zoom(1.5));
   byId("zoom-out").addEventListener("click", () => view.zoom(1 / 1.5));
   byId("zoom-all").addEventListener("click", () => view.fit());
   new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
   const [rows, cols] = view.extent;
-  tell(view, words, [cols / 2, rows / 2]);
+  tell(view, words, who, [cols / 2, rows / 2], false);
   return view;
 }
 
-/** Show a place on the map, and say what stands in its middle. */
-function showBox(view, words, box) {
-  view.show(box);
+/** Show a place on the map with its sentence, and say what stands in its middle. */
+function showPlace(view, words, who, { box, lines, isArea }, text) {
+  view.show(box, lines, isArea);
   view.canvas.focus();
   view.canvas.scrollIntoView({ block: "center" });
-  byId("status").textContent = tell(view, words, view.cross);
+  showPin({ text, isFit: true });
+  byId("status").textContent = `${text} ${tell(view, words, who, view.cross, false)}`;
 }
 
 if (typeof document === "undefined") {
-  const shown = { Words, MapView, UnitView, Areas, Places, describe, coverWater };
+  const shown = { Words, MapView, UnitView, Areas, Places, readPlaces, describe, pin, coverWater };
+  Object.assign(shown, { judge, quote, compare });
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

@@ -1,5 +1,8 @@
 // The map on its canvas: colours, zoom and pan, the coastline, the cross, polygons.
 
+/** Pixels of a cell beyond which nobody is taken who asks for a place: its surroundings count. */
+const CLOSE = 24;
+
 /** A colour as red, green and blue. */
 function parseColour(text) {
   return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
@@ -18,6 +21,8 @@ class MapView {
     this.level = surface.levels[0];
     this.times = 1;
     this.cross = null;
+    this.marked = null;
+    this.names = [];
     this.shapes = [];
     this.sketch = [];
     const { aspect } = surface.place;
@@ -86,12 +91,6 @@ class MapView {
     return path;
   }
 
-  /** The level whose squares are drawn: a coarser one where those asked for are below a pixel. */
-  get shown() {
-    const chain = this.surface.chain(this.level);
-    return chain.find((each) => each.side * this.scale >= 0.999) || chain[chain.length - 1];
-  }
-
   /** Forget what was drawn, as other labels were chosen. */
   change() {
     this.pictures.clear();
@@ -124,14 +123,7 @@ class MapView {
     if (density === 0) return paper;
     const isFew = this.surface.below !== null && count > 0 && count < this.surface.below;
     const own = density < 0 ? below : isFew ? few : classes[this.classOf(density)];
-    const steps = this.stepsUp(level, told);
-    return steps ? mix(own, paper, 1 - this.look.kept * this.look.fading ** (steps - 1)) : own;
-  }
-
-  /** How many levels above one another is, in the chain of those that are nested. */
-  stepsUp(level, told) {
-    const from = this.surface.levels.slice(level.number, told);
-    return from.filter((each) => each.nested).length;
+    return told === level.number ? own : mix(own, paper, 1 - this.look.kept);
   }
 
   paint(level, { density, count, told, rows, cols }) {
@@ -189,7 +181,7 @@ class MapView {
   draw() {
     const context = this.canvas.getContext("2d");
     const { rows, cols } = this.surface.place;
-    const level = this.shown;
+    const { level } = this;
     const { image, water } = this.picture(level);
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = this.look.around;
@@ -208,9 +200,23 @@ class MapView {
     this.onDraw?.(level);
   }
 
-  /** Draw polygons that were asked for, and the cross. */
+  /** Draw the map's frame, names, the place that is shown, areas that were asked for, the cross. */
   drawMarks(context) {
-    this.shapes.forEach((rings) => this.drawRings(context, rings, true));
+    const [rows, cols] = this.extent;
+    const [left, top] = this.toPixels([0, 0]);
+    const [right, bottom] = this.toPixels([cols, rows]);
+    context.strokeStyle = this.look.frame;
+    context.lineWidth = this.ratio;
+    context.strokeRect(left, top, right - left, bottom - top);
+    drawNames(this, context);
+    if (this.marked) drawPlace(this, context);
+    this.shapes.forEach(({ rings, number }) => {
+      this.drawRings(context, rings, true);
+      const points = rings.flat().map((point) => this.toPixels(this.fromMap(point)));
+      // Beside the first corner from the north, where the cross in the middle does not hide it.
+      const [x, y] = points.reduce((one, other) => (other[1] < one[1] ? other : one));
+      drawText(this, context, String(number), [x, y - 11 * this.ratio], "bold 15");
+    });
     if (this.sketch.length) this.drawRings(context, [this.sketch], false);
     if (this.cross) this.drawCross(context);
   }
@@ -222,6 +228,7 @@ class MapView {
     const from = this.toPixels([-offset[1], northwards ? -over : -offset[0]]);
     const wide = image.width * side * aspect * this.scale;
     context.imageSmoothingEnabled = side * this.scale < 0.999;
+    context.imageSmoothingQuality = "high";
     context.drawImage(image, ...from, wide, image.height * side * this.scale);
   }
 
@@ -288,14 +295,19 @@ class MapView {
     this.move(0, 0);
   }
 
-  /** Put a box of rows and columns into the middle, with as much again around it, and the cross. */
-  show([top, left, bottom, right]) {
+  /**
+   * Put a box of rows and columns into the middle, with as much again around it, and the cross.
+   * Its border is drawn: `lines` are those of a place, and without them that of the box; that of
+   * an area is on the map already.
+   */
+  show([top, left, bottom, right], lines = null, isArea = false) {
+    this.marked = isArea ? null : { box: [top, left, bottom, right], lines };
     const { aspect, rows, northwards } = this.surface.place;
     const down = (top + bottom) / 2;
     this.cross = [(left + right) / 2, northwards ? rows - down : down];
     const wide = this.canvas.width / ((right - left) * aspect);
     const most = Math.max(this.least, Math.min(wide, this.canvas.height / (bottom - top)) / 2);
-    this.scale = Math.min(most, 64 * this.ratio);
+    this.scale = Math.max(this.least, Math.min(most, CLOSE * this.ratio));
     [this.x, this.y] = [this.cross[0] * aspect, this.cross[1]];
     this.draw();
   }

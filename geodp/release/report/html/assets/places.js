@@ -1,15 +1,38 @@
-// Places by name: searched, sorted, quoted and shown on the map.
+// Places by name: searched, sorted, quoted, compared and shown on the map.
 
-/** The list of places; `show` moves the map to a box of rows and columns. */
+/** Rows of places as the page has them; `lines` are the numbers of a place's border. */
+function readPlaces({ wheres, sentences, rows, borders }) {
+  let at = 0;
+  return rows.map(([place, where, km, sentence, count, low, high, within, ...box], i) => {
+    const size = borders ? borders.sizes[i] : 0;
+    const lines = size ? borders.lines.subarray(at, (at += size)) : null;
+    return {
+      ...{ place, km, count, low, high, within, box, lines },
+      where: wheres[where],
+      sentence: sentences[sentence],
+    };
+  });
+}
+
+/** A text without accents and capitals. */
+function fold(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+/** How well a name fits what is searched for: 0 is the name itself, 3 has it inside a word. */
+function rankName(name, wanted) {
+  if (name === wanted || name.startsWith(`${wanted} (`)) return 0;
+  if (name.startsWith(wanted)) return 1;
+  return /[\p{L}\p{N}]/u.test(name[name.indexOf(wanted) - 1]) ? 3 : 2;
+}
+
+/** The list of places; `show` moves the map to one. */
 class Places {
-  constructor({ who, sentences, rows }, words, show) {
-    Object.assign(this, { who, words, show });
+  constructor(given, who, words, show) {
+    Object.assign(this, { who, words, show, compared: [] });
     this.step = byId("places").children.length;
     this.most = this.step;
-    this.all = rows.map(([place, sentence, count, low, high, within, ...box]) => ({
-      ...{ place, count, low, high, within, box },
-      sentence: sentences[sentence],
-    }));
+    this.all = readPlaces(given);
     const changed = () => {
       this.most = this.step;
       this.list();
@@ -21,33 +44,34 @@ class Places {
     this.list();
   }
 
-  /** The sentence to quote of a place. */
-  quote({ place, sentence, count, low, high, within }) {
-    const { who } = this;
-    const { number, below } = this.words;
-    const [c, l, h] = [count, low, high].map((each) => number.format(each));
-    const percent = within === null ? "" : this.words.few.format(within);
-    return this.words.say(sentence, { place, who, count: c, low: l, high: h, below, percent });
+  quote(one) {
+    return quote(this.words, this.who, one);
   }
 
-  /** Places whose names have what is searched for, in the order that is chosen. */
+  /** Places whose names have what is searched for: the name itself first, then as is chosen. */
   find(text, order) {
-    const plain = (each) => each.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-    const wanted = plain(text.trim());
-    const found = this.all.filter(({ place }) => plain(place).includes(wanted));
+    const wanted = fold(text.trim());
+    const rank = new Map();
+    const found = this.all.filter((one) => {
+      const name = fold(one.place);
+      rank.set(one, wanted && rankName(name, wanted));
+      return name.includes(wanted);
+    });
     const by = {
       sum: (one, other) => other.count - one.count,
       sure: (one, other) => (one.within ?? Infinity) - (other.within ?? Infinity) || 0,
       name: (one, other) => one.place.localeCompare(other.place, undefined, { numeric: true }),
     };
-    return found.sort(by[order]);
+    this.isNamed = found.some((one) => !wanted || rank.get(one) < 3);
+    return found.sort((one, other) => rank.get(one) - rank.get(other) || by[order](one, other));
   }
 
   list() {
     const found = this.find(byId("search").value, byId("sort").value);
     byId("places").replaceChildren(...found.slice(0, this.most).map((one) => this.item(one)));
     byId("more").hidden = found.length <= this.most;
-    const name = found.length ? "places_found" : "places_none";
+    let name = found.length ? "places_found" : "places_none";
+    if (found.length && !this.isNamed) name = "places_similar";
     const shown = Math.min(found.length, this.most);
     byId("places-status").textContent = this.words.say(name, {
       n: this.words.number.format(found.length),
@@ -63,35 +87,45 @@ class Places {
   }
 
   item(one) {
-    const item = document.createElement("li");
-    const said = document.createElement("p");
-    said.textContent = this.quote(one);
-    item.append(said);
-    const tools = document.createElement("p");
-    tools.className = "buttons";
-    tools.append(this.button("copy", "copy_of", one, () => this.copy(said)));
-    tools.append(this.button("show", "show_of", one, () => this.show(one.box)));
-    item.append(tools);
-    return item;
+    return makeItem(this.quote(one), (said) => {
+      const button = (name, longer, act) => makeButton(this.words, name, longer, one.place, act);
+      const found = [
+        button("copy", "copy_of", () => copyText(this.words, said, byId("places-status"))),
+        button("show", "show_of", () => this.show(one, said.textContent)),
+      ];
+      if (one.sentence === "quote_below") return found;
+      const compare_ = button("compare", "compare_of", () => this.compare(one));
+      compare_.setAttribute("aria-pressed", String(this.compared.includes(one)));
+      return [...found, compare_];
+    });
   }
 
-  button(name, longer, { place }, act) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = this.words.say(name);
-    button.setAttribute("aria-label", this.words.say(longer, { place }));
-    button.addEventListener("click", act);
-    return button;
+  /** Choose a place to be compared, or no longer; the last two are. */
+  compare(one) {
+    const others = this.compared.filter((each) => each !== one);
+    this.compared = others.length < this.compared.length ? others : [...others, one].slice(-2);
+    const focused = document.activeElement?.getAttribute("aria-label");
+    this.list();
+    const buttons = [...byId("places").querySelectorAll("button")];
+    buttons.find((each) => each.getAttribute("aria-label") === focused)?.focus();
+    const [first, second] = this.compared;
+    byId("compared").hidden = !first;
+    if (second) byId("compared").textContent = compare(this.words, this.who, first, second);
+    else if (first) byId("compared").textContent = this.words.say("compare_one");
   }
+}
 
-  /** Put a sentence on the clipboard; where a browser lets nobody, mark it to be copied by hand. */
-  async copy(said) {
-    try {
-      await navigator.clipboard.writeText(said.textContent);
-      byId("places-status").textContent = this.words.say("copied", { text: said.textContent });
-    } catch {
-      getSelection().selectAllChildren(said);
-      byId("places-status").textContent = this.words.say("copy_by_hand");
-    }
-  }
+/** Give the squares with the most people their buttons. */
+function startLargest(given, who, words, show) {
+  const list = byId("largest");
+  if (!list) return;
+  const items = readPlaces(given).map((one) =>
+    makeItem(quote(words, who, one), (said) => [
+      makeButton(words, "copy", "copy_of", one.place, () =>
+        copyText(words, said, byId("largest-status")),
+      ),
+      makeButton(words, "show", "show_of", one.place, () => show(one, said.textContent)),
+    ]),
+  );
+  list.replaceChildren(...items);
 }

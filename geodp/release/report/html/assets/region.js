@@ -83,6 +83,7 @@ class Table {
 class Projection {
   constructor(place, tables) {
     this.isKnown = place.geographic || tables !== null;
+    this.frame = tables ? tables.degrees : place.bounds;
     if (!tables) return;
     const table = (name, bounds) => new Table(tables[name], tables.knots, bounds);
     this.lon = table("lon", tables.map);
@@ -97,6 +98,13 @@ class Projection {
 
   fromDegrees([lon, lat]) {
     return this.x ? [this.x.at(lon, lat), this.y.at(lon, lat)] : [lon, lat];
+  }
+
+  /** Whether the box around rings in degrees has some of the map. */
+  meets(rings) {
+    const [west, south, east, north] = this.frame;
+    const [left, bottom, right, top] = boxOf(rings);
+    return left < east && right > west && bottom < north && top > south;
   }
 
   /** A ring in the map's coordinates; long edges stay where they are in degrees. */
@@ -127,14 +135,14 @@ function readGeoJSON(text) {
   const given = JSON.parse(text);
   const features = given.type === "FeatureCollection" ? given.features : [given];
   const names = ["name", "NAME", "Name", "id", "ID", "code", "CODE"];
-  return features.map((feature, number) => {
+  return features.map((feature) => {
     const geometry = feature.type === "Feature" ? feature.geometry : feature;
     const polygons = { Polygon: [geometry.coordinates], MultiPolygon: geometry.coordinates };
     const own = polygons[geometry.type];
     if (!own) throw new Error("geometry");
     const properties = feature.properties || {};
     const field = names.find((name) => properties[name] !== undefined);
-    const name = field ? String(properties[field]) : String(number + 1);
+    const name = field ? String(properties[field]) : null;
     return { name, rings: own.flat().map(openRing) };
   });
 }

@@ -3,6 +3,12 @@
 const UNTOLD = -1;
 const OUTSIDE = -2;
 
+/** Between two settings of the slider. */
+const STEP = 0.5;
+
+/** Cells of a square whose error is worked out while the pointer moves. */
+const MOST_HOVERED = 1 << 14;
+
 /** The released table, its squares and its levels. */
 class Surface {
   constructor(data) {
@@ -42,6 +48,8 @@ class Surface {
 
   /** Sum the chosen labels, or the chosen layer, over the finest squares. */
   select() {
+    this.levelSums = new Map();
+    this.coloured = new Map();
     this.counts = new Float64Array(this.rows * this.cols);
     if (!this.cells) {
       const { square, count } = this.layers[this.layer];
@@ -76,8 +84,14 @@ class Surface {
 
   /** Levels whose squares lie within one another, from a given one up. */
   chain(level) {
-    if (!level.nested) return [level];
-    return this.levels.filter((each) => each.nested && each.side >= level.side);
+    if (level.nested) return this.levels.filter((each) => each.nested && each.side >= level.side);
+    const found = [level];
+    this.levels.slice(level.number + 1).forEach((each) => {
+      const last = found[found.length - 1];
+      const off = each.offset.map((one, axis) => one - last.offset[axis]);
+      if ([each.side, ...off].every((one) => one % last.side === 0)) found.push(each);
+    });
+    return found;
   }
 
   /** Rows and columns of squares of a level. */
@@ -99,6 +113,50 @@ class Surface {
   /** Area of a finest square that is land. */
   landArea(row, col) {
     return (this.area(row, col) * (this.land ? this.land[row * this.cols + col] : WHOLE)) / WHOLE;
+  }
+
+  /** How many labels of all attributes together are chosen. */
+  labelsChosen() {
+    const each = this.attributes.map((one, a) => (this.parts[a] < 0 ? one.labels.length : 1));
+    return each.reduce((product, one) => product * one, 1);
+  }
+
+  /**
+   * The sum of the square of a level that holds a cell, its estimate where its error is known, and
+   * its rows and columns of cells: [top, left, bottom, right].
+   */
+  estimateSquare(level, cell) {
+    const size = this.units ? [1, this.place.cols] : [this.place.rows, this.place.cols];
+    const first = cell.map((at, axis) => {
+      const off = level.offset[axis];
+      return Math.floor((at + off) / level.side) * level.side - off;
+    });
+    const low = first.map((at) => Math.max(at, 0));
+    const high = first.map((at, axis) => Math.min(at + level.side, size[axis]));
+    const box = [...low, ...high];
+    const number = (high[0] - low[0]) * (high[1] - low[1]) * this.labelsChosen();
+    if (this.form && number <= MOST_HOVERED) {
+      const cells = [];
+      for (let row = low[0]; row < high[0]; row++) {
+        for (let col = low[1]; col < high[1]; col++) cells.push([row, col]);
+      }
+      const estimate = this.estimate(cells);
+      if (estimate) return { count: estimate.count, estimate, box };
+    }
+    const { base } = this.place;
+    const square = this.squareOf(level, Math.floor(cell[0] / base), Math.floor(cell[1] / base));
+    const count = this.totalsOf(level)[square];
+    const margin = this.margin(level);
+    if (margin === null || level.side === 1) return { count, estimate: null, box };
+    const least = this.form?.nonnegative ? 0 : -Infinity;
+    const estimate = { count, low: Math.max(count - margin, least), high: count + margin };
+    return { count, estimate, box };
+  }
+
+  /** Sums of all squares of a level. */
+  totalsOf(level) {
+    if (!this.levelSums.has(level)) this.levelSums.set(level, this.sumSquares(level).count);
+    return this.levelSums.get(level);
   }
 
   /** Counts, areas inside the domain and areas of land there of all squares of a level. */
@@ -127,10 +185,36 @@ class Surface {
    * of the smallest square around it that has so many, once what is told below it is taken out. A
    * mean is that of the land, where there is any.
    *
+   * What a larger square has left grows where fewer of its squares are told on their own, so that
+   * it alone could reach more margins than fewer. A stricter setting must not colour more land, so
+   * a square is told where it would be at every looser setting, too.
+   *
    * @returns density, the count that it is of, the level that each one is of: UNTOLD and OUTSIDE
    * where there is none; and whether what a mean is of has no land.
    */
   densities(level, times) {
+    const found = this.addUp(level, times);
+    if (times <= 0) return found;
+    const looser = this.colouredAt(level, times - STEP);
+    found.told.forEach((each, i) => {
+      if (each < 0 || !looser || looser[i]) return;
+      [found.told[i], found.density[i], found.count[i]] = [UNTOLD, 0, 0];
+    });
+    return found;
+  }
+
+  /** Which squares of a level are told at a setting and at every looser one; null: all. */
+  colouredAt(level, times) {
+    if (times <= 0) return null;
+    const name = `${level.number} ${times}`;
+    if (!this.coloured.has(name)) {
+      this.coloured.set(name, this.densities(level, times).told.map((each) => (each >= 0 ? 1 : 0)));
+    }
+    return this.coloured.get(name);
+  }
+
+  /** What `densities` has at one setting, whatever is told at others. */
+  addUp(level, times) {
     const chain = this.chain(level);
     const finest = this.sumSquares(level);
     const size = finest.count.length;
@@ -169,9 +253,10 @@ class Surface {
     const land = new Float64Array(rows * cols);
     const parent = new Uint32Array(left.count.length);
     const step = above.side / level.side;
+    const off = above.offset.map((one, axis) => (one - level.offset[axis]) / level.side);
     for (let at = 0; at < parent.length; at++) {
-      const row = Math.floor(at / left.cols);
-      const col = at % left.cols;
+      const row = Math.floor(at / left.cols) + off[0];
+      const col = (at % left.cols) + off[1];
       parent[at] = Math.floor(row / step) * cols + Math.floor(col / step);
       if (isTold[at]) continue;
       count[parent[at]] += left.count[at];

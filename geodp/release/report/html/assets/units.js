@@ -58,10 +58,6 @@ class UnitView extends MapView {
     return [rows, cols];
   }
 
-  get shown() {
-    return this.level;
-  }
-
   /** The unit at a point, as row and column of the table; null outside of all. */
   cellAt(point) {
     const found = this.surface.units.at(point);

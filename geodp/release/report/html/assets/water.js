@@ -5,7 +5,7 @@ const WHOLE = 4;
 const UNSURE = 5;
 
 /**
- * How the finest squares are covered on the map of a level: by so many quarters of paper as are
+ * How the finest squares are covered on the map of a level: by so many quarters as are
  * water, or wholly by what cannot be told from none. A count above 0 is never hidden: the shore may
  * be off, and an islet missing.
  */
@@ -29,7 +29,7 @@ function coverWater(surface, level, times, { told, landless }) {
 }
 
 /** The cover as a picture of a pixel for each of the finest squares; null without water. */
-function paintWater(surface, cover, { paper, untold }) {
+function paintWater(surface, cover, { water, untold }) {
   if (!cover) return null;
   const { rows, cols } = surface;
   const canvas = document.createElement("canvas");
@@ -40,7 +40,7 @@ function paintWater(surface, cover, { paper, untold }) {
   cover.forEach((each, at) => {
     const row = Math.floor(at / cols);
     const to = 4 * ((northwards ? rows - 1 - row : row) * cols + (at % cols));
-    const colour = each === UNSURE ? untold : paper;
+    const colour = each === UNSURE ? untold : water;
     for (let i = 0; i < 3; i++) image.data[to + i] = colour[i];
     image.data[to + 3] = (255 * Math.min(each, WHOLE)) / WHOLE;
   });

@@ -2,9 +2,14 @@
 
 class Words {
   constructor(language, sentences, below) {
-    Object.assign(this, { sentences, below });
+    Object.assign(this, { language, sentences, below });
     this.number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
     this.few = new Intl.NumberFormat(language, { maximumSignificantDigits: 3 });
+    this.whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+    this.percent = new Intl.NumberFormat(language, {
+      maximumFractionDigits: 15,
+      maximumSignificantDigits: 3,
+    });
     this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 4 });
   }
 
@@ -20,22 +25,55 @@ class Words {
   count(count) {
     return this.isFew(count)
       ? this.say("few", { below: this.number.format(this.below) })
-      : this.number.format(count);
+      : this.whole.format(count);
   }
 
   /** The interval of a count; a dash where the count is not shown, whose middle it may be. */
   interval({ count, low, high }) {
     if (this.isFew(count)) return "–";
-    return this.say("interval", { low: this.count(low), high: this.count(high) });
+    const ends = [Math.floor(low), Math.ceil(high)].map((each) => this.whole.format(each));
+    return this.say("interval", { low: ends[0], high: ends[1] });
   }
 
-  /** A level's name, with its width where it is known. */
-  level({ side, area }, { kilometres }) {
-    const name = side === 1 ? "level_cells" : "level_blocks";
-    let text = this.say(name, { side: this.number.format(side) });
-    if (area) text += this.say("level_area", { area });
-    if (kilometres) text += this.say("level_km", { km: this.few.format(side * kilometres) });
-    return text;
+  /** How a sum came about; empty where the count is not shown. */
+  facts({ cells, count, error, low, high }) {
+    if (this.isFew(count)) return "";
+    const figures = { cells, error, low: Math.floor(low), high: Math.ceil(high) };
+    const texts = Object.entries(figures).map(([name, value]) => [name, this.whole.format(value)]);
+    return this.say("estimate_facts", Object.fromEntries(texts));
+  }
+
+  /** A level's name by the width of its squares; in cells where no more is known. */
+  level({ side }, surface) {
+    const km = this.width(side, surface);
+    if (km) return this.say("level_cells") + this.say("level_km", { km });
+    return this.say(side === 1 ? "level_cells" : "level_blocks", { side: this.number.format(side) });
+  }
+
+  /** The same within a sentence. */
+  levelInside(level, surface) {
+    const text = this.level(level, surface);
+    return text[0].toLowerCase() + text.slice(1);
+  }
+
+  /** Kilometres along a side of squares, as a text; null where they are not known. */
+  width(side, { place, units }) {
+    if (place.kilometres === null || units) return null;
+    const { areas, base } = place;
+    const km = (side * Math.sqrt(areas[areas.length >> 1])) / base;
+    return new Intl.NumberFormat(this.language, { maximumSignificantDigits: 2 }).format(km);
+  }
+
+  /** The square of a level at a cell, as a sentence names it. */
+  square({ surface, projection }, { side }, [row, col], [top, left, bottom, right]) {
+    if (surface.units) return this.say("place_unit", { name: surface.units.codes[col] });
+    const km = this.width(side, surface);
+    if (!projection.isKnown || !km) return this.say("place_cells", { row: top, col: left });
+    const [a, , c, , e, f] = surface.place.transform;
+    const middle = [c + (a * (left + right)) / 2, f + (e * (top + bottom)) / 2];
+    const digits = Number(km) < 2 ? 3 : 2;
+    const degrees = projection.toDegrees(middle).map((each) => Number(each.toFixed(digits)));
+    return this.say("place_here", { km, where: this.degrees(degrees) });
   }
 
   point(view, at) {
@@ -44,7 +82,10 @@ class Words {
     if (!projection.isKnown) {
       return this.say("at_map", { x: this.exact.format(x), y: this.exact.format(y) });
     }
-    const [lon, lat] = projection.toDegrees([x, y]);
+    return this.degrees(projection.toDegrees([x, y]));
+  }
+
+  degrees([lon, lat]) {
     return this.say("at_degrees", {
       lat: this.exact.format(Math.abs(lat)),
       lon: this.exact.format(Math.abs(lon)),
