@@ -341,7 +341,7 @@ def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
     (west, south, east, north), (left, bottom, right, top) = place.bounds, shape.bounds
     slack = SLACK * (east - west)
     # Around the Earth a polygon may lie a whole turn away, where longitudes compare wrongly.
-    is_wide = place.turn is None and (left < west - slack or right > east + slack)
+    is_wide = place.period is None and (left < west - slack or right > east + slack)
     if is_wide or bottom < south - slack or top > north + slack:
         return True
     (lain,) = shapes_on(place, [shape])
