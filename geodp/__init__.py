@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Guarantee as Guarantee
     from geodp.privacy.event import Measurement as Measurement
-    from geodp.privacy.event import Spent as Spent
+    from geodp.privacy.event import TableEvent as TableEvent
     from geodp.privacy.hash_chain import Head as Head
     from geodp.privacy.key import NoiseKey as NoiseKey
     from geodp.privacy.ledger import Ledger as Ledger
@@ -162,7 +162,7 @@ _HOME = {
     "Sharing": "geodp.features.series.sharing",
     "Smoothing": "geodp.features.series.smoothing",
     "Source": "geodp.table.source",
-    "Spent": "geodp.privacy.event",
+    "TableEvent": "geodp.privacy.event",
     "Terms": "geodp.privacy.terms",
     "UndeclaredDrawError": "geodp.errors",
     "UsageError": "geodp.errors",

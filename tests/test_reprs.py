@@ -19,7 +19,7 @@ NOUNS = {
 OF_OTHERS = {
     *("ApproximateDP", "ZeroConcentratedDP", "SecretSample"),  # a number or a name each
     *("AreaLevels", "Hierarchy", "Mask", "Prior", "PublicTotals", "Composed"),
-    *("Intervals", "CodeSystem", "Event", "Law", "Method", "Spent"),  # forms that several have
+    *("Intervals", "CodeSystem", "Event", "Law", "Method", "TableEvent"),  # forms that several have
 }
 """Nouns at the top that no object below has in it, or that have no class of their own."""
 

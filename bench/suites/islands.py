@@ -23,7 +23,7 @@ from geodp.features.plan.simulation import FRESH, PlanSimulation, public_key
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
-from geodp.release.settled_map import KINDS, SIZES, settle_alone
+from geodp.release.settled_map import KINDS, SIZES, place_isolated
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -92,7 +92,7 @@ def losses(source: geodp.CountTable, name: str, epsilon: str, trials: int) -> li
     # A public guess, as an operator would give it, and not the exact total.
     people = float(f"{source.count.sum():.1e}")
     plan = serve(land, "islands=1", people=people, epsilon=epsilon)
-    maps = [settle_alone(towns, FEW, np.random.default_rng(seed)) for seed in SEEDS]
+    maps = [place_isolated(towns, FEW, np.random.default_rng(seed)) for seed in SEEDS]
     rows = []
     for spec in (*METHODS, plan.name):
         method, by_kind = mechanism(spec), dict[int, list[tuple[float, float]]]()

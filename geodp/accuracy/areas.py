@@ -14,7 +14,7 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -28,7 +28,7 @@ class Areas:
     ----------
     level : str
         Name of the published areas or of the regions.
-    event : Spent
+    event : TableEvent
         The release's privacy loss, for all levels together.
     count : int64[n] or float64[n]
         Exact sums of the cells of each area.
@@ -44,7 +44,7 @@ class Areas:
     __repr__ = one_line
 
     level: str
-    event: Spent
+    event: TableEvent
     count: CountArray = field(repr=False)
     standard_error: FloatArray | None = field(repr=False)
     table: ReleasedTable | None = None

@@ -188,7 +188,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownParts:
+class PartEstimates:
     """Estimates of some parts together, at some places.
 
     Attributes
@@ -251,11 +251,11 @@ class Sum:
         return remaining
 
     @cached_property
-    def estimates(self) -> list[KnownParts]:
+    def estimates(self) -> list[PartEstimates]:
         """Estimates for the nodes of each level."""
         root = self.held[0] / self.tree.count[0]
         variance = self.left[0]
-        estimates = [KnownParts(root, np.sqrt(variance) / self.tree.count[0], variance)]
+        estimates = [PartEstimates(root, np.sqrt(variance) / self.tree.count[0], variance)]
         for i in range(1, len(self.held)):
             people, parent = self.tree.count[i], self.tree.parent[i]
             part = people / self.tree.count[i - 1][parent]
@@ -266,15 +266,15 @@ class Sum:
             # Below the last measured level, parts have the share of their area, and its doubt.
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            estimates.append(KnownParts(share, doubt, variance))
+            estimates.append(PartEstimates(share, doubt, variance))
         return estimates
 
-    def of_cells(self, key: KeyArray) -> KnownParts:
+    def of_cells(self, key: KeyArray) -> PartEstimates:
         """Return the estimates of cells.
 
         Cells without people have those of the area around them.
         """
-        estimate = KnownParts(*(np.zeros(key.size) for _ in range(3)))
+        estimate = PartEstimates(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
         # From the cells up to the first node with people, whose share applies to empty cells, too.
         for i in range(len(self.held) - 1, -1, -1):
@@ -294,7 +294,7 @@ class Sum:
             missing[some] = False
         return estimate
 
-    def of_region(self, key: KeyArray) -> KnownParts:
+    def of_region(self, key: KeyArray) -> PartEstimates:
         """Return the estimate of cells together: float64[1] each."""
         cells = self.of_cells(key)
         at, some = self.tree.find(key)
@@ -303,7 +303,7 @@ class Sum:
         people = self.tree.add_up(inside * self.tree.count[-1])
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return KnownParts(np.array([share]), np.array([doubt]), np.zeros(1))
+            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
         weight = self.tree.count[-1][at[some]] / people[0].sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
         of = [
@@ -316,7 +316,7 @@ class Sum:
             # variance.
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
-        return KnownParts(np.array([share]), np.array([doubt]), np.array([variance]))
+        return PartEstimates(np.array([share]), np.array([doubt]), np.array([variance]))
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -346,7 +346,7 @@ def spread(mean: Any) -> Any:
 
 
 def intervals_around(
-    count: Any, estimate: KnownParts, people: Any, ends: tuple[Any, Any]
+    count: Any, estimate: PartEstimates, people: Any, ends: tuple[Any, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
 

@@ -141,12 +141,12 @@ def resolve_inputs(
 
     Explicit options stay unchanged.
     """
-    from geodp.cli.readers import require_known
+    from geodp.cli.readers import check_applicable
     from geodp.io.read.reader import convert_by
 
     # Order of precedence: explicit options, then the recipe, then the preset or the file's layout.
     _apply(context, options, recipe_options)
-    require_known(context)  # options without effect are refused before a file is read
+    check_applicable(context)  # options without effect are refused before a file is read
     require_system(options)
     questions: tuple[str, ...] = ()
     filled = bool(recipe_options)

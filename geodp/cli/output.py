@@ -72,9 +72,9 @@ def write_picture(
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a file completely or not at all; a confidential one is readable by its owner only."""
-    from geodp.io.folder.atomic import write_whole
+    from geodp.io.folder.atomic import write_atomically
 
-    with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
+    with write_atomically(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
         file.write(data)
 
 

@@ -45,7 +45,7 @@ def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 @contextmanager
-def tell_steps(*, lines: bool = True) -> Iterator[None]:
+def report_progress(*, lines: bool = True) -> Iterator[None]:
     """Report progress of the block on stderr, unless ``--quiet`` was given.
 
     :mod:`geodp.progress` describes who sees what. Results are printed after the block, when no line
@@ -60,11 +60,11 @@ def tell_steps(*, lines: bool = True) -> Iterator[None]:
     if context is not None and context.find_root().params.get("quiet"):
         yield
         return
-    with progress.show(sys.stderr, say_compiling, lines=lines):
+    with progress.show(sys.stderr, report_compiling, lines=lines):
         yield
 
 
-def say_compiling() -> None:
+def report_compiling() -> None:
     """Explain why this run takes longer than later ones."""
     from geodp.kernels.jit import count_cached
 
@@ -97,7 +97,7 @@ def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[Non
 
 
 @contextmanager
-def tell_if_kept(output: Path) -> Iterator[None]:
+def report_stored_draw(output: Path) -> Iterator[None]:
     """Report, if a run ends early, that its charged draw is not lost."""
     from geodp.io.folder.staging import find_interrupted
 

@@ -16,7 +16,7 @@ METADATA = "recipe_metadata"
 """Key among the options for a recipe's metadata; no option has this name."""
 
 
-def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
+def read_metadata_options(options: Mapping[str, Any]) -> StatedMetadata | None:
     """Read the office's metadata; None if there is none. A file takes precedence over a recipe.
 
     Raises UsageError if an option and the file set the same field.

@@ -405,7 +405,7 @@ class Grid:
             raise UsageError(refusal)
         return place
 
-    def require_whole_map(self, refusal: str) -> Lattice:
+    def require_full_map(self, refusal: str) -> Lattice:
         """Return the only map of a grid whose domain is the full box.
 
         Otherwise raise UsageError.

@@ -139,7 +139,7 @@ class Lattice:
         elif west >= -180 and east <= 180:
             return None
         else:
-            circle = whole_turn(self.crs)
+            circle = longitude_period(self.crs)
         return circle if circle is not None and (west < -circle / 2 or east > circle / 2) else None
 
     def wrap(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -295,12 +295,12 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
 
 
 @cache
-def whole_turn(crs: str) -> float | None:
+def longitude_period(crs: str) -> float | None:
     """Return the period of longitudes in units of a CRS; None for projections that have none.
 
     This is 360 degrees, 400 grads, or the width of web Mercator in metres.
 
-    >>> whole_turn("EPSG:4326"), whole_turn("EPSG:3035")
+    >>> longitude_period("EPSG:4326"), longitude_period("EPSG:3035")
     (360.0, None)
     """
     from pyproj import CRS  # late: it is slow, and most grids do without

@@ -27,10 +27,10 @@ from geodp.errors import InputError, Rule, is_utf8
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MOST_JSON = 1 << 26
+MAX_JSON_BYTES = 1 << 26
 """Largest JSON document, in bytes."""
 
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 """Deepest nesting of brackets in a JSON document."""
 
 MAX_DIGITS = 20
@@ -233,7 +233,7 @@ def read_json(path: Path) -> Any:
     """
     require_regular(path)
     with path.open("rb") as file:
-        return parse_json(file.read(MOST_JSON + 1))
+        return parse_json(file.read(MAX_JSON_BYTES + 1))
 
 
 def parse_json(data: bytes) -> Any:
@@ -254,14 +254,14 @@ def parse_json(data: bytes) -> Any:
         Invalid JSON, NaN and infinities, integers of more than 20 digits, and an object with the
         same name twice, of which readers take either value.
     """
-    if len(data) > MOST_JSON:
-        raise ValueError(f"it has more than {MOST_JSON} bytes")
+    if len(data) > MAX_JSON_BYTES:
+        raise ValueError(f"it has more than {MAX_JSON_BYTES} bytes")
     # Depth is counted before parsing, as the parser recurses once for each bracket. Brackets within
     # texts do not count.
     symbols = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
     step = np.isin(symbols, (0x5B, 0x7B)).astype(np.int32) - np.isin(symbols, (0x5D, 0x7D))
-    if step.cumsum().max(initial=0) > MOST_DEPTH:
-        raise ValueError(f"its brackets are more than {MOST_DEPTH} deep")
+    if step.cumsum().max(initial=0) > MAX_DEPTH:
+        raise ValueError(f"its brackets are more than {MAX_DEPTH} deep")
     return json.loads(
         data.decode("utf-8-sig"),
         parse_int=_bounded_integer,

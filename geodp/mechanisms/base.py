@@ -25,7 +25,7 @@ from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.event import Guarantee, Measurement, Spent
+from geodp.privacy.event import Guarantee, Measurement, TableEvent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
@@ -69,7 +69,7 @@ class Query:
     what: tuple[Plain, ...]
 
 
-E = TypeVar("E", bound=Spent)
+E = TypeVar("E", bound=TableEvent)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Method(ABC, Generic[E]):
         Called before anything is allocated.
         """
 
-    def sensitivity_words(self, grid: Grid, event: E | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: E | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card of an event."""
         return "a person counted once changes one count by 1"
 
@@ -317,7 +317,7 @@ class Mechanism(Method[Measurement]):
         """Return the table that :meth:`base` releases."""
         raise NotImplementedError
 
-    def release_over(
+    def refine_base(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
         """Complete a release whose :meth:`base` is drawn already; otherwise as :meth:`release`."""
@@ -373,18 +373,18 @@ class Mechanism(Method[Measurement]):
             )
         return None
 
-    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
+    def explain_noise_limit(self, grid: Grid, event: Measurement) -> str | None:
         """Explain why the noise of an event is too large for a grid; None: it is not.
 
         Called before any charge.
         """
         try:
-            event.require_drawable(self.least_share(grid, event))
+            event.require_drawable(self.min_share(grid, event))
         except UsageError as error:
             return Rule(error.code, str(error))
         return None
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share of the budget: its noise scale is ``event.scale / share``."""
         return Fraction(1)
 

@@ -4,8 +4,8 @@ Who reads what
 --------------
 The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``. A mechanism
 reads the :class:`Measurement` that it made of its :class:`Terms`, and never the terms again. Closed
-forms, cards and files of a released table read a :class:`Spent`, whatever made the table. A new
-kind of event is a new class with its own ``loss`` and ``statement``; no code tests the kind.
+forms, cards and files of a released table read a :class:`TableEvent`, whatever made the table. A
+new kind of event is a new class with its own ``loss`` and ``statement``; no code tests the kind.
 
 What may never change
 ---------------------
@@ -120,7 +120,7 @@ class Event(ABC):
         """Plain values for a card."""
 
 
-class Spent(Event):
+class TableEvent(Event):
     """The event behind a released table, as cards, files and closed forms read it.
 
     Attributes
@@ -180,7 +180,7 @@ class Spent(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement(Spent):
+class Measurement(TableEvent):
     """One use of a mechanism on confidential data.
 
     Attributes

@@ -89,7 +89,7 @@ def error_of_region(release: Described, region: Region) -> float:
         return release.parts.estimate(region).standard_error
     key = region.key
     if release.totals is not None:
-        key = key[~release.totals.whole_areas(region)]
+        key = key[~release.totals.complete_areas(region)]
         if not key.size:
             return 0.0
     grid = release.grid if release.method.skips_outside else None
@@ -107,7 +107,7 @@ def estimate_regions(release: Described, regions: Sequence[Region]) -> Estimates
     keys, known = [region.key for region in regions], np.zeros(len(regions), count.dtype)
     if release.totals is not None:
         for number, region in enumerate(regions):
-            exact = release.totals.whole_areas(region)
+            exact = release.totals.complete_areas(region)
             known[number] = release.table.counts_at(region.key[exact]).sum()
             keys[number] = region.key[~exact]
     found = Estimates.of_nobody(len(keys), count)

@@ -149,7 +149,7 @@ class MeasurementsRequest:
         return replace(self, biases=biases)
 
 
-def ask_measurements(
+def choose_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
 ) -> MeasurementsRequest:
     """Settle which measurements of a release are written; nothing is looked at but public things.

@@ -53,7 +53,7 @@ def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
     return found
 
 
-def require_alike(said: StatedMetadata | None) -> StatedMetadata | None:
+def require_series_metadata(said: StatedMetadata | None) -> StatedMetadata | None:
     """Return what an office says of every snapshot of a series.
 
     Raises UsageError for what can be true of one of them only.

@@ -11,7 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.land import warn_of_sea
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.release.release import Release
 from geodp.table.card import StatedMetadata
 from geodp.table.released import ReleasedTable
@@ -21,7 +21,7 @@ from geodp.table.stated.reading import StatedReading
 def outline(
     grid: Grid,
     method: Method[Any],
-    spent: Spent,
+    spent: TableEvent,
     people: float | None,
     public_facts: tuple[str, ...] = (),
     reading: StatedReading | None = None,
@@ -47,7 +47,7 @@ def list_warnings(release: Release) -> tuple[str, ...]:
     return (*about, *warn_of_sea(release.grid))
 
 
-def warn_of(nobody: Release, between: int = 0) -> None:
+def warn_before_release(nobody: Release, between: int = 0) -> None:
     """Warn of that, on behalf of who publishes.
 
     ``between``: calls between that of the caller's caller and the caller itself.

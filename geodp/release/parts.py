@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.parts import KnownParts, Split, Sum, intervals_around
+from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.release.described import Described
@@ -78,11 +78,11 @@ class PartErrors:
         cell, part = self.split.joint.split(self.table.key)
         return np.searchsorted(self.split.map.key, cell), part
 
-    def _known(self, key: KeyArray) -> tuple[KnownParts, KeyArray, IntArray]:
+    def _known(self, key: KeyArray) -> tuple[PartEstimates, KeyArray, IntArray]:
         """Return what is known of single parts of cells; their cells, each once, and places."""
         cell, part = self.split.joint.split(key)
         cells, place = np.unique(cell, return_inverse=True)
-        found = KnownParts(*(np.empty(key.size) for _ in range(3)))
+        found = PartEstimates(*(np.empty(key.size) for _ in range(3)))
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):

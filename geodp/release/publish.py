@@ -15,7 +15,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, Given, LabelledArray
+from geodp.io.read.rows.input_files import ArrowStream, LabelledArray, TableSource
 from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
@@ -26,9 +26,9 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
-from geodp.release.measurements import MeasurementsRequest, ask_measurements
+from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
-from geodp.release.outline import outline, warn_of
+from geodp.release.outline import outline, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -38,8 +38,8 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior, restore_stated
-from geodp.table.totals import WholeTable
+from geodp.table.stated.prior import StatedPrior, unpack_prior
+from geodp.table.totals import InMemoryTable
 
 NO_TABLE = Rule(
     "table-or-grid-expected",
@@ -75,7 +75,7 @@ READ_ALREADY = (
     seed="key",
 )
 def publish(
-    table: CountTable | Given,
+    table: CountTable | TableSource,
     *,
     grid: Grid | str | None = None,
     value: Values = None,
@@ -247,7 +247,7 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_of(prepared.outline, between=1)  # that of by_names
+    warn_before_release(prepared.outline, between=1)  # that of by_names
     release = prepared.release()
     if not simulate:
         return release
@@ -257,7 +257,7 @@ def publish(
 
 
 def _read(
-    table: CountTable | Given, grid: Grid | str | None, named: Mapping[str, Any]
+    table: CountTable | TableSource, grid: Grid | str | None, named: Mapping[str, Any]
 ) -> CountTable:
     """Return the counts of a frame or of files on a grid; a table as it is."""
     if isinstance(table, CountTable):
@@ -343,7 +343,7 @@ class Prepared:
             first = base.method.release(table, base.event, own)
         finally:
             own.forget()
-        return self.method.release_over(first, self.table, self.event, key), None
+        return self.method.refine_base(first, self.table, self.event, key), None
 
 
 def prepare(table: CountTable, request: Request) -> Prepared:
@@ -358,7 +358,7 @@ def prepare(table: CountTable, request: Request) -> Prepared:
     event = make_table_event(table, method, request)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, event, WholeTable(table)),
+        *require_no_sums(table.grid, event, InMemoryTable(table)),
         *state_land(table.grid),
     )
     public = None if table.reading is None else table.reading.public
@@ -426,10 +426,10 @@ def _ask_measurements(
     if measurements is False:
         return None
     complete_to = None if measurements is True else measurements
-    return ask_measurements(method, grid, event, complete_to)
+    return choose_measurements(method, grid, event, complete_to)
 
 
-def restore_beside(
+def restore_extras(
     release: Release,
     method: Mechanism,
     event: Measurement,
@@ -437,7 +437,7 @@ def restore_beside(
     measurements: bool | str | int = False,
 ) -> Release:
     """Return a release with what was drawn beside its table and kept, for the same call."""
-    if (told := restore_stated(arrays)) is not None:
+    if (told := unpack_prior(arrays)) is not None:
         release = replace(release, prior=told, margins=UNKNOWN)
     asked = _ask_measurements(method, release.grid, event, measurements)
     return release if asked is None else replace(release, measurements=asked.restore(arrays))
@@ -473,6 +473,6 @@ def make_event(
         raise UsageError(
             f"{method.name} spends something else than it is given.", code="method-spends-otherwise"
         )
-    if overload := method.undrawable(grid, event):
+    if overload := method.explain_noise_limit(grid, event):
         raise UsageError(overload)
     return event

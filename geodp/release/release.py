@@ -25,7 +25,7 @@ from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
@@ -38,7 +38,7 @@ from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedSettlements
-from geodp.table.stated.prior import StatedPrior, keep_stated
+from geodp.table.stated.prior import StatedPrior, pack_prior
 from geodp.table.stated.reading import StatedReading
 
 
@@ -106,13 +106,13 @@ class Release(InMemory):
         return self.table.grid
 
     @property
-    def drawn_beside(self) -> dict[str, NDArray[Any]]:
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
         """What was drawn beside the table, by name, to be kept until it is written."""
         found = {} if self.measurements is None else self.measurements.to_arrays()
-        return found | keep_stated(self.prior)
+        return found | pack_prior(self.prior)
 
     @cached_property
-    def event(self) -> Spent:
+    def event(self) -> TableEvent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 

@@ -94,7 +94,7 @@ def make_maps(grid: Grid, people: float, most: int) -> tuple[list[SettledMap], b
     return maps, bool(beside.any())
 
 
-def settle_alone(towns: CountTable, least: int, random: np.random.Generator) -> SettledMap:
+def place_isolated(towns: CountTable, least: int, random: np.random.Generator) -> SettledMap:
     """Return a map with settlements of all size classes, around which nobody else is left.
 
     Parameters

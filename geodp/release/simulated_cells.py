@@ -19,7 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.io.verify.intervals import CellErrors
 from geodp.mechanisms import Mechanism, is_method
 from geodp.mechanisms.base import Method
-from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.event import Measurement, TableEvent
 from geodp.release.card import state_cells
 from geodp.release.release import Release
 from geodp.release.settlements import simulate_settlements
@@ -30,7 +30,7 @@ FEWEST, MOST = 20, 10_000
 """Releases of each stand-in that can be asked for."""
 
 
-def require_simulated(method: Method[Any], grid: Grid, event: Spent, releases: int) -> None:
+def require_simulated(method: Method[Any], grid: Grid, event: TableEvent, releases: int) -> None:
     """Raise UsageError where cells of a release cannot be simulated; nothing is read of it."""
     if not FEWEST <= releases <= MOST:
         raise UsageError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.radix import sort_pairs
-from geodp.privacy.assumption import ContributionBound, StatedBy
+from geodp.privacy.assumption import ContributionBound, Responsible
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.selected import Selection
@@ -140,7 +140,7 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
         enforced = bound is not None and bound.enforced
         bound = ContributionBound(contribution, "geodp" if enforced else "operator")
     if bound is None:
-        raise UsageError(ASK_CONTRIBUTION)
+        raise UsageError(REQUEST_CONTRIBUTION)
     # Labels are public, so refusing by their names reveals nothing about the counts.
     named = _find_named_totals(table.grid)
     minimum = _min_contribution(table.grid, named)
@@ -163,13 +163,13 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     >>> combine_bounds([ContributionBound(1, "geodp"), ContributionBound(3)])
     ContributionBound(value=3, stated_by='operator')
     """
-    order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
+    order: tuple[Responsible, ...] = ("operator", "layout", "geodp")
     # A guarantee is only as reliable as the least reliable of its assumptions.
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
     return replace(weakest, value=max(bound.value for bound in bounds))
 
 
-ASK_CONTRIBUTION = Rule(
+REQUEST_CONTRIBUTION = Rule(
     "contribution-unstated",
     "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
     "(contribution=N), which is 1 if everybody is counted once in all cells, labels, columns and "

@@ -18,7 +18,7 @@ from geodp.kernels.searching import find
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.reading import Reading
 
-MOST_PEOPLE = 1 << 60
+MAX_PEOPLE = 1 << 60
 """Largest total of a table, so that sums, details and their noise stay within int64."""
 
 
@@ -178,7 +178,7 @@ class CountTable(Cells):
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them.",
                 code="counts-not-canonical",
             )
-        if exact_sum(self.count) > MOST_PEOPLE:
+        if exact_sum(self.count) > MAX_PEOPLE:
             raise InputError(TOO_MANY)
 
     @classmethod
@@ -241,7 +241,7 @@ class CountTable(Cells):
             key, 2**64, Rule("key-not-whole", "A key must be a whole number and not negative.")
         )
         keys = keys.astype(np.uint64)
-        counts = whole_counts(count)
+        counts = as_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
             raise UsageError(
                 "Keys and counts must be two one-dimensional arrays of one length.",
@@ -249,7 +249,7 @@ class CountTable(Cells):
             )
         _require_cells(grid, keys)
         # Before coalescing: the sum of equal keys must not overflow int64.
-        if exact_sum(counts) > MOST_PEOPLE:
+        if exact_sum(counts) > MAX_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesce(keys, counts)
         return cls.of_cells(grid, keys, counts, bound=bound, reading=reading)
@@ -278,7 +278,7 @@ class CountTable(Cells):
             raise UsageError(
                 f"The array must have the grid's shape {grid.shape}.", code="array-shape-differs"
             )
-        counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
+        counts = as_counts(dense.reshape(-1)).reshape(dense.shape)
         index = np.array(np.nonzero(counts), np.int64)
         return cls.from_index(grid, index, counts[tuple(index)])
 
@@ -362,9 +362,9 @@ def coalesce(
     return out_key[:n].copy(), out_count[:n].copy()
 
 
-def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
+def as_counts(values: ArrayLike) -> NDArray[np.int64]:
     """Convert counts to int64; CodeError with the position of the first invalid one."""
-    return _as_integers(values, MOST_PEOPLE, COUNT_FORM).astype(np.int64)
+    return _as_integers(values, MAX_PEOPLE, COUNT_FORM).astype(np.int64)
 
 
 def _as_integers(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from geodp.errors import Rule, UsageError
 from geodp.table.source import Fact, Source
-from geodp.table.stated.reading import StatedReading, join_stated
+from geodp.table.stated.reading import StatedReading, join_descriptions
 
 ROWS_FACT = (
     "that at least one row of every file that was read, or of the table in memory, meets the "
@@ -139,7 +139,7 @@ def join_readings(readings: Sequence[Reading]) -> Reading:
     """Join the readings of files that were read one by one."""
     facts = dict.fromkeys(fact for one in readings for fact in one.public_facts)
     sources = tuple(source for one in readings for source in one.sources)
-    public = join_stated(one.public for one in readings)
+    public = join_descriptions(one.public for one in readings)
     return Reading(sources, tuple(facts), sum(one.doubled for one in readings), public)
 
 

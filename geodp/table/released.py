@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.table.counts import Cells
 from geodp.typing import CountArray
 
@@ -20,12 +20,12 @@ class ReleasedTable(Cells):
     ----------
     count : int64[m] or float64[m]
         Finite and not 0; read-only.
-    event : Spent
+    event : TableEvent
         The mechanism's use, its privacy loss and its guarantee.
     """
 
     count: CountArray = field(repr=False)
-    event: Spent
+    event: TableEvent
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -57,7 +57,7 @@ class Wire:
         """Say what is wrong with what was heard, one sentence each."""
         found = ["words of a key were taken for no draw"] * self.bare
         for one in self.private:
-            allowed = READING if one.declared is None else one.declared.own
+            allowed = READING if one.declared is None else one.declared.direct
             found += [f"{draw} was not declared" for draw in one.draws if draw not in allowed]
             if not one.draws:
                 found.append("a draw has no name")

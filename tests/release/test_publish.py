@@ -211,7 +211,7 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
         monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
     row = geodp.METHODS["pyramid"]
     whole = row.event(GRID, Terms.of(epsilon=1, contribution=1))
-    least = row.least_share(GRID, whole)
+    least = row.min_share(GRID, whole)
     epsilon = row.sensitivity(GRID) / least / 5000 * Fraction(99, 100)
     assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
     ledger = small_ledger(tmp_path)

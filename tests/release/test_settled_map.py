@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.release.settled_map import ALONE, AROUND, FAR, FEWEST, KINDS, SIZES, settle_alone
+from geodp.release.settled_map import ALONE, AROUND, FAR, FEWEST, KINDS, SIZES, place_isolated
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
 from tests.release.test_settlements import cells, near
@@ -15,7 +15,7 @@ GRID = geodp.Grid.regular((256, 256))
 @pytest.mark.parametrize("grid", [GRID, masked(GRID, half(GRID.shape, 0))], ids=["all", "half"])
 def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
     towns = Proxy.make_up(grid, 3e6).table
-    settled = settle_alone(towns, 500, np.random.default_rng(0))
+    settled = place_isolated(towns, 500, np.random.default_rng(0))
     people, domain = settled.table.to_dense(), grid.domain.to_dense()
     assert len(settled.kinds) >= 10
     assert [KINDS[kind] for kind in settled.kinds[:4]] == [(size, ALONE) for size in range(2, 6)]
@@ -35,5 +35,5 @@ def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
 
 def test_a_small_domain_has_those_that_fit():
     towns = Proxy.make_up(geodp.Grid.regular((20, 20)), 1e4).table
-    settled = settle_alone(towns, 500, np.random.default_rng(0))
+    settled = place_isolated(towns, 500, np.random.default_rng(0))
     assert 1 <= len(settled.kinds) <= FEWEST

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.table.counts import CountTable, whole_counts
+from geodp.table.counts import CountTable, as_counts
 
 MAX_COMBINATIONS = 1 << 62
 """Largest number of combinations of values of all columns."""
@@ -85,7 +85,7 @@ class Classes:
         coded = {name: _encode(table[name], name) for name in names}
         rows = {codes.size for codes, _ in coded.values()}
         # Weights are read exactly, as a fraction of a record would be a silent error.
-        people = None if count is None else whole_counts(np.asarray(table[count]))
+        people = None if count is None else as_counts(np.asarray(table[count]))
         if len(rows | ({people.size} if people is not None else set())) != 1:
             raise UsageError(
                 "All columns must have the same number of rows.", code="columns-differ-in-length"

@@ -11,13 +11,13 @@ from geodp.errors import VerificationError
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.reach import reach_of_approximate
 from geodp.features.explain.sections import (
-    say_factor,
-    tell_beliefs,
-    tell_guess,
-    tell_households,
-    tell_where,
+    beliefs_section,
+    factor_sentence,
+    guess_section,
+    households_section,
+    where_section,
 )
-from geodp.table.plain import Least, Text, read_plain
+from geodp.table.plain import AtLeast, Text, read_plain
 
 UNIT = "person"
 """Whose record one is: an audit names no other."""
@@ -36,10 +36,10 @@ class StatedThreshold:
     epsilon, delta : float
     """
 
-    threshold: Annotated[int, Least(1)]
+    threshold: Annotated[int, AtLeast(1)]
     rate: Annotated[str, Text(r"[0-9]{1,200}/[0-9]{1,200}")]
-    epsilon: Annotated[float, Least(0)]
-    delta: Annotated[float, Least(0)]
+    epsilon: Annotated[float, AtLeast(0)]
+    delta: Annotated[float, AtLeast(0)]
 
 
 def explain_audit(document: Any, language: str = "en") -> Explanation:
@@ -76,11 +76,11 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     page, reach_of = Writer(language), partial(reach_of_approximate, said.epsilon, said.delta)
     title, unit, alone = page.say("audit_title"), page.unit(UNIT), reach_of(1)
     sections = (
-        _tell_promise(page, said, say_factor(page, alone), unit),
-        tell_beliefs(page, alone, unit, "add"),
-        tell_where(page, reach_of, unit),
-        tell_guess(page, alone, page.say("guess_add", unit=unit)),
-        tell_households(page, reach_of, "households_delta"),
+        _tell_promise(page, said, factor_sentence(page, alone), unit),
+        beliefs_section(page, alone, unit, "add"),
+        where_section(page, reach_of, unit),
+        guess_section(page, alone, page.say("guess_add", unit=unit)),
+        households_section(page, reach_of, "households_delta"),
         _tell_open(page, unit),
     )
     return Explanation(language, title, (*sections, page.list_words()), page.figures)

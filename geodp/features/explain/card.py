@@ -12,14 +12,14 @@ from geodp.features.explain.page import Explanation, Section, Writer, write_numb
 from geodp.features.explain.reach import BeliefShift, reach_of_concentrated, reach_of_pure
 from geodp.features.explain.sections import (
     ReachOf,
-    say_factor,
-    tell_beliefs,
-    tell_bound,
-    tell_guess,
-    tell_households,
-    tell_nothing,
-    tell_open,
-    tell_where,
+    beliefs_section,
+    bound_sentence,
+    factor_sentence,
+    guess_section,
+    households_section,
+    not_private_sections,
+    open_section,
+    where_section,
 )
 from geodp.io.folder.kinds import PublicCard, kind_of
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -81,7 +81,7 @@ def write_explanation(
     Raises VerificationError where numbers of the card contradict each other.
     """
     try:
-        sections = tell() if private else tell_nothing(page)
+        sections = tell() if private else not_private_sections(page)
     except (ArithmeticError, ValueError):
         raise VerificationError(
             "The numbers of the card contradict each other.", code="card-numbers-contradict"
@@ -95,7 +95,7 @@ def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
     return (
         *_tell_people(page, card),
         _tell_errors(page, card.expected_error),
-        tell_open(page, card.guarantee.not_protected, card.budget, unit),
+        open_section(page, card.guarantee.not_protected, card.budget, unit),
     )
 
 
@@ -108,10 +108,10 @@ def _tell_people(page: Writer, card: Card) -> tuple[Section, ...]:
     kind = "local" if _is_local(said) else kind
     return (
         _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit, kind),
-        *([tell_where(page, reach_of, unit)] if kind == "add" else ()),
-        tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
-        tell_households(
+        beliefs_section(page, alone, unit, kind),
+        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
+        guess_section(page, alone, page.say(f"guess_{kind}", unit=unit)),
+        households_section(
             page, reach_of, "households_epsilon" if said.rho is None else "households_rho"
         ),
         _tell_subtraction(page, card, unit),
@@ -137,7 +137,7 @@ def _reach_of(said: StatedGuarantee) -> ReachOf:
 
 def _tell_promise(page: Writer, said: StatedGuarantee, reach: BeliefShift, suppose: str) -> Section:
     """Return the guarantee, its measure and what it needs."""
-    sentences = [suppose, say_factor(page, reach)]
+    sentences = [suppose, factor_sentence(page, reach)]
     if said.rho is None:
         sentences.append(page.say("named_epsilon", epsilon=str(said.epsilon)))
     else:
@@ -150,7 +150,7 @@ def _tell_promise(page: Writer, said: StatedGuarantee, reach: BeliefShift, suppo
         sentences.append(page.say("trust_local", unit=unit))
         sentences.append(page.say("period_local", unit=unit, contribution=said.contribution))
     else:
-        sentences.append(tell_bound(page, said, unit))
+        sentences.append(bound_sentence(page, said, unit))
     return Section(page.say("heading_promise"), tuple(sentences))
 
 

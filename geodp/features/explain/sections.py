@@ -55,7 +55,7 @@ class Bound(Protocol):
         """Name and title of the layout that states it; empty where none does."""
 
 
-def tell_bound(page: Writer, said: Bound, unit: str) -> str:
+def bound_sentence(page: Writer, said: Bound, unit: str) -> str:
     """Return how often a unit is counted at most, and who answers for it."""
     figures: dict[str, float | str] = {"unit": unit, "contribution": said.contribution}
     if said.enforced:
@@ -65,7 +65,7 @@ def tell_bound(page: Writer, said: Bound, unit: str) -> str:
     return page.say("bound_vouched", **figures)
 
 
-def say_factor(page: Writer, reach: BeliefShift) -> str:
+def factor_sentence(page: Writer, reach: BeliefShift) -> str:
     """Return the sentence on how much more likely anything becomes."""
     factor = math.exp(min(reach.shift, 700.0))
     if reach.chance:
@@ -73,11 +73,11 @@ def say_factor(page: Writer, reach: BeliefShift) -> str:
     return page.say("factor", factor=factor)
 
 
-def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
+def beliefs_section(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
     """Return how far a belief about one unit moves.
 
     Where one is added or removed (kind ``"add"``), that is the belief that it was counted; of where
-    it was see :func:`tell_where`.
+    it was see :func:`where_section`.
     """
     undecided = shift_belief(HALF, reach.shift)
     sentences = [
@@ -93,7 +93,7 @@ def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Sect
     return Section(page.say("heading_beliefs"), tuple(sentences), *_tabulate(page, reach))
 
 
-def tell_where(page: Writer, reach_of: ReachOf, unit: str) -> Section:
+def where_section(page: Writer, reach_of: ReachOf, unit: str) -> Section:
     """Return how far a belief about the place of one unit moves that is known to be counted.
 
     Where one is added or removed, another place of one that was counted is one removed and one
@@ -119,7 +119,7 @@ def _tabulate(
     return tuple(page.say(f"column_{name}") for name in ("before", "least", "most")), rows
 
 
-def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:
+def guess_section(page: Writer, reach: BeliefShift, question: str) -> Section:
     """Return how well the best guess does; ``question`` is what is guessed."""
     sentences = (
         question,
@@ -129,7 +129,7 @@ def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:
     return Section(page.say("heading_guess"), sentences)
 
 
-def tell_households(page: Writer, reach_of: ReachOf, rule: str) -> Section:
+def households_section(page: Writer, reach_of: ReachOf, rule: str) -> Section:
     """Return how far beliefs move about people who are alike; ``rule`` says what adds up."""
     head = tuple(page.say(f"column_{name}") for name in ("people", "before", "most"))
     rows = tuple(
@@ -145,7 +145,7 @@ def tell_households(page: Writer, reach_of: ReachOf, rule: str) -> Section:
     return Section(page.say("heading_households"), sentences, head, rows)
 
 
-def tell_open(
+def open_section(
     page: Writer, lines: Sequence[str], charge: StatedCharge | None, unit: str, *own: str
 ) -> Section:
     """Return what is not protected, by the lines of a card, and what was spent.
@@ -177,7 +177,7 @@ def _write_loss(page: Writer, loss: StatedLoss) -> str:
     return page.say("loss_epsilon", epsilon=loss.epsilon)
 
 
-def tell_nothing(page: Writer) -> tuple[Section, ...]:
+def not_private_sections(page: Writer) -> tuple[Section, ...]:
     """Return the page of what is not private."""
     sentences = page.say("not_private"), page.say("nothing_holds")
     return (Section(page.say("heading_promise"), sentences),)

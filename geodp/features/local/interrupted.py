@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from geodp.errors import GeodpError, OutputError, Rule, UsageError
 from geodp.features.local.round import Round, read_round
-from geodp.io.folder.atomic import hide, remove_drafts, require_absent, write_whole
+from geodp.io.folder.atomic import hide, remove_drafts, require_absent, write_atomically
 from geodp.io.folder.disk import hold
 from geodp.io.opening import read_json
 
@@ -136,7 +136,7 @@ def _write_note(place: Path, note: Note) -> None:
     """Write the note, unless there is one: of a running or an interrupted run."""
     plain = {"schema": SCHEMA, "ledger": note.ledger, "round": note.round.to_json()}
     # An existing note belongs to another run: it is kept, and read by the caller.
-    with suppress(UsageError), write_whole(place, "", public=False) as file:
+    with suppress(UsageError), write_atomically(place, "", public=False) as file:
         file.write(json.dumps(plain).encode())
 
 

@@ -12,7 +12,7 @@ from geodp.errors import OutputError, UsageError
 from geodp.features.local.interrupted import FILE_EXISTS, reserve_name
 from geodp.features.local.plan import LocalPlan
 from geodp.features.local.round import Round
-from geodp.io.folder.atomic import write_whole
+from geodp.io.folder.atomic import write_atomically
 from geodp.io.folder.stopping import commits
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.outline import outline
@@ -123,7 +123,7 @@ def _write(requested: Round, ledger: Ledger | None, dataset: str | None, path: P
         with commits(), reserve_name(path, requested, ledger, dataset) as (opened, is_complete):
             if is_complete:
                 return opened
-            with write_whole(path, FILE_EXISTS.format(path)) as file:
+            with write_atomically(path, FILE_EXISTS.format(path)) as file:
                 # Space for the charge is written first, so that the disk is not full afterwards.
                 file.write(_text(opened) + b" " * CHARGE_SPACE)
                 file.flush()

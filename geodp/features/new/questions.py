@@ -21,7 +21,7 @@ from geodp.features.new.call import (
     is_about_persons,
 )
 from geodp.features.new.errors import EPSILONS, show_errors
-from geodp.io.read.layout.propose import ASK_CONTRIBUTION
+from geodp.io.read.layout.propose import REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
 
 WHICH_FILE = "Which file? A path, several, a folder or a pattern such as 'data/*.zip'."
@@ -158,7 +158,7 @@ def _file_prompt_question(call: Call, ask: str) -> Question:
 
 def _sentence(ask: str) -> str:
     """Format a decision as a sentence in the reader's language, without repeating the question."""
-    text = translate_message(ask.removeprefix(ASK_CONTRIBUTION)).removeprefix("; ")
+    text = translate_message(ask.removeprefix(REQUEST_CONTRIBUTION)).removeprefix("; ")
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
@@ -210,7 +210,9 @@ def _places(call: Call) -> list[tuple[str, str]]:
 
 def _contribution_question(call: Call) -> Question:
     prompts = [
-        prompt for prompt in call.prompts if is_about_persons(prompt) and prompt != ASK_CONTRIBUTION
+        prompt
+        for prompt in call.prompts
+        if is_about_persons(prompt) and prompt != REQUEST_CONTRIBUTION
     ]
     named = [prompt for prompt in prompts if "--person" in prompt]
     rows = [

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.features.plan.regions import CellSets, Settlements
-from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
+from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, place_isolated
 from geodp.table.counts import CountTable
 
 FEW = 500
@@ -68,7 +68,7 @@ def _place_settlements(
     number = maps = 0
     # A small domain has space for few isolated settlements: several maps give enough of them.
     while number < ENOUGH and maps < MAX_MAPS:
-        placed = settle_alone(others, FEW, random)
+        placed = place_isolated(others, FEW, random)
         number, maps = number + len(placed.kinds), maps + 1
         sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in placed.kinds])
         for size in np.unique(sizes).tolist():

@@ -411,7 +411,7 @@ class Planner:
         # A plan precedes the data, whose source usually declares that a person is counted once.
         resolved = terms if terms.contribution is not None else replace(terms, contribution=1)
         event = chosen.event(self.grid, resolved)
-        if overload := chosen.undrawable(self.grid, event):
+        if overload := chosen.explain_noise_limit(self.grid, event):
             raise UsageError(overload)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
         return Plan(self.grid, settings, chosen, event, self.regions or {})

@@ -11,13 +11,13 @@ from geodp.features.explain.card import write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.reach import reach_of_pure
 from geodp.features.explain.sections import (
-    say_factor,
-    tell_beliefs,
-    tell_bound,
-    tell_guess,
-    tell_households,
-    tell_open,
-    tell_where,
+    beliefs_section,
+    bound_sentence,
+    factor_sentence,
+    guess_section,
+    households_section,
+    open_section,
+    where_section,
 )
 from geodp.features.select.card import Code, QuestionInfo, SelectionCard, SelectionGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -45,13 +45,16 @@ def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...
     return (
         _answer_section(page, card),
         _guarantee_section(
-            page, guarantee, say_factor(page, single_reach), page.say(f"suppose_{kind}", unit=unit)
+            page,
+            guarantee,
+            factor_sentence(page, single_reach),
+            page.say(f"suppose_{kind}", unit=unit),
         ),
-        tell_beliefs(page, single_reach, unit, kind),
-        *([tell_where(page, reach_of, unit)] if kind == "add" else ()),
-        tell_guess(page, single_reach, page.say(f"guess_{kind}", unit=unit)),
-        tell_households(page, reach_of, "households_epsilon"),
-        tell_open(page, guarantee.not_protected, card.budget, unit, "open_counts"),
+        beliefs_section(page, single_reach, unit, kind),
+        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
+        guess_section(page, single_reach, page.say(f"guess_{kind}", unit=unit)),
+        households_section(page, reach_of, "households_epsilon"),
+        open_section(page, guarantee.not_protected, card.budget, unit, "open_counts"),
     )
 
 
@@ -108,6 +111,6 @@ def _guarantee_section(
         suppose,
         factor,
         page.say("named_epsilon", epsilon=guarantee.epsilon),
-        tell_bound(page, guarantee, page.unit(guarantee.unit)),
+        bound_sentence(page, guarantee, page.unit(guarantee.unit)),
     )
     return Section(page.say("heading_promise"), sentences)

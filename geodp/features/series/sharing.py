@@ -287,7 +287,7 @@ def _compare(
         event = resolved.event(grid, replace(terms, loss=loss, contribution=bound))
         # A small part of the budget may need noise that is too wide to be drawn: then there is no
         # error to show.
-        drawable = resolved.undrawable(grid, event) is None
+        drawable = resolved.explain_noise_limit(grid, event) is None
         errors[name] = resolved.block_errors(grid, event) if drawable else ()
     return errors
 

@@ -179,7 +179,7 @@ def _is_charged(head: Mapping[str, Any]) -> bool:
     return ledger.find_charge(head["dataset"], head["fingerprint"]) is not None
 
 
-def read_kept(folder: Path, call: Mapping[str, str]) -> PendingDraw:
+def read_pending_draw(folder: Path, call: Mapping[str, str]) -> PendingDraw:
     """Read the charged draw in a staged folder, for the call that it was made by.
 
     Raises

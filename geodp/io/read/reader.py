@@ -20,7 +20,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.input_files import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.table.counts import CountTable
 
 
@@ -462,5 +462,5 @@ class Reader(ABC):
         return bool(cls.flag and call.options.get(cls.name.replace("-", "_")))
 
     @abstractmethod
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Read files, or a table in memory, into a confidential table on the grid."""

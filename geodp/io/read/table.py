@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.pairing import Paired, Values
-    from geodp.io.read.rows.rounding import Counting, Rounding
+    from geodp.io.read.rows.pairing import ColumnPairing, Values
+    from geodp.io.read.rows.rounding import CountParser, Rounding
     from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside, Tally
@@ -108,12 +108,12 @@ class Table(Reader):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.suppressed != "error":
-            from geodp.io.read.rows.mesh_columns import KEY, is_of_meshes
+            from geodp.io.read.rows.mesh_columns import KEY, is_mesh_grid
             from geodp.io.read.rows.names import fold
 
             key = self.x is None and fold(self.code or KEY) == fold(KEY)
             # Only official mesh files mark hidden counts that were added to another cell.
-            if not (key and is_of_meshes(self.grid)):
+            if not (key and is_mesh_grid(self.grid)):
                 raise UsageError(NO_MARKS)
 
     @classmethod
@@ -122,7 +122,7 @@ class Table(Reader):
         places = any(call.options.get(name) for name in ("code", "x", "y", "column"))
         return MatchScore.COLUMNS if places else MatchScore.ANY
 
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Read the places and the counts of every table in the files."""
         tables, named = self._open(paths), self.named()
         if not named.needs_header:
@@ -215,7 +215,7 @@ class Table(Reader):
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 
     def _describe(
-        self, table: InputTable, paired: Paired, values: Sequence[str], names: Sequence[str]
+        self, table: InputTable, paired: ColumnPairing, values: Sequence[str], names: Sequence[str]
     ) -> StatedReading:
         """Describe for the card how a table is read: columns as named, or by its header.
 
@@ -248,7 +248,7 @@ class Table(Reader):
         counted_once = self.duplicates == "error" and self.rounding is None
         return counted_once and grid.plain_map is not None
 
-    def _open(self, paths: Given) -> Iterator[InputTable]:
+    def _open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables; a second header row is recognised."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -283,22 +283,22 @@ class Table(Reader):
             scratch=self.scratch,
         )
 
-    def _counting(self, official: bool) -> Counting:
+    def _counting(self, official: bool) -> CountParser:
         """Return the conversion of values to counts; official mesh files have special markers."""
         from geodp.io.read.rows.flags import Flags
         from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
-        from geodp.io.read.rows.rounding import Counting
+        from geodp.io.read.rows.rounding import CountParser
 
         if not official:
             if self.suppressed != "error":
                 raise UsageError(NO_MARKS)
-            return Counting(
+            return CountParser(
                 self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
             )
         # "-" always means 0 in these files, while other marks hide a count.
         zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
-        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
+        return CountParser(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
@@ -344,7 +344,7 @@ class Table(Reader):
     ) -> list[Locator]:
         """Return locators if no option names columns of places: by the key, or by geometries."""
         from geodp.io.read.rows.delimited import TextTable
-        from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
+        from geodp.io.read.rows.mesh_columns import NO_KEY, is_mesh_grid, key_of
 
         key = key_of(table, grid)
         if official:
@@ -352,7 +352,7 @@ class Table(Reader):
         try:
             return self._locators_of_geometry(grid, table, wide)
         except UsageError:
-            if key is None and isinstance(table, TextTable) and is_of_meshes(grid):
+            if key is None and isinstance(table, TextTable) and is_mesh_grid(grid):
                 raise InputError(NO_KEY, file=table.name, row=table.head_lines) from None
             if key is None:
                 raise
@@ -382,7 +382,7 @@ class Table(Reader):
 
 
 def _count(
-    rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
+    rows: Rows, values: Sequence[str], arrays: list[Any], counting: CountParser, survey: Survey
 ) -> list[NDArray[Any]]:
     """Return the numbers of each column of values, and record missing and flagged ones."""
     numbers = []
@@ -431,7 +431,7 @@ def _grid_of(grid: str | Grid) -> Grid:
 
 
 def read_table(
-    paths: Given,
+    paths: TableSource,
     *,
     grid: str | Grid,
     value: Values = None,

@@ -19,7 +19,7 @@ from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
 from geodp.io.folder.manifest import FORMATS, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
-from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
+from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
 from geodp.io.write.format import Export
@@ -127,7 +127,7 @@ def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
 def _same_features(existing: Path, expected: Path, view: View) -> bool:
     """Return whether layers have the same fields, CRS and features, in any order."""
     one, other = (next(open_tables(path)) for path in (existing, expected))
-    if own_columns(one) != own_columns(other):
+    if file_columns(one) != file_columns(other):
         return False
     first, last = (_sorted(table) for table in (one, other))
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
@@ -141,12 +141,12 @@ def _same_document(existing: Path, expected: Path, view: View) -> bool:
 def _same_cells(existing: Path, expected: Path, view: View) -> bool:
     """Return whether workbooks have the same rows on their first sheet."""
     one, other = (next(open_tables(path, header_row=1)) for path in (existing, expected))
-    return own_columns(one) == own_columns(other) and bool(_sorted(one).equals(_sorted(other)))
+    return file_columns(one) == file_columns(other) and bool(_sorted(one).equals(_sorted(other)))
 
 
 def _sorted(table: InputTable) -> Any:
     """Sort all rows by their values, as writers may reorder features."""
-    names = [*map(str, range(len(own_columns(table))))]
+    names = [*map(str, range(len(file_columns(table))))]
     batches = table.arrays(range(len(names)))
     rows = pa.concat_tables(pa.table(arrays, names) for arrays in batches)
     keys = [field.name for field in rows.schema if not pa.types.is_binary(field.type)]

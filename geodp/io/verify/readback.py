@@ -36,7 +36,7 @@ from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.hierarchy import hierarchy_file
-from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
 from geodp.table.plain import write_plain
@@ -290,7 +290,7 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def event_of(card: Card) -> Spent:
+def event_of(card: Card) -> TableEvent:
     """Make the privacy event of a card; VerificationError where the card contradicts itself."""
     guarantee = card.guarantee
     event = _reports(guarantee) if guarantee.model == "local" else _measurement(guarantee)

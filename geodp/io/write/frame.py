@@ -21,7 +21,7 @@ from geodp.grid.lattice import Lattice
 if TYPE_CHECKING:
     from pyproj import CRS
 
-MOST_BLOCKS = 1600
+MAX_BLOCKS = 1600
 """Largest number of blocks along one side; more cells are summed first."""
 
 LONG_SIDE = 1100
@@ -33,7 +33,7 @@ MAX_SUMMED = 1 << 18
 SEEN = 1 << 5
 """Number of places where a pixel is searched in a masked domain, and of samples along its side."""
 
-MOST_PIXELS = 4096
+MAX_PIXELS = 4096
 """Largest side in pixels of a map whose cells are much wider than high, or higher than wide."""
 
 POLE = 89
@@ -76,13 +76,13 @@ class Frame:
         """
         # Blocks are nodes of the release's hierarchy, whose errors the card lists.
         block = 1
-        while max(place.rows, place.cols) > block * (max_blocks or MOST_BLOCKS):
+        while max(place.rows, place.cols) > block * (max_blocks or MAX_BLOCKS):
             block *= 2
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
         longest = max(high, wide)
         scale = Fraction(max(1, round(side / longest)))
-        scale = min(scale, MOST_PIXELS / longest)
+        scale = min(scale, MAX_PIXELS / longest)
         kilometres = None if place.crs is None or place.transform is None else width
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), kilometres)
 

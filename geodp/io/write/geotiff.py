@@ -39,7 +39,7 @@ CACHE = 128 << 20
 
 MEDIA_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 
-MOST_BANDS = 64
+MAX_BANDS = 64
 MAX_VALUES = 1 << 31
 """Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""
 
@@ -103,8 +103,8 @@ def why_no_raster(table: ReleasedTable) -> str | None:
     grid = table.grid
     if grid.raster_map is None:
         return "only a grid of one map has a raster"
-    if band_count(grid) > MOST_BANDS:
-        return f"a raster has at most {MOST_BANDS} combinations of attributes"
+    if band_count(grid) > MAX_BANDS:
+        return f"a raster has at most {MAX_BANDS} combinations of attributes"
     if prod(grid.shape) > MAX_VALUES:
         return f"a raster has at most {MAX_VALUES} values"
     # A raster that rounds a count would contradict the tables of the same release.

@@ -120,9 +120,9 @@ class Filter(Mechanism):
         """Count the cells that passed; the number of occupied ones that did not is confidential."""
         return int(released.key.size)
 
-    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
+    def explain_noise_limit(self, grid: Grid, event: Measurement) -> str | None:
         """Explain if the noise is too wide, or if too many empty cells would pass."""
-        if overload := super().undrawable(grid, event):
+        if overload := super().explain_noise_limit(grid, event):
             return overload
         theta = self.threshold(grid, event)
         expected = grid.size * passing_probability(event.scale, theta)

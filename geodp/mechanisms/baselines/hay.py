@@ -99,7 +99,7 @@ class Hay(Mechanism):
         """Return the number of levels of the tree, including root and leaves."""
         return 1 + self.height(grid)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

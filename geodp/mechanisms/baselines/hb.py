@@ -86,7 +86,7 @@ class Branching(Mechanism):
         """Return the number of levels below the root."""
         return len(self.splits(grid))
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

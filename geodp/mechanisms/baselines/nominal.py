@@ -63,7 +63,7 @@ class PriveletNominal(Mechanism):
         *LINEAR,
     )
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share, of the areas with the most siblings."""
         largest = max((group.parts for group in _Tree.of(grid).groups()), default=2)
         return Fraction(1, 2 * largest - 2)
@@ -72,7 +72,7 @@ class PriveletNominal(Mechanism):
         """Return the largest number of measurements of which one cell is a part."""
         return _Tree.of(grid).depth
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and the deviations of the areas of a "

@@ -91,11 +91,11 @@ class Quadtree(Mechanism):
         """Reject orders of other digits than bits, and domains that are too large."""
         return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the share of the root, which is the smallest."""
         return min(self.shares(len(self.fanouts(grid)) + 1))
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

@@ -80,11 +80,11 @@ class UGrid(Mechanism):
         """Reject grids without exactly two axes, and grids that are too large."""
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smaller share, of the total or of the blocks."""
         return min(self.shares)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"
 

@@ -144,7 +144,7 @@ class Parts(Mechanism):
             return Rule(error.code, str(error))
         return None
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity of 1 for the map and for each level of the parts."""
         if marginals := _marginals(grid, self.marginals):
             joint = _joint(grid)
@@ -192,12 +192,12 @@ class Parts(Mechanism):
             draws += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
         return Draws.of(draws, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share of a level of the map or of the parts."""
         joint = _joint(grid)
         map_event = self.event_of_map(joint, event)
-        smallest = Pyramid().least_share(joint.map, map_event) * self.share_of_map(joint)
-        return min(smallest, self.schedule(grid).least_share) if joint.parts > 1 else smallest
+        smallest = Pyramid().min_share(joint.map, map_event) * self.share_of_map(joint)
+        return min(smallest, self.schedule(grid).min_share) if joint.parts > 1 else smallest
 
     def share_of_map(self, joint: Joint) -> Fraction:
         """Return the map's share of the budget: all of it where there are no parts."""
@@ -277,9 +277,9 @@ class Parts(Mechanism):
             drawn = base.method.release(self.first(table), base.event, map_key)
         finally:
             map_key.forget()
-        return self.release_over(drawn, table, event, key)
+        return self.refine_base(drawn, table, event, key)
 
-    def release_over(
+    def refine_base(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
         """Apportion the released map to the parts: O(parts * m+ * levels)."""

@@ -176,7 +176,7 @@ class Pyramid(Mechanism):
         """Return the levels on a grid, with Laplace or Gaussian noise."""
         return _cached(_levels, self)(self, grid, gaussian)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity of 1 for each level, and list the levels' shares."""
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
@@ -217,7 +217,7 @@ class Pyramid(Mechanism):
         """Return the tree of the levels with the variances of their estimates."""
         return _cached(_tree_variance, self)(self, grid, event)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the smallest share of a level."""
         return min(self.levels(grid, gaussian=event.rho is not None).shares)
 

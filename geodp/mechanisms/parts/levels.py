@@ -203,6 +203,6 @@ class Schedule:
         return variances
 
     @property
-    def least_share(self) -> Fraction:
+    def min_share(self) -> Fraction:
         """Smallest share of the budget that a level can have."""
         return self.shares(len(self.strides))[0]

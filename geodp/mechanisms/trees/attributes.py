@@ -27,7 +27,7 @@ from geodp.table.counts import CountTable
 
 if TYPE_CHECKING:
     from geodp.mechanisms.base import Method
-    from geodp.privacy.event import Spent
+    from geodp.privacy.event import TableEvent
 
 SMALL = 0.1
 """People of a small label, relative to every other label."""
@@ -230,7 +230,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
 
 
 def describe(
-    method: Method[Any], grid: Grid, event: Spent, people: float | None
+    method: Method[Any], grid: Grid, event: TableEvent, people: float | None
 ) -> dict[str, Any] | None:
     """Make the card's section; None without attributes, or if the method clamps nothing."""
     rows = method.label_totals(grid, event, people)
@@ -238,7 +238,7 @@ def describe(
 
 
 def warnings_of(
-    method: Method[Any], grid: Grid, event: Spent, people: float | None
+    method: Method[Any], grid: Grid, event: TableEvent, people: float | None
 ) -> tuple[str, ...]:
     """Warn of totals whose bias exceeds their stated error, if there are any, in one sentence."""
     sentences = [

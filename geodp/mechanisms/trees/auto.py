@@ -90,12 +90,12 @@ NARROWEST = 4
 """Largest number of bits of a lowest level that is not divided in two."""
 
 
-def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
+def series_levels_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
     """Return levels and weights for snapshots with Gaussian noise, which predict each other.
 
     Examples
     --------
-    >>> [str(round(weight, 3)) for weight in map(float, series_plan_of(14)[1])]
+    >>> [str(round(weight, 3)) for weight in map(float, series_levels_of(14)[1])]
     ['0.03', '0.119', '0.152', '0.103', '0.617']
     """
     steps, weights = plan_of(bits, line=line)

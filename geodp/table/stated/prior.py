@@ -75,15 +75,15 @@ class StatedPrior:
     attenuation: tuple[StatedSlope, ...] = ()
 
 
-def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
+def pack_prior(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
     """Pack the description of a prior into an array by name."""
     if prior is None:
         return {}
     return {ARRAY: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
 
 
-def restore_stated(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
-    """Unpack the description that :func:`keep_stated` packed."""
+def unpack_prior(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
+    """Unpack the description that :func:`pack_prior` packed."""
     if ARRAY not in arrays:
         return None
     return read_plain(StatedPrior, json.loads(arrays[ARRAY].tobytes()), ARRAY)

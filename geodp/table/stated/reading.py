@@ -126,12 +126,12 @@ def describe_facts(
     )
 
 
-def join_stated(readings: Iterable[StatedReading | None]) -> StatedReading | None:
+def join_descriptions(readings: Iterable[StatedReading | None]) -> StatedReading | None:
     """Return the common reading of several inputs; None if they differ.
 
     >>> table = StatedReading(form="table")
-    >>> join_stated([table, table]) == table, join_stated([table, None]), join_stated([])
-    (True, None, None)
+    >>> join_descriptions([table, table]) == table, join_descriptions([table, None])
+    (True, None)
     """
     several = [*readings]
     alike = bool(several) and all(one == several[0] for one in several)

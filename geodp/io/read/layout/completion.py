@@ -19,7 +19,7 @@ from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
 from geodp.io.read.reader import UNITS, Option, spec_of
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.input_files import ArrowStream, FilePath, Given, list_paths
+from geodp.io.read.rows.input_files import ArrowStream, FilePath, TableSource, list_paths
 from geodp.io.read.table import Table
 
 Located: TypeAlias = Table | Points
@@ -49,7 +49,7 @@ FLAG = re.compile(
 """An option in a sentence, with a value, or followed by its spelling in Python."""
 
 
-def complete_reader(reader: Located, paths: Given) -> Located:
+def complete_reader(reader: Located, paths: TableSource) -> Located:
     """Return a reader with the columns that its first input's layout determines.
 
     A reader that names its columns is returned unchanged. So is one of a stream that can be read

@@ -15,11 +15,11 @@ from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.names import match
-from geodp.io.read.rows.tally import MOST_PARTS
+from geodp.io.read.rows.tally import MAX_PARTS
 
 TOO_MANY = Rule(
     "parts-too-many",
-    f"The column has more than {MOST_PARTS:,} texts, and it tells the countries of a cell apart by "
+    f"The column has more than {MAX_PARTS:,} texts, and it tells the countries of a cell apart by "
     "this table's layout; give the table as it was published.",
 )
 
@@ -43,7 +43,7 @@ class PartNumbers:
         self._numbers: dict[str, int] = {}
 
     def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
-        """Return the numbers int64[n] of the parts of n rows, below ``MOST_PARTS``.
+        """Return the numbers int64[n] of the parts of n rows, below ``MAX_PARTS``.
 
         Case and blanks around a name are ignored; a missing name counts as a name. InputError if
         the column has more parts, or is not a text.
@@ -55,7 +55,7 @@ class PartNumbers:
         names = coded.dictionary.to_pylist()
         numbers_of_names = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         # Numbers of parts share 64 bits with the keys of cells.
-        if len(self._numbers) > MOST_PARTS:
+        if len(self._numbers) > MAX_PARTS:
             raise InputError(TOO_MANY, file=rows.table.name)
         numbers = np.array(numbers_of_names, np.int64)[coded.indices.to_numpy()]
         return np.asarray(numbers, np.int64)

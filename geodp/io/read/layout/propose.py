@@ -34,7 +34,7 @@ from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import point_to
+from geodp.io.read.rows.headers import suggest_header
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
@@ -60,13 +60,13 @@ NO_CELLS = Rule(
     "to one {}, and export numbers as texts or whole numbers with all their digits.",
 )
 
-ASK_AREA = (
+REQUEST_AREA = (
     "state the public area of the cells of {}, which is not taken from the records: bounds in "
     "degrees (--bounds WEST SOUTH EAST NORTH), an area by name (--bounds japan) or a mask (--mask "
     "FILE, --mask land:japan)"
 )
 
-ASK_CONTRIBUTION = (
+REQUEST_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
@@ -186,14 +186,14 @@ def propose(
             level_requests.append(REQUEST_LEVELS.format(level=quote(level), name=repr(level)))
     # The rows were guessed; the operator must confirm them, as a wrong guess drops records.
     if "header_row" in table and "header_row" not in supplied:
-        row = point_to(table["header_row"], table["first_row"]).rstrip(".")
+        row = suggest_header(table["header_row"], table["first_row"]).rstrip(".")
         more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
     determined = {name: value for name, value in options.items() if name not in supplied}
     attributes = {name: _written(one) for name, one in parts.items()}
     # A preset's question on the contribution is more specific than the general one.
     if any("--contribution" in one for one in questions):  # in the preset's words
-        more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
+        more = more[0], [one for one in more[1] if not one.startswith(REQUEST_CONTRIBUTION)]
     name = "" if chosen is None else chosen.name
     remaining = (*questions, *more[1], *level_requests)
     by = () if chosen is not None else _attributes_of(table, named)
@@ -241,13 +241,13 @@ def _request_contribution(
     preset.
     """
     if not by_header:
-        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
+        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
     # Titles repeat the name of a column that has no label.
     counted = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
     if counted and [*(values or counted)] != counted[:1]:
         column = counted[0].strip()
-        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {column} alone"
-    return ASK_CONTRIBUTION
+        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it of {column} alone"
+    return REQUEST_CONTRIBUTION
 
 
 def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -367,7 +367,7 @@ def _of_raster(
             "looking at where people are (--domain-is-public)"
         ]
     if "contribution" not in settings:
-        questions.append(ASK_CONTRIBUTION)
+        questions.append(REQUEST_CONTRIBUTION)
     return {"grid": f"like:{path}"}, questions
 
 
@@ -395,7 +395,7 @@ def _of_table(
             options["grid"] = grid
     named = str(options.get("grid", settings.get("grid")))
     if is_cells(named) and {"bounds", "mask"}.isdisjoint(settings):
-        questions.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
+        questions.append(REQUEST_AREA.format(SYSTEMS[named.partition(":")[0]].title))
     pairs = ends or (settings.get("pairs") and settings.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     units = str(settings.get("grid")).startswith(UNITS)
@@ -428,7 +428,7 @@ def _of_table(
             )
     # Nothing in a file can tell how often one person is counted in it.
     if "contribution" not in settings and not settings["stated"]:
-        questions.append(settings.get("stated_of", ASK_CONTRIBUTION))
+        questions.append(settings.get("stated_of", REQUEST_CONTRIBUTION))
     return options, questions
 
 
@@ -513,7 +513,7 @@ def _of_points(
             "one is there at most (--contribution)"
         )
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
-        questions.append(ASK_CONTRIBUTION)
+        questions.append(REQUEST_CONTRIBUTION)
     return options, questions
 
 

@@ -102,7 +102,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
     UsageError
         The land or distance is unknown, or the grid has no place on the Earth or too many cells.
     """
-    lattice = grid.require_whole_map(
+    lattice = grid.require_full_map(
         Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
     # Without a place on the Earth, nothing relates the cells to a coastline.
