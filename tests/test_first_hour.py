@@ -89,7 +89,7 @@ ASKED = {
     "by place": (lambda *_: publish(FRAME, GRID, 1), "takes table by place, .* by name: grid=,"),
     "no such column": (
         lambda *_: publish(grid=GRID, value="inhabitants", **BUDGET),
-        "^pandas.DataFrame: No column is named 'inhabitants'.* correct the name",
+        "^pandas.DataFrame: No column is named 'inhabitants'.* correct the requested name",
     ),
     "epsilon in words": (lambda *_: publish(grid=GRID, epsilon="little"), "a decimal such as 0.1"),
     "no epsilon": (lambda *_: publish(grid=GRID, epsilon=0), "must be above 0"),

@@ -74,8 +74,9 @@ E = TypeVar("E", bound=TableEvent)
 
 @dataclass(frozen=True)
 class Method(ABC, Generic[E]):
-    """A method as releases, cards and closed forms use it: a frozen value whose fields are
-    settings.
+    """Method as releases, cards and closed forms use it.
+
+    It is a frozen value whose fields are settings.
 
     Attributes
     ----------

@@ -192,10 +192,14 @@ def find_containing_labels(labels: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> find_wholes(["65+", "75+", "0-64"]), find_wholes(["population", "men", "women"])
-    (['65+'], ['population'])
-    >>> find_wholes(["0-5", "5-10", "10+"]), find_wholes(["population", "dwellings"])
-    ([], [])
+    >>> find_containing_labels(["65+", "75+", "0-64"])
+    ['65+']
+    >>> find_containing_labels(["population", "men", "women"])
+    ['population']
+    >>> find_containing_labels(["0-5", "5-10", "10+"])
+    []
+    >>> find_containing_labels(["population", "dwellings"])
+    []
     """
     people = read_labels(labels)
     containing = {max(pair, key=lambda at: _width(people[at])) for pair in _sharing(people)}

@@ -161,7 +161,7 @@ def resolve_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
 
     Examples
     --------
-    >>> settle_method(Pyramid(), gaussian=True).spec
+    >>> resolve_method(Pyramid(), gaussian=True).spec
     'pyramid:setting=series'
     """
     if type(method) is Pyramid and method.setting == "auto" and not method.chain and gaussian:

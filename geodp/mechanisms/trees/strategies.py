@@ -109,7 +109,7 @@ def integer_columns(matrix: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> whole_columns(np.array([[1.0], [1.0], [1.0]])).T
+    >>> integer_columns(np.array([[1.0], [1.0], [1.0]])).T
     array([[86, 85, 85]])
     """
     scaled = matrix * (QUANTUM / matrix.sum(axis=0))

@@ -40,7 +40,7 @@ def test_a_workload_is_published_and_verified(call, tmp_path):
         (["--marginals", "sex,income"], "(sex, age), and income is not one."),
         (["--marginals", "sex", "--method", "pyramid"], "and pyramid is another one."),
         (["--marginals", "sex", "--method", "parts:marginals=age"], "Give marginals once"),
-        (["--marginals", "sex,,age"], "parts:marginals are attributes"),
+        (["--marginals", "sex,,age"], "parts:marginals lists attributes"),
     ],
 )
 def test_what_is_no_workload_is_refused_in_a_sentence(call, tmp_path, given, words):
@@ -56,4 +56,4 @@ def test_a_plan_shows_them_beside_all_parts():
     assert "2 sex" in done.stdout
     refused = geodp("plan", *GRID, *TERMS, "--marginals", "sex", "--for", "municipalities")
     assert refused.returncode == 2
-    assert "--marginals is not for it" in refused.stderr
+    assert "cannot be combined with --marginals" in refused.stderr

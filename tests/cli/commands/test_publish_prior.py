@@ -97,7 +97,7 @@ def raster(path, numbers=TOWN, transform=PLACE, crs="EPSG:3035", nodata=None, **
         ({"scale": 10.0}, None),
         ({"numbers": np.where(TOWN, TOWN, -9), "nodata": -9}, None),
         ({"units": "people"}, None),
-        ({"scale": 0.5}, "no whole number"),
+        ({"scale": 0.5}, "not a whole number"),
         ({"numbers": TOWN - 1}, "negative"),
         ({"crs": "EPSG:32632"}, "the grid's CRS"),
         ({"crs": None}, "the grid's CRS"),

@@ -91,7 +91,7 @@ def test_a_draw_is_the_definitions(secret, x):
 def test_parts_of_a_list_do_not_show(monkeypatch):
     law = GeometricDraws(NoiseKey(bytes(32)), 5, exponential(Fraction(1, 7)))
     whole = law.draws(0, 100)
-    monkeypatch.setattr(module, "_TOGETHER", 9)
+    monkeypatch.setattr(module, "_CHUNK", 9)
     assert (law.draws(0, 100) == whole).all()
     assert law.draws(5, 0).size == 0
 

@@ -35,6 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule, UsageError
+from geodp.io.read.rows.arrow import is_ascii
 from geodp.io.read.rows.fields import as_text
 
 Value: TypeAlias = str | int | float | bool | datetime.date | datetime.time
@@ -540,7 +541,14 @@ def _days_around(moment: Moment) -> str:
 
 def _compose(texts: pa.Array) -> pa.Array:
     """Strip texts and compose their letters (NFC)."""
-    return pc.utf8_normalize(pc.utf8_trim_whitespace(texts), form="NFC")
+    texts = pc.utf8_trim_whitespace(texts)
+    if is_ascii(texts):
+        return texts
+    # Before version 25, utf8_normalize of pyarrow left letters decomposed, so that rows of
+    # composed ones were not selected. Each different text is composed once.
+    different = texts.dictionary_encode()
+    composed = [text and normalize("NFC", text) for text in different.dictionary.to_pylist()]
+    return pa.array(composed, texts.type).take(different.indices)
 
 
 def _match_number(array: pa.Array, number: Decimal) -> pa.Array:

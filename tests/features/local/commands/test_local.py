@@ -64,7 +64,7 @@ def test_the_help_imports_nothing_heavy_and_describes_every_option():
 
 def test_a_plan_for_people_and_for_programs():
     text = done("plan", *GRID, "--devices", "1e6", "--epsilon", 1)
-    for part in ("Protocol", "blocks of", "bytes", "standard error", "exp(1) = 2.718"):
+    for part in ("Protocol", "blocks of", "bytes", "standard error", "2.718 (exp(1))"):
         assert part in text
     document = json.loads(done("plan", *GRID, "--devices", "1e6", "--epsilon", 1, "--json"))
     assert document["devices"] == 10**6

@@ -195,7 +195,7 @@ def test_publish_refuses_what_is_not_as_planned(tmp_path):
     assert "another grid" in PUBLISHER.error_of(*INPUT, *out)
     for option in (["--epsilon", 1], ["--method", "topdown"], ["--unit", "trip"]):
         words = PUBLISHER.error_of(*INPUT, *out, *option)
-        assert words == f"--plan settles what {option[0]} does; give one of them."
+        assert words == f"--plan already sets {option[0]}; give one of them."
     assert "cannot be read" in PUBLISHER.error_of(*INPUT, "--plan", tmp_path / "x", *out[2:])
     assert not (tmp_path / "out").exists()
 
