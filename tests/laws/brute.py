@@ -94,6 +94,9 @@ def measuring(forced=()) -> Iterator[Listener]:
         yield listener
 
 
+ALL_METHODS = [*geodp.METHODS.values()]
+"""All methods, whose modules are imported thereby, whichever tests ran before."""
+
 PLACES = [
     (module, name)
     for place, module in sorted(sys.modules.items())
