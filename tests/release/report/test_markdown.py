@@ -21,7 +21,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.markdown import markdown
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
-from geodp.release.report.sentences import unit_in_words
+from geodp.release.report.sentences import describe_unit
 from geodp.table.card import Card
 from tests.refusals import refuses
 
@@ -371,5 +371,5 @@ def test_what_devices_send_is_told_with_its_neighbours_and_bound():
     said = SimpleNamespace(
         model="local", unit="trip", neighbours="replace-one", contribution_bound="one report"
     )
-    assert "one trip sends" in unit_in_words(said)
-    assert unit_in_words(said).endswith("have been at (replace-one); one report.")
+    assert "one trip sends" in describe_unit(said)
+    assert describe_unit(said).endswith("have been at (replace-one); one report.")

@@ -14,7 +14,7 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
-from geodp.release.report.html.formula import why_no_cells, why_no_formula
+from geodp.release.report.html.formula import missing_cells_reason, missing_formula_reason
 from geodp.table.public_totals import PublicTotals
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
@@ -213,7 +213,7 @@ def test_what_has_no_closed_form_says_why(tmp_path):
     }
     for name, (grid, counts, terms) in cases.items():
         release, _ = publish(tmp_path / name, grid, counts, **{"contribution": 1, **terms})
-        found[name] = why_no_cells(release), why_no_formula(release)
+        found[name] = missing_cells_reason(release), missing_formula_reason(release)
     assert found == {
         "mwem": (None, "no_closed_form"),
         "pairs": ("no_pairs", "no_pairs"),
@@ -226,10 +226,10 @@ def test_what_has_no_closed_form_says_why(tmp_path):
 def test_without_the_table_of_regions_there_are_no_sums_of_areas(tmp_path):
     grid, _ = CASES["regions"]
     release, card = publish(tmp_path / "release", grid, counted(grid))
-    assert why_no_formula(release) is None
+    assert missing_formula_reason(release) is None
     (tmp_path / "release" / "public" / "population.regions.csv").unlink()
     alone = geodp.open(tmp_path / "release")
-    assert why_no_formula(alone) == "no_regions"
+    assert missing_formula_reason(alone) == "no_regions"
     assert "whole table of regions" in page_of(alone, card)
 
 

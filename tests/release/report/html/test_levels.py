@@ -13,7 +13,7 @@ from geodp.grid.region import Region
 from geodp.io.write.scale import classify
 from geodp.release.report.html import levels
 from geodp.release.report.html.levels import list_levels
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
 SEXES = geodp.Grid.regular((21, 30), **PLACE).with_attribute("sex", ["male", "female", "other"])
@@ -139,7 +139,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
     table = geodp.CountTable.from_dense(counts, grid)
     release = geodp.publish(table, epsilon=1, contribution=1)
     assert release.table.key.size > 200_000
-    assert len(json.dumps(state_surface(release.view()))) < 5_000_000
+    assert len(json.dumps(pack_surface(release.view()))) < 5_000_000
 
 
 @NODE
@@ -160,7 +160,7 @@ def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
 def listed(grid, side, offset):
     """The slow, obvious square: every place of each one that is tried."""
     best = np.empty((2, 0), int)
-    parts = [i * grid.size // (2 * levels.TRIED) for i in (1, 3, 5, 7, 9)]
+    parts = [i * grid.size // (2 * levels.MAX_CANDIDATES) for i in (1, 3, 5, 7, 9)]
     parts.sort(key=lambda part: abs(part - grid.size // 2))
     for at in grid.decode(grid.domain.keys_of_ranks(np.array(parts)))[:2].T:
         low = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]

@@ -33,7 +33,7 @@ from geodp.release.report.html import (
     quotes,
 )
 from geodp.release.report.html.page import SCRIPTS, STYLES
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from geodp.release.report.translation import LANGUAGES
 from geodp.table.card import LeftOut
 from tests.refusals import refuses
@@ -238,7 +238,7 @@ def test_pairs_show_the_sums_of_either_end(tmp_path):
     grid = geodp.Grid.regular((4, 5)).pairs()
     counts = np.arange(400).reshape(grid.shape)
     release, _ = publish(tmp_path / "release", grid, counts, contribution=1)
-    surface = state_surface(release.view())
+    surface = pack_surface(release.view())
     assert len(surface["layers"]) == 2
     assert english.PAGE["no_pairs"].split(".")[0] in frame.draw_areas(english.PAGE, surface)
 

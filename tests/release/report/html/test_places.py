@@ -35,7 +35,7 @@ def by_name(release, given=None):
 def test_squares_of_the_code_system_have_the_estimates_of_their_codes(mesh):
     release, _ = mesh
     found = by_name(release)
-    whole = found.pop(places.WHOLE)
+    whole = found.pop(places.ENTIRE_DOMAIN)
     assert whole.estimate == release.estimate(tuple(release.grid.places[0].bounds))
     assert whole.box == (0, 0, 21, 30)
     assert len(found) > 4
@@ -75,13 +75,13 @@ def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
     grid = geodp.Grid.regular((8, 8), **PLACE).with_hierarchy(hierarchy)
     release, _ = publish(tmp_path / "release", grid, np.arange(64).reshape(8, 8) * 9)
     found = by_name(release)
-    assert {*found} == {places.WHOLE, "00", "01", "10", "11"} | {"00", "01"}
+    assert {*found} == {places.ENTIRE_DOMAIN, "00", "01", "10", "11"} | {"00", "01"}
     levels = [(one.level, one.name) for one in places.list_places(release.view())[1:]]
     assert len(levels) == 6
     assert ("city", "11") in levels
     regions = places.list_places(release.view())[1:]
     assert all(one.overlaps for one in regions), "a prefecture has the cells of its cities"
-    assert all(one.outline is not None for one in regions)
+    assert all(one.border is not None for one in regions)
     said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
     assert "city 11" in said
     for one in places.list_places(release.view())[1:]:
@@ -93,10 +93,10 @@ def test_places_that_are_given_stand_in_place_of_squares(mesh):
     release, _ = mesh
     west, south, east, north = release.grid.places[0].bounds
     half = box(west, south, (west + east) / 2, north)
-    codes = sorted(name for name in by_name(release) if name != places.WHOLE)[:2]
+    codes = sorted(name for name in by_name(release) if name != places.ENTIRE_DOMAIN)[:2]
     given = {"West": half, "Two": codes, "Far": box(0, 0, 1, 1), "No": ["1kmN2000E2000"]}
     found = by_name(release, given)
-    assert {*found} == {places.WHOLE, "West", "Two"}
+    assert {*found} == {places.ENTIRE_DOMAIN, "West", "Two"}
     assert found["West"].estimate == release.estimate(half)
     assert found["Two"].estimate == release.estimate(codes)
     with refuses(CodeError, "code-unknown"):
@@ -220,7 +220,7 @@ def test_circles_have_their_radius_and_what_the_map_cuts_is_known(mesh):
     assert parts == [False, False, True, False, True, False]
     shared = [found[name].overlaps for name in given]
     assert shared == [True, True, True, True, False, False]
-    assert found["Box"].outline.tolist()[0] == 2, "a line at its top and one at its bottom"
+    assert found["Box"].border.tolist()[0] == 2, "a line at its top and one at its bottom"
     assert (english.PAGE["places_overlap"] in page_of(*mesh, places=given)) is True
     del given["Near"], given["Edge"]
     assert english.PAGE["places_overlap"] not in page_of(*mesh, places=given)
@@ -329,7 +329,7 @@ def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
     counts = np.random.default_rng(2).integers(0, 50, grid.shape)
     release, card = publish(tmp_path / "release", grid, counts, method="laplace", epsilon=5)
     whole, *found = places.list_places(release.view())
-    assert whole.name == places.WHOLE
+    assert whole.name == places.ENTIRE_DOMAIN
     assert whole.estimate.count == release.table.count.sum()
     sums = np.zeros((2, 6, 5))
     index = release.grid.decode(release.table.key)
@@ -349,7 +349,7 @@ def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
 def test_sums_of_ends_of_pairs_that_a_clamp_moves_are_not_quoted(tmp_path):
     grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
     release, card = publish(tmp_path / "release", grid, np.ones(grid.shape, np.int64))
-    assert {one.name for one in places.list_places(release.view())} <= {places.WHOLE}
+    assert {one.name for one in places.list_places(release.view())} <= {places.ENTIRE_DOMAIN}
     assert english.PAGE["places_missing"] in page_of(release, card)
     with refuses(UsageError, "list-needs-one-map"):
         places.list_places(release.view(), {"A": ["1"]})

@@ -13,7 +13,7 @@ from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.release.report.html import english
 from geodp.release.report.html.colours import PALE_SHARE, PAPER, WATER, fade
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
 
@@ -125,10 +125,10 @@ def test_land_is_of_the_map_and_not_of_an_offices_own_domain(tmp_path):
     inside = np.arange(32) < np.full((24, 1), 30)
     own = BAY.with_mask(mask_of_blocks(BAY, blocks_of_array(inside), "the office's list of land"))
     release, card = publish(tmp_path / "own", own, np.where(inside, 9, 0))
-    assert state_surface(release.view())["land"] is None
+    assert pack_surface(release.view())["land"] is None
     for name, place in (("inland", PLACE), ("nowhere", {})):
         release, card = publish(tmp_path / name, geodp.Grid.regular((21, 30), **place))
-        assert state_surface(release.view())["land"] is None
+        assert pack_surface(release.view())["land"] is None
         text = page_of(release, card)
         assert WATER not in text.split('<div class="legend">')[1].split("</ul>")[0]
         assert english.PAGE["legend_shore"] not in text
