@@ -163,6 +163,7 @@ def _list_hazards(guarantee: StatedGuarantee, mechanism: StatedMechanism) -> lis
     """List what the guarantee does not protect, and the hazards of reading the counts."""
     return [
         *(f"Not protected: {what}" for what in guarantee.not_protected),
+        # These hold for every release; negative values only for methods without a clamp.
         *HAZARDS,
         *([] if mechanism.nonnegative else [NEGATIVE]),
     ]
@@ -173,6 +174,7 @@ def _describe_display(card: Card) -> list[str]:
     limit = card.display_below
     if limit is None:
         return []
+    # The limit is shown as "<10": without escaping it would open an HTML tag.
     few = plain(show_limit(limit))
     return [
         "## Display",

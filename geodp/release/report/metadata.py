@@ -51,11 +51,12 @@ class ReleaseMetadata:
             if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
                 kind = "a list of texts" if field.name == "authors" else "a text"
                 raise UsageError(
-                    f"{field.name} must be {kind}, and not be empty.", code="registry-field-kind"
+                    f"{field.name} must be {kind} and not empty.", code="registry-field-kind"
                 )
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
             raise UsageError(
-                "slug must be of lower-case letters and digits, joined by hyphens.",
+                f"slug is {self.slug!r}, but must consist of lower-case letters and digits, "
+                "joined by hyphens.",
                 code="registry-slug",
             )
         try:
@@ -65,7 +66,8 @@ class ReleaseMetadata:
             exact = False
         if not exact:
             raise UsageError(
-                "publication_date must be a date, written YYYY-MM-DD.", code="registry-date"
+                f"publication_date is {self.publication_date!r}, but must be a date, YYYY-MM-DD.",
+                code="registry-date",
             )
 
     @classmethod
@@ -75,12 +77,14 @@ class ReleaseMetadata:
         missing = [name for name, needed in required.items() if needed and name not in values]
         if missing:
             raise UsageError(
-                f"Missing about the release: {', '.join(missing)}.", code="registry-fields-missing"
+                f"The release metadata lack the fields {', '.join(missing)}; add them.",
+                code="registry-fields-missing",
             )
         unknown = sorted(set(values) - set(required))
         if unknown:
             raise UsageError(
-                f"Unknown fields: {', '.join(unknown)}; known: {', '.join(required)}.",
+                f"The release metadata have unknown fields: {', '.join(unknown)}; "
+                f"allowed are {', '.join(required)}.",
                 code="registry-fields-unknown",
             )
         # TOML has dates and lists of its own; the fields are a text and a tuple.

@@ -48,9 +48,10 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
     UsageError
         The release is not private, or the registry has no name for its variant.
     """
+    # A release with a fixed key is a test; a registry lists deployments.
     if not card.private:
         raise UsageError(
-            "The release is not private; it has no place in a registry.",
+            "The release is not private (fixed key); a registry lists private releases only.",
             code="registry-needs-private",
         )
     if card.guarantee.variant not in VARIANTS:

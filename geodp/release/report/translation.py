@@ -24,7 +24,10 @@ LANGUAGES = ("en", "ja")
 def require_language(language: str) -> None:
     """Raise UsageError for a language that pages do not have."""
     if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
+        raise UsageError(
+            f"language is {language!r}, but must be one of {', '.join(LANGUAGES)}.",
+            code="language-unknown",
+        )
 
 
 def translate_text(text: str, language: str, context: str) -> str:
@@ -36,6 +39,7 @@ def translate_text(text: str, language: str, context: str) -> str:
     'Files'
     """
     require_language(language)
+    # English is the key itself and has no catalogue.
     return text if language == LANGUAGES[0] else _open(language).pgettext(context, text)
 
 

@@ -24,6 +24,7 @@ def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html
     sizes = [block.cells for block in blocks]
     errors = [(block.standard_error, block.margin_95) for block in blocks]
     above = [value for pair in errors for value in pair if value > 0]
+    # A logarithmic axis needs positive values, and a line two points.
     if len(sizes) < 2 or not above:
         return Html("")
     across = _Axis(min(sizes), max(sizes), LEFT, WIDTH - RIGHT)

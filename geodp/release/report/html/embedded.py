@@ -79,7 +79,8 @@ def write_embed(
     page, grid = texts.page, view.table.grid
     if not grid.places or view.card.domain.has_units:
         raise UsageError(
-            "--embed is a map, and the cells of this release lie on none.", code="embed-needs-map"
+            "--embed draws a map, but the cells of this release are not on a map.",
+            code="embed-needs-map",
         )
     who = name_counted(view, page, language)
     quotes = quote_places(list_places(view, places), texts.script, view.limit)
@@ -186,6 +187,7 @@ def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
     if panel.believed is None:
         named.append((LIGHT.paper, page["legend_none"]))
     else:
+        # The tint of squares that are land completely; shores are paler.
         named.append((LIGHT.colours[UNTOLD_LAND + QUARTERS - 1], page["legend_untold"]))
         if wet:
             named.append((LIGHT.paper, page["legend_water"]))

@@ -94,6 +94,7 @@ def _slider(page: Page, has_margins: bool) -> Html:
         aria_describedby="belief-help",
     )  # fmt: skip
     help_ = element("p", page["belief_help"], id="belief-help", class_="small")
+    # Without margins the slider is disabled, and the reason is shown in place of the help.
     if has_margins:
         help_ = element("details", element("summary", page["belief_more"]), help_)
     else:
@@ -123,6 +124,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
     has_margins = surface["place"]["kilometres"] is not None
     heading = page["legend_per_km2" if has_margins else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
+    # With nested levels, a square may show the mean of a larger one, in a paler tint.
     is_nested = sum(level["nested"] for level in surface["levels"]) > 1
     named = []
     if card.display_below is not None:

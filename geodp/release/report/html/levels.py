@@ -124,6 +124,7 @@ def _margins_of(release: Release, side: int, offset: tuple[int, int]) -> dict[st
         margins[pattern] = None
         if square is not None and square.shape[1] * _labels(grid, pattern) <= MAX_CELLS:
             margins[pattern] = _margin(release, Region.of_map(grid, square[0], square[1], chosen))
+        # Too large to list its cells: the sum over all labels may still be a single run of keys.
         elif "0" not in pattern:
             margins[pattern] = _margin_of_block(release, side)
     return margins
@@ -145,6 +146,7 @@ def _margin(release: Release, region: Region) -> float | None:
         return _round(Z * release.standard_error(region))
     except UsageError:
         pass
+    # No closed form for regions: the last block shares all digits, so it is a single cell.
     if release.block_errors is None or region.cells > 1:
         return None
     return _round(Z * release.block_errors[-1].standard_error)
@@ -156,6 +158,7 @@ def _margin_of_block(release: Release, side: int) -> float | None:
     if release.block_errors is None or not order.follows_map:
         return None
     for digits, error in enumerate(release.block_errors):
+        # The block must be a square on the map that holds all labels of all other axes.
         sides = order.sides(digits, ndim).tolist()
         if sides[:2] == [side, side] and all(
             a >= b for a, b in zip(sides[2:], release.grid.shape[2:], strict=True)

@@ -35,6 +35,7 @@ def pack_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str, 
     Rings follow unit by unit: the number of rings, and for each ring the number of its points, the
     steps eastwards and southwards to the first one, and from each to the next.
     """
+    # Units are the columns of a lattice with one row.
     index = np.zeros((2, outlines.shapes.size), np.int64)
     index[1] = np.arange(index.shape[1])
     shapes = outlines.lay_on(ground, LOOSE)
@@ -100,6 +101,7 @@ def trace_cells(index: IntArray) -> IntArray:
 def _list_rings(shape: Any, middle: FloatArray) -> IntArray:
     """List the rings of a unit in integer steps; a square where all are smaller than a step."""
     rings = [points for ring in rings_of(shape) if len(points := _round(ring)) > 2]
+    # Every unit keeps a ring, so that the script can draw it and find it.
     rings = rings or [np.floor(middle).astype(np.int64) + SQUARE]
     parts = [np.append(len(ring), np.diff(ring, axis=0, prepend=0).reshape(-1)) for ring in rings]
     return np.concatenate([[len(rings)], *parts])

@@ -70,6 +70,7 @@ def write_page(
     """
     texts, card, grid = texts_of(language), view.card, view.table.grid
     page, script_texts = {**texts.page, **texts.card}, dict(texts.script)
+    # Maps of units have no squares: the texts on squares are replaced.
     if grid.outlines is not None:
         page, script_texts = (
             {**page, **texts.page_of_units},
@@ -115,6 +116,7 @@ def write_page(
         "words": script_texts,
         "look": pack_colours(),
     }
+    # A data block is not executed, so that the policy needs no digest for it.
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
 
@@ -154,6 +156,7 @@ def write_document(
         element("title", title),
         Html(f"<style>{style}</style>"),
     ]
+    # Scripts come last in the body: they find all elements when they run.
     runs = [] if script is None else [Html(f"<script>{script}</script>")]
     document = element(
         "html", element("head", join(head)), element("body", join([*body, *runs])), lang=language
@@ -227,6 +230,7 @@ def _join_scripts() -> str:
 def _policy(style: str, script: str | None) -> str:
     """Write a content security policy that allows the page's script and styles, nothing else."""
     # The document without a script has its map as an embedded picture.
+    # Digests instead of 'unsafe-inline': a changed script or style is not run.
     runs = "img-src data:" if script is None else f"script-src '{_digest(script)}'"
     return (
         f"default-src 'none'; {runs}; style-src '{_digest(style)}'; "

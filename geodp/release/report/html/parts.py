@@ -49,6 +49,7 @@ class ExplainedPart(Protocol):
 
 def quote(page: Page, text: str) -> Html:
     """Quote a sentence of the card, translated where the page has a translation."""
+    # The page's texts include those of the card, whose keys are the English sentences.
     return Html(escape(page[text])) if text in page else english(text)
 
 
@@ -172,6 +173,7 @@ def domain_section(page: Page, card: Card, language: Language) -> Html:
         ("cells", f"{domain.cells:,}"),
         ("axes", " × ".join(f"{name} {size:,}" for name, size in domain.axes.items())),
     ]
+    # The axes name both ends of pairs; the lattice is described for the first.
     for place in domain.places[:1]:
         rows += [
             ("grid", place.code or "–"),
@@ -264,6 +266,7 @@ def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
     """Write the section with the registry record, as JSON to be copied."""
     text = json.dumps(record, ensure_ascii=False, indent=2)
     heading = page["heading_registry"]
+    # The record is English on every page, and wide: it scrolls, and can be reached by keyboard.
     shown = element("pre", text, tabindex="0", role="region", aria_label=heading, lang="en")
     return join([element("p", page["registry"]), shown])
 
@@ -291,6 +294,7 @@ def files_section(page: Page, card: Card) -> Html:
 def method_section(page: Page, card: Card, language: Language) -> Html:
     """Write the section on the method, its settings and the software."""
     mechanism = card.mechanism
+    # Only booleans are looked up: a setting of 1 equals True and would become "yes".
     yes_no = {True: "yes", False: "no"}
     settings = ", ".join(
         f"{name} = {yes_no[value] if isinstance(value, bool) else value}"

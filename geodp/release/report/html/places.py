@@ -160,7 +160,7 @@ def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> lis
     grid = release.grid
     if public_list is not None and grid.maps.missing:
         raise UsageError(
-            "--places are of one map, which this release does not have; leave it out.",
+            "--places needs a release with a single map, which this one is not; leave it out.",
             code="list-needs-one-map",
         )
     tree = release.method.tree_variance(grid, release.event)
@@ -225,6 +225,7 @@ def list_largest(view: View) -> list[Place]:
     np.add.at(sums, which, table.count)
     # A stable order, so that the same release has the same page where counts are alike.
     best = np.argsort(-sums, kind="stable")[:MAX_LARGEST]
+    # In a sparse release, fewer cells than that may have a positive count.
     best = best[sums[best] > 0]
     squares = np.stack([linear[best] // place.cols, linear[best] % place.cols])
     regions = [Region.of_map(grid, *one.reshape(2, 1)) for one in squares.T]
@@ -309,6 +310,7 @@ def _list_ends(view: View) -> list[Place]:
         side, counts = panel.frame.block, panel.value * panel.frame.areas()
         if panel.margin is None:
             continue
+        # Each end gets half of the list.
         best = np.argsort(-counts, axis=None, kind="stable")[: MAX_SQUARES // 2]
         squares = np.array(np.unravel_index(best, counts.shape))
         middles = _middles(place, squares, side, False)
@@ -326,6 +328,7 @@ def _keys_of(grid: Grid) -> NDArray[np.uint64]:
 
 def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
     """Locate the places of a public list; those outside the domain have no cells."""
+    # A circle is estimated as the polygon around it, and keeps its radius for the sentence.
     circles = {name: one.km for name, one in public_list.items() if isinstance(one, Circle)}
     plain = {name: one.shape if name in circles else one for name, one in public_list.items()}
     shapes = {name: one for name, one in plain.items() if hasattr(one, "geom_type")}
@@ -364,6 +367,7 @@ def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
     for code in codes:
         try:
             cells = Region.of_areas(grid, [code]).cells
+        # An area without any cell in the domain extends beyond it as well.
         except (CodeError, UsageError):
             return True
         side = _side_of(grid, code)
@@ -434,6 +438,7 @@ def _codes_of(place: Lattice, level: str, squares: IntArray) -> list[str]:
     """Format the codes of squares from their rows and columns in the code system."""
     system = coarser_system(place.system, level)  # type: ignore[arg-type]  # only systems have levels
     row, col = squares
+    # A system around the Earth wraps: a map across the date line has columns beyond its last.
     codes = system.format(row, col % system.around if system.around else col)
     return [str(code) for code in codes]
 
@@ -448,6 +453,7 @@ def _regions_of_table(
     at = order[np.searchsorted(linear, index[0] * cols + index[1], sorter=order)]
     for number in reversed(range(len(table.levels))):
         codes = table.codes[number]
+        # A level that does not fit is left out; coarser ones may still fit.
         if len(codes) > capacity:
             continue
         capacity -= len(codes)
@@ -473,6 +479,7 @@ def _middles(
         return [None] * squares.shape[1]
     row, col = squares * side + side / 2
     if official:
+        # Official squares are counted from the code system's origin, not from the map's corner.
         row, col = row - place.row0, col - place.col0
     a, _, c, _, e, f = place.transform
     move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)

@@ -99,6 +99,7 @@ def _quote(place: Place, texts: Page, below: int | None) -> Quote:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
         sentence = "quote" if within <= VAGUE else "quote_unsure"
+    # The order of WHERES: circles begin with "near", places cut by the map with "part".
     where = WHERES[(0 if place.km is None else 2) + place.is_part]
     return Quote(
         _name(place, texts), where, place.km, sentence, rounded, within, place.box,
@@ -115,6 +116,7 @@ def _name(place: Place, texts: Page) -> str:
 def _name_plainly(place: Place, texts: Page) -> str:
     if place.name == ENTIRE_DOMAIN:
         return texts["place_whole"]
+    # Squares have a middle; units, regions and places of a list have a name instead.
     if place.middle is None:
         top, left, *_ = place.box
         if place.level == UNIT:
@@ -169,6 +171,7 @@ def write_count(count: float) -> str:
 
 def pack_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
     """Pack the rows of the page's list for its script, as plain values and packed arrays."""
+    # Sentences and beginnings are numbers in the rows: a list may have 20,000 of them.
     sentences = [*dict.fromkeys(one.sentence for one in quotes)]
     rows = [
         [
@@ -182,6 +185,7 @@ def pack_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
         ]
         for one in quotes
     ]
+    # A size of 0 tells the script to draw the box of the place instead.
     sizes = [0 if one.border is None else one.border.size for one in quotes]
     traced = [one.border for one in quotes if one.border is not None]
     borders = None

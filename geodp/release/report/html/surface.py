@@ -55,6 +55,7 @@ def pack_surface(view: View) -> dict[str, Any]:
     place, outlines = grid.places[0], None if grid.outlines is None else grid.outlines.drawn
     ground = place if outlines is None else lay_ground(outlines)
     levels = list_levels(release)
+    # Levels whose side is not a multiple of the base are not drawn.
     base = _find_base(place, [level.side for level in levels])
     no_cells, no_formula = missing_cells_reason(release), missing_formula_reason(release)
     surface: dict[str, Any] = {
@@ -142,7 +143,7 @@ def _describe_place(place: Lattice, base: int) -> dict[str, Any]:
         "northwards": place.northwards,
         "aspect": float(width / height),
         "kilometres": float(width) if on_earth else None,
-        # Twelve digits: the last ones depend on the platform, and pages must be equal everywhere.
+        # Twelve digits, as the last ones may differ between platforms, and pages should not.
         "areas": [float(f"{each:.12g}") for each in _shorten(area)],
     }
 
@@ -169,6 +170,7 @@ def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
     shape = -(-place.rows // base), -(-place.cols // base)
     at = np.indices(shape).reshape(2, -1) * base + base // 2
     index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
+    # Squares at the edge may be cut off before their middle: take the last cell instead.
     index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
     return pack_bits(grid.contains(index))
 
@@ -220,6 +222,7 @@ def _tabulate(place: Lattice) -> dict[str, Any] | None:
     x, y = move.transform(*np.meshgrid(over, high), direction="INVERSE")
     if not all(np.isfinite(each).all() for each in (lon, lat, x, y)):
         return None
+    # The error of linear interpolation is largest near the middles between the knots.
     half = np.meshgrid((over[1:] + over[:-1]) / 2, (high[1:] + high[:-1]) / 2)
     true = move.transform(*half, direction="INVERSE")
     straight = [(e[1:, 1:] + e[1:, :-1] + e[:-1, 1:] + e[:-1, :-1]) / 4 for e in (x, y)]
