@@ -57,7 +57,7 @@ function startMap(data, look, words, who) {
   return view;
 }
 
-/** Show a place on the map with its sentence, and say what stands in its middle. */
+/** Show a place on the map with its sentence, and read out the value in its middle. */
 function showPlace(view, words, who, { box, lines, isArea }, text) {
   view.show(box, lines, isArea);
   view.canvas.focus();
