@@ -22,8 +22,10 @@ const view = Object.assign(Object.create(api.MapView.prototype), {
   surface, look, pictures: new Map(), level: surface.levels[given.level], times: given.times,
   scale: 50, projection: { isKnown: false }, paint: () => null,
 });
-const { density, count, told } = view.picture(view.level);
-const colours = Array.from(density, (each, i) => view.colour(each, count[i], told[i], view.level));
+const { density, count, levelShown } = view.picture(view.level);
+const colours = Array.from(density, (each, i) => (
+  view.colour(each, count[i], levelShown[i], view.level)
+));
 const found = given.cells.map(([row, col]) => {
   const cell = [[row, col]];
   const at = [col + 0.5, row + 0.5];
@@ -33,7 +35,7 @@ const found = given.cells.map(([row, col]) => {
   const said = Object.fromEntries(api.describe(view, words, "people", at));
   const square = surface.squareOf(view.level, row, col);
   const pinned = api.pin(view, words, "people", at);
-  const drawn = { drawn: count[square], colour: colours[square], told: told[square] };
+  const drawn = { drawn: count[square], colour: colours[square], levelShown: levelShown[square] };
   return { said, text, facts, pinned: pinned.text, ...drawn };
 });
 return found;
@@ -101,7 +103,7 @@ def test_small_counts_of_larger_squares_are_paler(pages):
     _, page = pages["en", LIMIT]
     cells = [[row, col] for row in range(21) for col in range(30)]
     few = [one for one in look_up(page, "en", cells, times=1) if 0 < one["drawn"] < LIMIT]
-    finest, larger = ([one for one in few if (one["told"] > 0) == up] for up in (False, True))
+    finest, larger = ([one for one in few if (one["levelShown"] > 0) == up] for up in (False, True))
     assert larger
     for one in finest:
         assert one["colour"] == FULL

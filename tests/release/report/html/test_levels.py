@@ -1,4 +1,4 @@
-"""Levels of a page's map: squares, their margins, and what is told where."""
+"""Levels of a page's map: squares, their margins, and the levels they are shown at."""
 
 import json
 from itertools import pairwise
@@ -80,8 +80,8 @@ def believable(counts, areas, margins, times):
 def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path):
     release, card = publish(tmp_path / "release", epsilon="1/20", contribution=1)
     driver = """
-    const { density, told } = surface.densities(surface.levels[0], given);
-    return [[...density], [...told].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
+    const { density, levelShown } = surface.densities(surface.levels[0], given);
+    return [[...density], [...levelShown].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
     """
     computed = run(page_of(release, card), driver, times)
     counts = np.zeros((21, 30))
@@ -99,7 +99,7 @@ def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path
 
 COLOURED = """
 return surface.levels.map((level) => [0.5, 1, 1.5, 2, 2.5, 3].map((times) => (
-  [...surface.densities(level, times).told].map((each) => each >= 0)
+  [...surface.densities(level, times).levelShown].map((each) => each >= 0)
 )));
 """
 
@@ -119,7 +119,7 @@ def test_areas_of_a_code_system_lie_in_those_above(tmp_path):
     driver = """
     const level = surface.levels.find(({ side }) => side === 5);
     const chain = surface.chain(level).map(({ side }) => side);
-    const { told, rows, cols } = surface.densities(level, 0.5);
+    const { levelShown, rows, cols } = surface.densities(level, 0.5);
     const sums = surface.sumSquares(level).count;
     const large = surface.sumSquares(surface.levels.find(({ side }) => side === 10)).count;
     return [chain, sums.reduce((a, b) => a + b), large.reduce((a, b) => a + b), rows, cols];

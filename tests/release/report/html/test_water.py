@@ -34,7 +34,7 @@ const said = given.cells.map(([row, col]) => {
   return Object.fromEntries(api.describe(view, words, "people", [col, row])).drawn;
 });
 return {
-  said, cover: cover && Array.from(cover), told: Array.from(found.told),
+  said, cover: cover && Array.from(cover), levelShown: Array.from(found.levelShown),
   density: Array.from(found.density), landless: Array.from(found.landless),
 };
 """
@@ -62,7 +62,7 @@ def test_water_is_covered_and_a_count_above_0_never_hidden(bay):
     land = land.reshape(-1)
     answer = draw(page, 1)
     cover, level_shown, landless = (
-        np.array(answer[name]) for name in ("cover", "told", "landless")
+        np.array(answer[name]) for name in ("cover", "levelShown", "landless")
     )
     quiet = count <= 0
     assert np.array_equal(cover[quiet], 4 - land[quiet])
@@ -90,7 +90,7 @@ def test_means_are_over_land_and_finest_squares_over_all(bay, level):
     release, page, land = bay
     side = 2**level
     answer = draw(page, 0.5, level)
-    density, level_shown = np.array(answer["density"]), np.array(answer["told"])
+    density, level_shown = np.array(answer["density"]), np.array(answer["levelShown"])
     shape = 24 // side, side, 32 // side, side
     place = BAY.places[0]
     areas = Frame(place, 1, (1, 1), None).areas()

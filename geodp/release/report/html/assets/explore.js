@@ -49,12 +49,12 @@ function describe(view, words, who, at) {
 /** What the map shows at a finest square. */
 function describeDrawn(view, words, [row, col]) {
   const { surface, level } = view;
-  const { density, count, told, cover } = view.picture(level);
+  const { density, count, levelShown, cover } = view.picture(level);
   const at = surface.squareOf(level, row, col);
   const own = cover ? cover[row * surface.cols + col] : 0;
   if (own === WHOLE) return [["drawn", words.text("water")]];
-  if (told[at] < 0 || own === UNSURE) return [["drawn", words.text("untold")]];
-  const larger = surface.levels[told[at]];
+  if (levelShown[at] < 0 || own === UNSURE) return [["drawn", words.text("untold")]];
+  const larger = surface.levels[levelShown[at]];
   const of =
     larger === level
       ? words.text("mean_own")
@@ -86,7 +86,7 @@ function pin(view, words, who, at) {
 }
 
 /** Say what stands at a point; where it is pinned, also what may be quoted of it. */
-function tell(view, words, who, at, isPinned) {
+function showReadout(view, words, who, at, isPinned) {
   const list = byId("readout");
   const rows = describe(view, words, who, at);
   list.replaceChildren();
