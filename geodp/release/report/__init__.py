@@ -1,1 +1,4 @@
-"""A release's card for people, and for registries."""
+"""Reports of a release from its public card: Markdown, HTML page, registry record.
+
+The page is in :mod:`geodp.release.report.html`.
+"""

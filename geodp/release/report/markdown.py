@@ -1,6 +1,7 @@
-"""A release explained to people: a privacy card in Markdown.
+"""The privacy card of a release in Markdown, for people.
 
-It is made of the public card alone, so it says nothing that the release does not.
+It is written from the public card alone, so it reveals nothing that the release does not. The
+sentences are those of :mod:`geodp.release.report.sentences`.
 """
 
 from __future__ import annotations
@@ -8,17 +9,17 @@ from __future__ import annotations
 from geodp.release.report.sentences import (
     HAZARDS,
     NEGATIVE,
-    budget,
     bullets,
-    domain_in_words,
-    mask_in_words,
+    describe_budget,
+    describe_domain,
+    describe_floating_point,
+    describe_mask,
+    describe_sensitivity,
+    describe_unit,
+    describe_values,
+    describe_width,
+    format_captioned,
     plain,
-    say_captioned,
-    say_floating_point,
-    say_released,
-    sensitivity_in_words,
-    unit_in_words,
-    width,
 )
 from geodp.table.caption import list_captioned
 from geodp.table.card import Card
@@ -34,68 +35,69 @@ from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 
 def markdown(card: Card) -> str:
-    """Return the privacy card for people, in Markdown, of a written release's card."""
-    said, mechanism = card.guarantee, card.mechanism
+    """Format the card of a written release as a privacy card in Markdown."""
+    guarantee, mechanism = card.guarantee, card.mechanism
     title = f"# Privacy card: {plain(card.name)}, release {card.release_id}"
     if not card.private:
         title += "\n\n**NOT PRIVATE**: the noise was made with a fixed key, for tests only."
     needs = [
-        said.precondition,
-        *(one.sentence for one in said.assumptions or ()),
-        f"Key of the noise: {said.noise_key}",
+        guarantee.precondition,
+        *(one.sentence for one in guarantee.assumptions or ()),
+        f"Key of the noise: {guarantee.noise_key}",
     ]
     parts = [
         title,
-        *_office(card),
+        *_describe_publisher(card),
         "## Guarantee",
-        f"{plain(said.in_words)}\n\n{bullets(_guarantee(said))}",
+        f"{plain(guarantee.in_words)}\n\n{bullets(_list_guarantee(guarantee))}",
         "## What it needs",
         bullets(needs),
         "## Domain",
-        f"{plain(domain_in_words(card.domain))} {plain(mask_in_words(card.domain))}",
-        *_reading(card),
+        f"{plain(describe_domain(card.domain))} {plain(describe_mask(card.domain))}",
+        *_describe_reading(card),
         "## Budget",
-        " ".join(plain(line) for line in budget(card)),
+        " ".join(plain(line) for line in describe_budget(card)),
         "## Mechanism",
-        *_mechanism(mechanism),
+        *_describe_mechanism(mechanism),
         "## Expected error",
-        *_error(card.expected_error),
+        *_describe_error(card.expected_error),
         "## Post-processing and bias",
         bullets(card.post_processing),
         "## Limits and hazards",
-        bullets(_hazards(said, mechanism)),
-        *_display(card),
+        bullets(_list_hazards(guarantee, mechanism)),
+        *_describe_display(card),
         "## Files",
-        *_files(card),
+        *_list_files(card),
         f"Made by {card.software}.",
     ]
+    # Parts without content are empty texts: they must not leave blank paragraphs.
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _office(card: Card) -> list[str]:
-    """Return what the publishing office says, in its words."""
-    said = [f"{one.heading}: {text}" for _, one, text in list_captioned(card.metadata)]
-    return ["## From the publisher", bullets(said)] if said else []
+def _describe_publisher(card: Card) -> list[str]:
+    """List the publisher's metadata; nothing if there are none."""
+    lines = [f"{one.heading}: {text}" for _, one, text in list_captioned(card.metadata)]
+    return ["## From the publisher", bullets(lines)] if lines else []
 
 
-def _reading(card: Card) -> list[str]:
-    """Return how the input was read, where all of it was read in one way."""
-    said = [] if card.reading is None else card.reading.list_sentences()
-    return ["## Input", bullets(map(plain, said))] if said else []
+def _describe_reading(card: Card) -> list[str]:
+    """Describe how the input was read; nothing where the card does not record it."""
+    sentences = [] if card.reading is None else card.reading.list_sentences()
+    return ["## Input", bullets(map(plain, sentences))] if sentences else []
 
 
-def _mechanism(mechanism: StatedMechanism) -> list[str]:
-    """Return title, source and noise of the method, and what it releases."""
+def _describe_mechanism(mechanism: StatedMechanism) -> list[str]:
+    """Describe title, source and noise of the method, and its settings."""
     return [
         f"{_sentence(mechanism.title)} {mechanism.citation}\n\n"
         f"Noise: {mechanism.noise} (format {mechanism.noise_format}). "
-        f"{say_floating_point(mechanism)}",
-        bullets(say_released(mechanism)),
+        f"{describe_floating_point(mechanism)}",
+        bullets(describe_values(mechanism)),
     ]
 
 
-def _error(error: StatedError) -> list[str]:
-    """Return what is known of the error: blocks, levels, limit, lone cells and small labels."""
+def _describe_error(error: StatedError) -> list[str]:
+    """Describe the expected error: blocks, levels, resolution, isolated cells and small labels."""
     blocks = [
         [f"{row.cells:,}", f"{row.standard_error:g}", f"±{row.margin_95:g}"]
         for row in error.blocks or ()
@@ -117,20 +119,21 @@ def _error(error: StatedError) -> list[str]:
         _table(["level", "cells", "standard error", "95 % margin", "largest"], levels)
         if levels
         else "",
-        _floor_in_words(error.floor),
+        _describe_floor(error.floor),
         *(
-            f"{_sentence(lone.meaning)} Bias {lone.bias:g}, root-mean-square error {lone.rmse:g}."
-            for lone in (error.isolated_cell, error.isolated_block)
-            if lone is not None
+            f"{_sentence(isolated.meaning)} Bias {isolated.bias:g}, "
+            f"root-mean-square error {isolated.rmse:g}."
+            for isolated in (error.isolated_cell, error.isolated_block)
+            if isolated is not None
         ),
-        _cells_in_words(error.cells),
-        _settlements_in_words(error.settlements),
-        _labels_in_words(error.attributes),
+        _describe_cells(error.cells),
+        _describe_settlements(error.settlements),
+        _describe_labels(error.attributes),
     ]
 
 
-def _cells_in_words(cells: StatedCells | None) -> str:
-    """Return the intervals of cells that are not listed."""
+def _describe_cells(cells: StatedCells | None) -> str:
+    """Describe the intervals of cells that are not listed."""
     if cells is None:
         return ""
     return (
@@ -139,9 +142,9 @@ def _cells_in_words(cells: StatedCells | None) -> str:
     )
 
 
-def _settlements_in_words(said: StatedSettlements | None) -> str:
-    """Return biases of settlements by size and surroundings, where they were simulated."""
-    if said is None:
+def _describe_settlements(simulated: StatedSettlements | None) -> str:
+    """Format the biases of settlements by size and surroundings, where they were simulated."""
+    if simulated is None:
         return ""
     columns = ["people", "lies", "own cells", "cells within reach"]
     rows = [
@@ -151,25 +154,27 @@ def _settlements_in_words(said: StatedSettlements | None) -> str:
             f"{row.own:+.1f} % ± {row.own_simulation_error:.1f}",
             f"{row.near:+.1f} % ± {row.near_simulation_error:.1f}",
         ]
-        for row in said.settlements
+        for row in simulated.settlements
     ]
-    return f"{_sentence(said.meaning)}\n\n{_table(columns, rows)}"
+    return f"{_sentence(simulated.meaning)}\n\n{_table(columns, rows)}"
 
 
-def _hazards(said: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:
-    """Return what is not protected and what else a reader must know."""
+def _list_hazards(guarantee: StatedGuarantee, mechanism: StatedMechanism) -> list[str]:
+    """List what the guarantee does not protect, and the hazards of reading the counts."""
     return [
-        *(f"Not protected: {what}" for what in said.not_protected),
+        *(f"Not protected: {what}" for what in guarantee.not_protected),
+        # These hold for every release; negative values only for methods without a clamp.
         *HAZARDS,
         *([] if mechanism.nonnegative else [NEGATIVE]),
     ]
 
 
-def _display(card: Card) -> list[str]:
-    """Return the office's rule of display, if it has one."""
+def _describe_display(card: Card) -> list[str]:
+    """Describe the publisher's rule for displaying small counts, if there is one."""
     limit = card.display_below
     if limit is None:
         return []
+    # The limit is shown as "<10": without escaping it would open an HTML tag.
     few = plain(show_limit(limit))
     return [
         "## Display",
@@ -179,8 +184,8 @@ def _display(card: Card) -> list[str]:
     ]
 
 
-def _files(card: Card) -> list[str]:
-    """Return the files with their digests, and those that were left out."""
+def _list_files(card: Card) -> list[str]:
+    """Format the files with their digests, and list those that were left out."""
     rows = [[f"`{f.name}`", plain(f.what), f"`{f.sha256}`"] for f in card.files]
     return [
         _table(["file", "what", "SHA-256"], rows),
@@ -188,9 +193,9 @@ def _files(card: Card) -> list[str]:
     ]
 
 
-def _labels_in_words(said: StatedLabels | None) -> str:
-    """Return the bias of small labels' totals, if there are attributes."""
-    if said is None:
+def _describe_labels(totals: StatedLabels | None) -> str:
+    """Format the bias of small labels' totals, if there are attributes."""
+    if totals is None:
         return ""
     columns = ["attribute", "people in a cell", "bias of the total", "standard error", "holds"]
     rows = [
@@ -201,36 +206,37 @@ def _labels_in_words(said: StatedLabels | None) -> str:
             f"{row.standard_error:,.0f}",
             "yes" if row.holds else "**no**",
         ]
-        for row in said.labels
+        for row in totals.labels
     ]
-    return f"{_sentence(said.meaning)}\n\n{_table(columns, rows)}"
+    return f"{_sentence(totals.meaning)}\n\n{_table(columns, rows)}"
 
 
-def _floor_in_words(floor: StatedFloor | None) -> str:
-    """Return the resolution limit, if somebody guessed the people."""
+def _describe_floor(floor: StatedFloor | None) -> str:
+    """Describe the smallest useful block, if a guess of the total count was given."""
     if floor is None:
         return ""
-    found = "none, not even the total" if floor.cells is None else f"{floor.cells:,} cells"
+    smallest = "none, not even the total" if floor.cells is None else f"{floor.cells:,} cells"
     return (
-        f"Resolution floor: {found}. That is the smallest block whose standard error is at most "
+        f"Resolution floor: {smallest}. That is the smallest block whose standard error is at most "
         f"the people expected in it, if there are {floor.people:,.0f} (a public guess)."
     )
 
 
-def _guarantee(said: StatedGuarantee) -> list[str]:
-    """Return the guarantee's numbers, one a line."""
-    exact = {"epsilon": said.epsilon, "delta": said.delta, "rho": said.rho}
+def _list_guarantee(guarantee: StatedGuarantee) -> list[str]:
+    """List the parameters of the guarantee, one a line."""
+    # The exact value is the guarantee; the decimal beside it is rounded and only for reading.
+    exact = {"epsilon": guarantee.epsilon, "delta": guarantee.delta, "rho": guarantee.rho}
     return [
-        f"Variant: {said.variant}",
+        f"Variant: {guarantee.variant}",
         *(
             f"{name.capitalize()}: {exact[name]} = {decimal!r}"
-            for name, decimal in said.decimals().items()
+            for name, decimal in guarantee.decimals().items()
         ),
-        f"Unit of privacy: {said.unit}. {unit_in_words(said)}",
-        sensitivity_in_words(said),
-        width(said),
-        f"Proof: {said.source}",
-        *say_captioned(said),
+        f"Unit of privacy: {guarantee.unit}. {describe_unit(guarantee)}",
+        describe_sensitivity(guarantee),
+        describe_width(guarantee),
+        f"Proof: {guarantee.source}",
+        *format_captioned(guarantee),
     ]
 
 
@@ -240,5 +246,5 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
 
 def _sentence(text: str) -> str:
-    words = plain(text)
-    return f"{words[:1].upper()}{words[1:]}."
+    line = plain(text)
+    return f"{line[:1].upper()}{line[1:]}."

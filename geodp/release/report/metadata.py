@@ -1,4 +1,4 @@
-"""What the publishing office says about a release, beside what its card says."""
+"""Metadata of a release that only its publisher knows, for the record of a registry."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from geodp.errors import UsageError
 
 @dataclass(frozen=True)
 class ReleaseMetadata:
-    """What only the publishing office knows about a release.
+    """Metadata of a release that its card does not have.
 
     Attributes
     ----------
     name, description, intended_use : str
-        Of the published data.
+        Name, description and intended use of the published data.
     curator, curator_type : str
         Who holds the confidential records, and what kind of organisation that is.
     region : str
@@ -26,7 +26,7 @@ class ReleaseMetadata:
     publication_date : str
         ``YYYY-MM-DD``.
     authors : tuple of str
-        Of the registry record.
+        Authors of the registry record.
     slug : str
         Lower-case letters, digits and hyphens.
     sector : str
@@ -51,40 +51,46 @@ class ReleaseMetadata:
             if not listed or not all(isinstance(text, str) and text.strip() for text in texts):
                 kind = "a list of texts" if field.name == "authors" else "a text"
                 raise UsageError(
-                    f"{field.name} must be {kind}, and not be empty.", code="registry-field-kind"
+                    f"{field.name} must be {kind} and not empty.", code="registry-field-kind"
                 )
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", self.slug):
             raise UsageError(
-                "slug must be of lower-case letters and digits, joined by hyphens.",
+                f"slug is {self.slug!r}, but must consist of lower-case letters and digits, "
+                "joined by hyphens.",
                 code="registry-slug",
             )
         try:
+            # From Python 3.11 on, fromisoformat accepts 20260102 as well: compare with the text.
             exact = date.fromisoformat(self.publication_date).isoformat() == self.publication_date
         except ValueError:
             exact = False
         if not exact:
             raise UsageError(
-                "publication_date must be a date, written YYYY-MM-DD.", code="registry-date"
+                f"publication_date is {self.publication_date!r}, but must be a date, YYYY-MM-DD.",
+                code="registry-date",
             )
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ReleaseMetadata:
-        """Of plain values, as read from TOML; UsageError names what is missing or unknown."""
-        known = {field.name: field.default is MISSING for field in fields(cls)}
-        missing = [name for name, needed in known.items() if needed and name not in values]
+        """Check plain values, as read from TOML; UsageError names missing and unknown fields."""
+        required = {field.name: field.default is MISSING for field in fields(cls)}
+        missing = [name for name, needed in required.items() if needed and name not in values]
         if missing:
             raise UsageError(
-                f"Missing about the release: {', '.join(missing)}.", code="registry-fields-missing"
+                f"The release metadata lack the fields {', '.join(missing)}; add them.",
+                code="registry-fields-missing",
             )
-        unknown = sorted(set(values) - set(known))
+        unknown = sorted(set(values) - set(required))
         if unknown:
             raise UsageError(
-                f"Unknown fields: {', '.join(unknown)}; known: {', '.join(known)}.",
+                f"The release metadata have unknown fields: {', '.join(unknown)}; "
+                f"allowed are {', '.join(required)}.",
                 code="registry-fields-unknown",
             )
-        given = dict(values)
-        if isinstance(given["publication_date"], date):
-            given["publication_date"] = given["publication_date"].isoformat()
-        if isinstance(given["authors"], list):
-            given["authors"] = tuple(given["authors"])
-        return cls(**given)
+        # TOML has dates and lists of its own; the fields are a text and a tuple.
+        arguments = dict(values)
+        if isinstance(arguments["publication_date"], date):
+            arguments["publication_date"] = arguments["publication_date"].isoformat()
+        if isinstance(arguments["authors"], list):
+            arguments["authors"] = tuple(arguments["authors"])
+        return cls(**arguments)

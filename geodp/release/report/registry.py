@@ -1,4 +1,4 @@
-"""A release's record for registries of deployments."""
+"""The record of a release for registries of differential privacy deployments."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from geodp.privacy.event import CONCENTRATED, PURE
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.sentences import (
     TIMING,
-    budget,
     bullets,
-    domain_in_words,
-    mask_in_words,
-    say_captioned,
-    say_floating_point,
-    say_released,
-    sensitivity_in_words,
-    unit_in_words,
-    width,
+    describe_budget,
+    describe_domain,
+    describe_floating_point,
+    describe_mask,
+    describe_sensitivity,
+    describe_unit,
+    describe_values,
+    describe_width,
+    format_captioned,
 )
 from geodp.table.card import Card
 
@@ -33,24 +33,25 @@ SECURITY = (
 
 
 def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
-    """Return a record for the Differential Privacy Deployments Registry, as plain values.
+    """Build a record for the Differential Privacy Deployments Registry, as plain values.
 
-    Written as JSON it is YAML 1.2 too.
+    Written as JSON, it is also YAML 1.2.
 
     Parameters
     ----------
     card : Card
-        Of a written release.
+        Card of a written release.
     about : ReleaseMetadata
 
     Raises
     ------
     UsageError
-        A release that is not private, or a variant that the registry has no name for.
+        The release is not private, or the registry has no name for its variant.
     """
+    # A release with a fixed key is a test; a registry lists deployments.
     if not card.private:
         raise UsageError(
-            "The release is not private; it has no place in a registry.",
+            "The release is not private (fixed key); a registry lists private releases only.",
             code="registry-needs-private",
         )
     if card.guarantee.variant not in VARIANTS:
@@ -70,12 +71,14 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
             "deployment_model": _model(card, about),
             "accounting": {
                 "post_processing": bullets(card.post_processing),
-                "composition": " ".join([sensitivity_in_words(card.guarantee), *budget(card)]),
+                "composition": " ".join(
+                    [describe_sensitivity(card.guarantee), *describe_budget(card)]
+                ),
             },
             "implementation": _implementation(card, software),
             "administrative": {
                 "sources": bullets([card.mechanism.citation]),
-                "notes": " ".join([made, *say_captioned(card.metadata)]),
+                "notes": " ".join([made, *format_captioned(card.metadata)]),
                 "registry_authors": list(about.authors),
             },
         },
@@ -83,7 +86,7 @@ def registry_record(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
 
 
 def _basic(about: ReleaseMetadata) -> dict[str, Any]:
-    """Return what the publishing office says."""
+    """Build the part that the publisher states."""
     curator = {"data_curator_name": about.curator, "data_curator_type": about.curator_type}
     return {
         "name": about.name,
@@ -98,25 +101,25 @@ def _basic(about: ReleaseMetadata) -> dict[str, Any]:
 
 
 def _privacy(card: Card) -> dict[str, Any]:
-    """Return the notion of privacy and what was spent."""
-    said = card.guarantee
+    """Build the part on the variant of differential privacy and the privacy loss."""
+    guarantee = card.guarantee
     return {
         "dp_variant": {
-            "variant_name": VARIANTS[said.variant],
-            "data_domain": domain_in_words(card.domain),
-            "unprotected_quantities": bullets(said.not_protected),
+            "variant_name": VARIANTS[guarantee.variant],
+            "data_domain": describe_domain(card.domain),
+            "unprotected_quantities": bullets(guarantee.not_protected),
         },
         "privacy_loss": {
-            "privacy_unit": f"{said.unit[:1].upper()}{said.unit[1:]}-level",
-            "privacy_unit_details": unit_in_words(said),
-            "privacy_parameters": said.decimals(),
-            "privacy_parameters_details": f"Exactly {said.spends}. {said.in_words}",
+            "privacy_unit": f"{guarantee.unit[:1].upper()}{guarantee.unit[1:]}-level",
+            "privacy_unit_details": describe_unit(guarantee),
+            "privacy_parameters": guarantee.decimals(),
+            "privacy_parameters_details": f"Exactly {guarantee.spends}. {guarantee.in_words}",
         },
     }
 
 
 def _model(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
-    """Return who does what, and how the release is given out."""
+    """Build the part on the trust model, the actors and the access."""
     actors = [
         f"Curator: {about.curator} holds the records, runs the mechanism and "
         "publishes the result; it is trusted.",
@@ -136,24 +139,25 @@ def _model(card: Card, about: ReleaseMetadata) -> dict[str, Any]:
 
 
 def _implementation(card: Card, software: str) -> dict[str, Any]:
-    """Return method, noise and library, and why the claim holds."""
-    said, mechanism = card.guarantee, card.mechanism
+    """Build the part on the method, the noise and the library, with the proof's source."""
+    guarantee, mechanism = card.guarantee, card.mechanism
     lines = [
         f"{mechanism.title}: {mechanism.citation}",
-        *say_released(mechanism),
+        *describe_values(mechanism),
         f"Noise: {mechanism.noise}; format {mechanism.noise_format}.",
-        f"{width(said)}.",
-        *say_captioned(said),
+        f"{describe_width(guarantee)}.",
+        *format_captioned(guarantee),
         f"Library: {software}.",
-        f"Key of the noise: {said.noise_key}.",
-        f"Floating point: {say_floating_point(mechanism)}",
+        f"Key of the noise: {guarantee.noise_key}.",
+        f"Floating point: {describe_floating_point(mechanism)}",
         f"Timing: {TIMING}",
         f"Security: {SECURITY}",
     ]
     return {
         "preprocessing_and_hyperparameter_tuning": "Precondition of the guarantee: "
-        f"{said.precondition}. {' '.join(one.sentence for one in said.assumptions or ())} "
-        f"{mask_in_words(card.domain)}",
+        f"{guarantee.precondition}. "
+        f"{' '.join(one.sentence for one in guarantee.assumptions or ())} "
+        f"{describe_mask(card.domain)}",
         "mechanisms": bullets(lines),
-        "justification": f"{said.source}.",
+        "justification": f"{guarantee.source}.",
     }

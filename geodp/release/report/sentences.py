@@ -1,4 +1,8 @@
-"""Sentences and tables that a card's readers and registries get alike."""
+"""Sentences shared by the Markdown card, the registry record and the page.
+
+Each is written from the public card alone. :mod:`geodp.release.report.markdown` and
+:mod:`geodp.release.report.registry` put them together.
+"""
 
 from __future__ import annotations
 
@@ -35,80 +39,83 @@ NEGATIVE = (
 )
 
 
-def width(said: StatedGuarantee) -> str:
-    """Return the width of the noise of one stage."""
-    if said.model == "local":
-        return f"Reports: {said.reports:,}, each randomised where it was made"
-    if said.noise_sigma2 is not None:
-        return f"{ONE_STAGE}: sigma squared {said.noise_sigma2}"
-    return f"{ONE_STAGE}: {said.noise_scale} = {said.noise_scale_decimal!r}"
+def describe_width(guarantee: StatedGuarantee) -> str:
+    """Describe the scale of the noise of one stage; of reports in the local model, their number."""
+    if guarantee.model == "local":
+        return f"Reports: {guarantee.reports:,}, each randomised where it was made"
+    if guarantee.noise_sigma2 is not None:
+        return f"{ONE_STAGE}: sigma squared {guarantee.noise_sigma2}"
+    return f"{ONE_STAGE}: {guarantee.noise_scale} = {guarantee.noise_scale_decimal!r}"
 
 
-def say_released(mechanism: StatedMechanism) -> list[str]:
-    """Return the mechanism's settings, if it has any, and what its values can be; a line each."""
-    words = {repr(True): "yes", repr(False): "no"}
-    said = [f"{n} = {words.get(repr(v), v)}" for n, v in mechanism.settings.items()]
-    settings = [f"Settings: {', '.join(said)}."] if said else []
-    return [*settings, *say_captioned(mechanism)]
+def describe_values(mechanism: StatedMechanism) -> list[str]:
+    """List the mechanism's settings, if any, and its fields with captions, one a line."""
+    # Keyed by repr, since True == 1: a setting of 1 would otherwise be printed as "yes".
+    yes_no = {repr(True): "yes", repr(False): "no"}
+    pairs = [f"{n} = {yes_no.get(repr(v), v)}" for n, v in mechanism.settings.items()]
+    settings = [f"Settings: {', '.join(pairs)}."] if pairs else []
+    return [*settings, *format_captioned(mechanism)]
 
 
-def say_captioned(stated: Any) -> list[str]:
-    """Return the fields of a part of the card that have captions, a line each."""
-    return [f"{one.heading}: {value}." for _, one, value in list_captioned(stated)]
+def format_captioned(part: Any) -> list[str]:
+    """List the captioned fields of a part of the card, one a line."""
+    return [f"{one.heading}: {value}." for _, one, value in list_captioned(part)]
 
 
-def say_floating_point(mechanism: StatedMechanism) -> str:
-    """Return what is said of floating point."""
+def describe_floating_point(mechanism: StatedMechanism) -> str:
+    """Describe where the mechanism computes in floating point."""
     return FLOATING_POINT if mechanism.whole else REAL_NUMBERS
 
 
-def unit_in_words(said: StatedGuarantee) -> str:
-    """Return the unit of privacy and what may change of it."""
-    unit = said.unit
+def describe_unit(guarantee: StatedGuarantee) -> str:
+    """Describe the unit of privacy, the neighbouring relation and the contribution bound."""
+    unit = guarantee.unit
     change = (
         f"adding or removing one {unit}"
-        if said.neighbours == ADD_REMOVE
+        if guarantee.neighbours == ADD_REMOVE
         else f"replacing one {unit} by another"
     )
-    if said.model == "local":
+    if guarantee.model == "local":
         return (
             f"Whatever one {unit} sends differs as little as this between any two places it could "
-            f"have been at ({said.neighbours}); {said.contribution_bound}."
+            f"have been at ({guarantee.neighbours}); {guarantee.contribution_bound}."
         )
     return (
-        f"Neighbouring data sets differ by {change} ({said.neighbours}), and one {unit} adds at "
-        f"most {said.contribution} to the sum of all counts: {said.contribution_bound}."
+        f"Neighbouring data sets differ by {change} ({guarantee.neighbours}), and one {unit} adds "
+        f"at most {guarantee.contribution} to the sum of all counts: "
+        f"{guarantee.contribution_bound}."
     )
 
 
-def sensitivity_in_words(said: StatedGuarantee) -> str:
-    """Return the sensitivity and why it is that."""
-    why = said.sensitivity_counts
-    if said.model == "local":
-        return f"Local model: {why}; further charge: {said.further_charge}."
-    return f"L1 sensitivity of the measurements: {said.l1_sensitivity}" + (
+def describe_sensitivity(guarantee: StatedGuarantee) -> str:
+    """Describe the L1 sensitivity and its reason; in the local model, the charge."""
+    why = guarantee.sensitivity_counts
+    if guarantee.model == "local":
+        return f"Local model: {why}; further charge: {guarantee.further_charge}."
+    return f"L1 sensitivity of the measurements: {guarantee.l1_sensitivity}" + (
         f"; {why}." if why else "."
     )
 
 
-def domain_in_words(domain: StatedDomain) -> str:
-    """Return the cells and axes of the domain."""
+def describe_domain(domain: StatedDomain) -> str:
+    """Describe the cells, axes and places of the domain."""
     axes = " x ".join(f"{name} {size:,}" for name, size in domain.axes.items())
     if domain.has_units:
         return (
             f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}. The "
             "places are the finest units of a public table, by their codes there; they have no map."
         )
-    words = [f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}."]
+    # The two ends of a domain of pairs often have the same place, which is described once below.
+    sentences = [f"Counts of {domain.cells:,} cells, the empty ones included, on the axes {axes}."]
     for place in domain.places:
         code = place.code or "cells without published codes"
         bounds = ", ".join(f"{edge!r}" for edge in place.bounds)
-        words.append(f"Places: {code}, CRS {place.crs or 'none'}, bounds {bounds}.")
-    return " ".join(dict.fromkeys(words))
+        sentences.append(f"Places: {code}, CRS {place.crs or 'none'}, bounds {bounds}.")
+    return " ".join(dict.fromkeys(sentences))
 
 
-def mask_in_words(domain: StatedDomain) -> str:
-    """Return where the domain comes from."""
+def describe_mask(domain: StatedDomain) -> str:
+    """Describe the public source that the domain was cut out with: a mask, regions or none."""
     mask, regions = domain.mask, domain.regions
     if regions is not None:
         levels = ", ".join(f"{name}: {parts}" for name, parts in regions.levels.items())
@@ -121,8 +128,8 @@ def mask_in_words(domain: StatedDomain) -> str:
     return f"Cells outside a public mask do not belong to the domain; its source: {mask.source}."
 
 
-def budget(card: Card) -> list[str]:
-    """Return what was spent before and with this release, as far as the card knows."""
+def describe_budget(card: Card) -> list[str]:
+    """Describe the charge of this release and, if a ledger was used, the total and the cap."""
     charge = card.budget
     if charge is None:
         return [
@@ -134,25 +141,26 @@ def budget(card: Card) -> list[str]:
     return [
         f"This release spends {card.guarantee.spends}, charged to the data set "
         f"{charge.dataset} before {first}, after {charge.earlier_releases} "
-        f"earlier releases. Spent with it: {loss(charge.spent)}; cap: {loss(charge.cap)}. "
+        f"earlier releases. Spent with it: {describe_loss(charge.spent)}; "
+        f"cap: {describe_loss(charge.cap)}. "
         f"Ledger {charge.ledger}, entry {charge.sequence}, chain {charge.head}."
     ]
 
 
-def loss(stated: StatedLoss) -> str:
-    """Return a budget's exact parameters, and those that it was converted from."""
-    if isinstance(stated, ConcentratedLoss):
-        return f"rho = {stated.rho}"
-    words = f"epsilon = {stated.epsilon}"
-    if not isinstance(stated, ApproximateLoss):
-        return words
-    words += f" and delta = {stated.delta}"
-    origin = stated.converted_from
-    return words if origin is None else f"{words} (converted from {loss(origin)})"
+def describe_loss(loss: StatedLoss) -> str:
+    """Format the exact parameters of a privacy loss, and those that it was converted from."""
+    if isinstance(loss, ConcentratedLoss):
+        return f"rho = {loss.rho}"
+    text = f"epsilon = {loss.epsilon}"
+    if not isinstance(loss, ApproximateLoss):
+        return text
+    text += f" and delta = {loss.delta}"
+    origin = loss.converted_from
+    return text if origin is None else f"{text} (converted from {describe_loss(origin)})"
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """Return a Markdown list."""
+    """Format lines as a Markdown list."""
     return "\n".join(f"- {plain(line)}" for line in lines)
 
 
@@ -174,5 +182,13 @@ ONE_STAGE = "Scale of the noise where one stage has the whole budget, sensitivit
 
 
 def plain(text: str) -> str:
-    """One line that opens neither a table's column nor a tag."""
+    """Escape a text for Markdown: one line, without column separators and HTML tags.
+
+    Examples
+    --------
+    >>> plain("a | <b>")
+    'a \\\\| &lt;b>'
+    """
+    # Texts of the publisher and of public tables come in here: neither may break a table's row or
+    # open an element where the Markdown is rendered as HTML.
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")

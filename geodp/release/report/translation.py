@@ -1,8 +1,8 @@
-"""Texts of pages in other languages: gettext's catalogue ``pages``, one folder a language.
+"""Translation of pages: the gettext catalogue ``pages``, one folder for each language.
 
-A text's key is the English sentence, and its context the name that the code has for it, so that one
-English word can have two translations. ``packaging/catalogues.py`` compiles the catalogues, as
-those of the command line beside them in ``geodp/cli/locale``.
+The key of a text is the English sentence. Its context is its name in the code, so that one English
+word can have two translations. ``packaging/catalogues.py`` compiles the catalogues, together with
+those of the command line in ``geodp/cli/locale``.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from importlib.resources import files
 from geodp.errors import UsageError
 
 DOMAIN = "pages"
-"""Name of the catalogues."""
+"""Domain of gettext: the file name of the catalogues."""
 
 LANGUAGES = ("en", "ja")
-"""Languages of pages; the first is that of the code."""
+"""Languages of pages; the first is the language of the source texts."""
 
 
 def require_language(language: str) -> None:
     """Raise UsageError for a language that pages do not have."""
     if language not in LANGUAGES:
-        raise UsageError(f"language is one of {', '.join(LANGUAGES)}.", code="language-unknown")
+        raise UsageError(
+            f"language is {language!r}, but must be one of {', '.join(LANGUAGES)}.",
+            code="language-unknown",
+        )
 
 
 def translate_text(text: str, language: str, context: str) -> str:
-    """Return a text in a language; in English where it has no translation.
+    """Translate a text; English is returned where there is no translation.
 
     Examples
     --------
@@ -36,17 +39,18 @@ def translate_text(text: str, language: str, context: str) -> str:
     'Files'
     """
     require_language(language)
+    # English is the key itself and has no catalogue.
     return text if language == LANGUAGES[0] else _open(language).pgettext(context, text)
 
 
 def translate_texts(texts: Mapping[str, str], language: str, group: str) -> dict[str, str]:
-    """Return texts by their names in a language; the context of each is the group and its name."""
+    """Translate texts by name; the context of each is ``group.name``."""
     return {name: translate_text(text, language, f"{group}.{name}") for name, text in texts.items()}
 
 
 @cache
 def _open(language: str) -> gettext.GNUTranslations:
-    """Return the compiled catalogue of a language; UsageError where nobody has compiled it."""
+    """Open the compiled catalogue of a language; UsageError where it is not compiled."""
     folder = files("geodp") / "cli" / "locale"
     try:
         return gettext.translation(DOMAIN, str(folder), [language])

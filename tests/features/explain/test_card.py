@@ -499,7 +499,7 @@ def test_plain_values_of_a_page():
 def test_another_language_is_refused():
     with pytest.raises(UsageError) as caught:
         explain(cards()["topdown"], "fr")
-    assert str(caught.value) == "language is one of en, ja."
+    assert str(caught.value) == "language is 'fr', but must be one of en, ja."
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from geodp.privacy.loss import PureDP
 from geodp.release.report.markdown import markdown
 from geodp.release.report.metadata import ReleaseMetadata
 from geodp.release.report.registry import registry_record
-from geodp.release.report.sentences import unit_in_words
+from geodp.release.report.sentences import describe_unit
 from geodp.table.card import Card
 from tests.refusals import refuses
 
@@ -129,9 +129,9 @@ def card_of(folder, release):
 
 @pytest.fixture
 def card(tmp_path):
-    given = {"neighbours": "replace-one", "contribution": 3, "unit": "household"}
+    terms = {"neighbours": "replace-one", "contribution": 3, "unit": "household"}
     return card_of(
-        tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **{"contribution": 1, **given})
+        tmp_path / "out", geodp.publish(table_of(), epsilon="1/7", **{"contribution": 1, **terms})
     )
 
 
@@ -140,8 +140,8 @@ def test_gaussian_noise_is_reported_with_rho_delta_and_epsilon(tmp_path):
     card = card_of(tmp_path / "out", release)
     assert all(check.ok for check in verify(tmp_path / "out"))
     text = markdown(Card.from_json(card))
-    for words in ("Rho: 1/8 = 0.125", "Delta: 1/1000000", "Epsilon: ", "sigma squared 4"):
-        assert words in text
+    for phrase in ("Rho: 1/8 = 0.125", "Delta: 1/1000000", "Epsilon: ", "sigma squared 4"):
+        assert phrase in text
     loss = registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))["deployment"][
         "privacy_loss"
     ]
@@ -174,13 +174,13 @@ def test_the_record_has_the_registrys_layout(card):
     assert loss["privacy_parameters"] == {"epsilon": 1 / 7}
     assert "epsilon = 1/7" in loss["privacy_parameters_details"]
     assert loss["privacy_unit"] == "Household-level"
-    for words in ("replacing one household", "replace-one", "at most 3", "vouched for"):
-        assert words in loss["privacy_unit_details"]
+    for phrase in ("replacing one household", "replace-one", "at most 3", "vouched for"):
+        assert phrase in loss["privacy_unit_details"]
     implementation = record["deployment"]["implementation"]
     assert "coastline" in implementation["preprocessing_and_hyperparameter_tuning"]
     assert "vouches for" in implementation["preprocessing_and_hyperparameter_tuning"]
-    for words in ("sampled exactly", "Key of", "Floating point", "Timing", "geodp "):
-        assert words in implementation["mechanisms"]
+    for phrase in ("sampled exactly", "Key of", "Floating point", "Timing", "geodp "):
+        assert phrase in implementation["mechanisms"]
 
 
 @pytest.mark.parametrize("change", ["drop", "add"])
@@ -208,7 +208,7 @@ def test_a_variant_without_a_name_is_refused(card):
         registry_record(Card.from_json(card), ReleaseMetadata.of(ABOUT))
 
 
-def test_the_card_for_people_says_every_number_of_the_guarantee(card):
+def test_the_card_for_people_has_every_number_of_the_guarantee(card):
     text = markdown(Card.from_json(card))
     numbers = [v for v in values(card["guarantee"]) if isinstance(v, int | float)]
     assert len(numbers) >= 5
@@ -240,7 +240,7 @@ def test_the_card_for_people_says_every_number_of_the_guarantee(card):
 def test_nothing_depends_on_the_data(tmp_path):
     """Two tables, one card but for the released files' digests."""
     about = ReleaseMetadata.of(ABOUT)
-    said = []
+    texts_of_tables = []
     for people in (PEOPLE, 3 * PEOPLE):
         card = card_of(
             tmp_path / str(people),
@@ -254,11 +254,11 @@ def test_nothing_depends_on_the_data(tmp_path):
             assert not any(str(number) in text or f"{number:,}" in text for text in texts)
         for digest in (card["release_id"], *(entry["sha256"] for entry in card["files"])):
             texts = [text.replace(digest, "digest") for text in texts]
-        said.append(texts)
-    assert said[0] == said[1]
+        texts_of_tables.append(texts)
+    assert texts_of_tables[0] == texts_of_tables[1]
 
 
-def test_a_charge_is_told(tmp_path):
+def test_a_charge_is_in_the_card_and_the_record(tmp_path):
     ledger = Ledger.create(tmp_path / "office.ledger")
     ledger.add_dataset("census", PureDP(Fraction(2, 3)))
     release = geodp.publish(
@@ -273,7 +273,7 @@ def test_a_charge_is_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"name": None, "slug": None}, "registry-fields-missing: name, slug"),
         ({"color": "red"}, "registry-fields-unknown"),
@@ -286,15 +286,15 @@ def test_a_charge_is_told(tmp_path):
         ({"publication_date": "20250401"}, "registry-date"),
     ],
 )
-def test_what_the_office_says_is_checked(change, words):
-    given = {k: v for k, v in {**ABOUT, **change}.items() if v is not None}
-    with refuses(UsageError, words):
-        ReleaseMetadata.of(given)
+def test_registry_metadata_are_checked(change, message):
+    values = {k: v for k, v in {**ABOUT, **change}.items() if v is not None}
+    with refuses(UsageError, message):
+        ReleaseMetadata.of(values)
 
 
 def test_a_date_of_toml_is_a_date():
-    given = {**ABOUT, "publication_date": date(2025, 4, 1)}
-    assert ReleaseMetadata.of(given) == ReleaseMetadata.of(ABOUT)
+    values = {**ABOUT, "publication_date": date(2025, 4, 1)}
+    assert ReleaseMetadata.of(values) == ReleaseMetadata.of(ABOUT)
 
 
 def toml(values):
@@ -303,8 +303,8 @@ def toml(values):
 
 def test_the_command_line(tmp_path, card):
     def run(*arguments):
-        words = ["report", *map(str, arguments)]
-        return CliRunner().invoke(command_line, words, catch_exceptions=False).stdout
+        command = ["report", *map(str, arguments)]
+        return CliRunner().invoke(command_line, command, catch_exceptions=False).stdout
 
     out, about = tmp_path / "out", tmp_path / "about.toml"
     about.write_text(toml(ABOUT))
@@ -334,31 +334,31 @@ def test_the_command_line(tmp_path, card):
         run(out, "--format", "registry", "--about", about)
 
 
-def test_the_card_says_what_the_office_says_and_which_release_it_replaces():
+def test_the_card_has_the_publishers_metadata_and_the_superseded_release():
     table = geodp.CountTable.from_dense(np.full((8, 8), 5), geodp.Grid.regular((8, 8)))
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
     texts = {}
-    own = {"title": "Stays <i>", "reference_date": "2020-10-01", "supersedes": "0123456789abcdef"}
-    for said in (None, own):
-        card = geodp.publish(table, metadata=said, **{"contribution": 1, **terms}).card()
+    full = {"title": "Stays <i>", "reference_date": "2020-10-01", "supersedes": "0123456789abcdef"}
+    for metadata in (None, full):
+        card = geodp.publish(table, metadata=metadata, **{"contribution": 1, **terms}).card()
         card = replace(card, name="population", release_id="0" * 16)
-        texts[bool(said)] = markdown(card)
+        texts[bool(metadata)] = markdown(card)
     before, _, rest = texts[True].partition("## From the publisher\n\n")
-    words, _, after = rest.partition("\n\n## Guarantee")
-    lines = words.splitlines()
+    publisher, _, after = rest.partition("\n\n## Guarantee")
+    lines = publisher.splitlines()
     assert lines[0] == "- Title: Stays &lt;i>"
     assert lines[1] == "- Reference date: 2020-10-01"
     assert lines[2].startswith("- Replaces the release, which is not to be used any more: 01234567")
     assert "## Guarantee".join((before, after)) == texts[False]
 
 
-def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
+def test_the_card_has_the_display_rule_and_its_limits():
     table = geodp.CountTable.from_dense(np.full((8, 8), 5), geodp.Grid.regular((8, 8)))
     terms = {"epsilon": 1, "contribution": 1, "key": geodp.NoiseKey(bytes(32))}
     texts = {}
     for limit in (None, 1234):
-        said = None if limit is None else {"display_below": limit}
-        card = geodp.publish(table, metadata=said, **{"contribution": 1, **terms}).card()
+        metadata = None if limit is None else {"display_below": limit}
+        card = geodp.publish(table, metadata=metadata, **{"contribution": 1, **terms}).card()
         texts[limit] = markdown(replace(card, name="population", release_id="0" * 16))
     before, _, rest = texts[1234].partition("## Display\n\n")
     rule, _, after = rest.partition("\n\n## Files")
@@ -367,9 +367,9 @@ def test_the_card_says_an_offices_rule_of_display_and_what_it_is_not():
     assert "## Files".join((before, after)) == texts[None]
 
 
-def test_what_devices_send_is_told_with_its_neighbours_and_bound():
-    said = SimpleNamespace(
+def test_the_unit_of_local_reports_has_neighbours_and_bound():
+    guarantee = SimpleNamespace(
         model="local", unit="trip", neighbours="replace-one", contribution_bound="one report"
     )
-    assert "one trip sends" in unit_in_words(said)
-    assert unit_in_words(said).endswith("have been at (replace-one); one report.")
+    assert "one trip sends" in describe_unit(guarantee)
+    assert describe_unit(guarantee).endswith("have been at (replace-one); one report.")

@@ -29,19 +29,19 @@ GROUPS = {
     "script_of_units": english.SCRIPT_OF_UNITS,
     "sentence": explanation.SENTENCES,
 }
-PALE_SHARE = ("contribution", "the most that one person adds to the sum of all counts")
+UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")
 """A term that Japanese sentences do not use."""
 
 
 def texts():
     """Return all texts by their context and English."""
-    found = {(f"{group}.{name}", text) for group, all_ in GROUPS.items()
+    keys = {(f"{group}.{name}", text) for group, all_ in GROUPS.items()
              for name, text in all_.items() if text}  # fmt: skip
-    found |= {("card", text) for text in english.CARD.values()}
-    found |= {("term", term) for term in explanation.TERMS}
-    found |= {("meaning", meaning) for meaning in explanation.TERMS.values()}
-    found |= {("unit", one) for one in explanation.UNITS.values()}
-    return found | {("unit.other", explanation.ONE)}
+    keys |= {("card", text) for text in english.CARD.values()}
+    keys |= {("term", term) for term in explanation.TERMS}
+    keys |= {("meaning", meaning) for meaning in explanation.TERMS.values()}
+    keys |= {("unit", one) for one in explanation.UNITS.values()}
+    return keys | {("unit.other", explanation.ONE)}
 
 
 def catalogue(language):
@@ -56,9 +56,9 @@ def fields(text):
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_text_is_translated_and_none_is_left_over(language):
-    found = catalogue(language)
-    assert {*found} == {one for one in texts() if one[1] not in PALE_SHARE}
-    assert all(found.values())
+    entries = catalogue(language)
+    assert {*entries} == {one for one in texts() if one[1] not in UNUSED_TERM}
+    assert all(entries.values())
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -70,8 +70,8 @@ def test_a_translation_has_the_figures_of_the_text(language):
 @pytest.mark.parametrize("language", OTHERS)
 def test_the_compiled_texts_are_those_of_the_source(language):
     compiled = gettext.translation(DOMAIN, str(FOLDER), [language])
-    found = catalogue(language)
-    assert {one: compiled.pgettext(*one) for one in found} == found, "say: make catalogues"
+    entries = catalogue(language)
+    assert {one: compiled.pgettext(*one) for one in entries} == entries, "say: make catalogues"
 
 
 def test_what_has_no_translation_stays_english():

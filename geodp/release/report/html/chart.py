@@ -1,4 +1,4 @@
-"""Expected error by area as a drawing: two lines on logarithmic axes."""
+"""Chart of the expected error by area: two lines on logarithmic axes, as SVG."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from geodp.table.stated.error import StatedBlock
 
 WIDTH, HEIGHT = 400, 300
 LEFT, RIGHT, TOP, BOTTOM = 66, 34, 60, 46
-"""Room around the lines; above them their names stand, so that a phone shows all of it."""
+"""Margins around the lines; the legend is above them, so that it fits the width of a phone."""
 
 MAX_TICKS = 6
-"""On an axis."""
+"""Labelled powers of ten on an axis."""
 
 
 def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html:
@@ -24,6 +24,7 @@ def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html
     sizes = [block.cells for block in blocks]
     errors = [(block.standard_error, block.margin_95) for block in blocks]
     above = [value for pair in errors for value in pair if value > 0]
+    # A logarithmic axis needs positive values, and a line two points.
     if len(sizes) < 2 or not above:
         return Html("")
     across = _Axis(min(sizes), max(sizes), LEFT, WIDTH - RIGHT)
@@ -39,6 +40,7 @@ def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html
         element("desc", text, id="chart-text"),
         *_axes(across, up, texts),
     ]
+    # Colour alone may not tell the lines apart: the margin is dashed.
     for which, (name, dash) in enumerate((("column_error", None), ("column_margin", "7 4"))):
         points = [(across.at(s), up.at(e[which])) for s, e in zip(sizes, errors, strict=True)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -63,37 +65,39 @@ def draw_errors(blocks: Sequence[StatedBlock], texts: Mapping[str, str]) -> Html
 
 
 class _Axis:
-    """Logarithms of values, as pixels between two ends."""
+    """Logarithmic axis: maps values to pixels between two ends."""
 
     def __init__(self, low: float, high: float, start: float, end: float) -> None:
         self.first, self.last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        # An axis of no length would divide by 0 below.
         self.last = max(self.last, self.first + 1)
         self.start, self.end = start, end
 
     def at(self, value: float) -> float:
+        # Zero has no logarithm: errors of 0 lie on the axis itself.
         part = (math.log10(max(value, 10.0**self.first)) - self.first) / (self.last - self.first)
         return self.start + part * (self.end - self.start)
 
     def ticks(self) -> list[int]:
-        """Return powers of ten."""
+        """List the exponents of the labelled powers of ten."""
         step = -(-(self.last - self.first + 1) // MAX_TICKS)
         return list(range(self.first, self.last + 1, step))
 
 
 def _axes(across: _Axis, up: _Axis, texts: Mapping[str, str]) -> list[Html]:
-    found = []
+    parts = []
     for power in across.ticks():
         x = f"{across.at(10.0**power):.1f}"
-        found.append(_line(x, f"{TOP}", x, f"{HEIGHT - BOTTOM}"))
-        found.append(_draw_text(float(x), HEIGHT - BOTTOM + 18, _short(10.0**power), "middle"))
+        parts.append(_line(x, f"{TOP}", x, f"{HEIGHT - BOTTOM}"))
+        parts.append(_draw_text(float(x), HEIGHT - BOTTOM + 18, _short(10.0**power), "middle"))
     for power in up.ticks():
         y = f"{up.at(10.0**power):.1f}"
-        found.append(_line(f"{LEFT}", y, f"{WIDTH - RIGHT}", y))
-        found.append(_draw_text(LEFT - 8, float(y) + 4, _short(10.0**power), "end"))
+        parts.append(_line(f"{LEFT}", y, f"{WIDTH - RIGHT}", y))
+        parts.append(_draw_text(LEFT - 8, float(y) + 4, _short(10.0**power), "end"))
     middle = (LEFT + WIDTH - RIGHT) / 2
-    found.append(_draw_text(middle, HEIGHT - 8, texts["axis_cells"], "middle"))
-    found.append(_draw_text(LEFT - 8, TOP - 16, texts["axis_error"], "end"))
-    return found
+    parts.append(_draw_text(middle, HEIGHT - 8, texts["axis_cells"], "middle"))
+    parts.append(_draw_text(LEFT - 8, TOP - 16, texts["axis_error"], "end"))
+    return parts
 
 
 def _line(x1: str, y1: str, x2: str, y2: str) -> Html:
@@ -105,7 +109,7 @@ def _draw_text(x: float, y: float, text: str, anchor: str) -> Html:
 
 
 def _short(value: float) -> str:
-    """Return a number of a drawing; large ones as powers of ten.
+    """Format a number in the chart; large ones as powers of ten.
 
     Examples
     --------

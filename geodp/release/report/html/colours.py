@@ -1,4 +1,4 @@
-"""Colours of a page's map, on the one scale of all maps."""
+"""Colours of the page's map, on the scale that all maps of geodp share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from geodp.io.write.scale import BEGINS, DARK_IS_MANY
 
 
 def write_colour(colour: Colour) -> str:
-    """Return a colour as pages name it.
+    """Format a colour as a hexadecimal CSS colour.
 
     Examples
     --------
@@ -31,17 +31,17 @@ WATER = "#d3e0ea"
 """Colour of water. PNG maps leave it white, which on a page would look like its background."""
 
 PALE_SHARE = 0.38
-"""Share of the colour that is kept of means of larger squares, however large they are."""
+"""Share of the full colour in squares that show the mean of a larger square, of any size."""
 
 
 def fade(colour: str) -> list[str]:
-    """Return a colour, and what it is of means of larger squares."""
+    """Return a colour and its pale variant for means of larger squares."""
     pale = mix(parse_colours([colour]), parse_colours([PAPER]), [1 - PALE_SHARE])
     return [colour, *("#" + bytes(each).hex() for each in pale)]
 
 
-def state_look() -> dict[str, Any]:
-    """Return the colours of the page's script."""
+def pack_colours() -> dict[str, Any]:
+    """Collect the colours that the page's script draws with, as plain values."""
     colours = {
         "classes": list(DARK_IS_MANY),
         "paper": PAPER,

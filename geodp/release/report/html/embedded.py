@@ -1,4 +1,4 @@
-"""A release as a small map for somebody else's page: one HTML file of at most 100 kB, no script."""
+"""A small map of a release for other sites: one HTML file of at most 100 kB, no script."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geodp.io.write.map.panel import Panel
 from geodp.io.write.scale import BEGINS
 from geodp.release.report.html.colours import write_colour
 from geodp.release.report.html.frame import swatch
-from geodp.release.report.html.head import name_who, title_of, write_release
+from geodp.release.report.html.head import name_counted, title_of, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.page import read_asset, write_document
 from geodp.release.report.html.places import list_places
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from geodp.io.write.view import View
 
 MAX_BYTES = 100_000
-"""Size of the file, at most."""
+"""Maximum size of the file."""
 
 BLOCKS = (512, 256, 128, 64)
-"""Blocks along a side, the most that fit."""
+"""Maximum numbers of blocks along a side; the first with which the file is small enough is used."""
 
 STEPS = 700
 """Steps of the coastline along the longer side of the map."""
 
 MAX_NAMED = 11
-"""Places that are named: the whole, and ten."""
+"""Places that are listed: the whole domain and ten others."""
 
 
 def write_embed(
@@ -52,45 +52,49 @@ def write_embed(
     language: Language = "en",
     places: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return a release's map with what may be believed of it, as one small HTML file.
+    """Write the map of a release, with its margin of error, as one small HTML file.
 
     Parameters
     ----------
     view : View
-        Of a written release (:func:`geodp.release.opening.open_view`): nothing else is shown.
+        View of a written release (:func:`geodp.release.opening.open_view`).
     unit : str
-        How one unit of privacy is said in the language.
+        Name of one unit of privacy in the language.
     language : {"en", "ja"}
     places : mapping of str to polygon or list of codes, optional
-        A public list, of which the largest are named; see
+        A public list, of which the largest are listed; see
         :func:`geodp.release.report.html.places.list_places`.
 
     Returns
     -------
     str
-        Of at most 100,000 bytes: cells are summed over squares until it is.
+        A document of at most 100,000 bytes: cells are summed over larger squares until it fits.
 
     Raises
     ------
     UsageError
-        Another language, or a release without a map.
+        The language is not available, or the release has no map.
     """
     texts = texts_of(language)
     page, grid = texts.page, view.table.grid
     if not grid.places or view.card.domain.has_units:
         raise UsageError(
-            "--embed is a map, and the cells of this release lie on none.", code="embed-needs-map"
+            "--embed draws a map, but the cells of this release are not on a map.",
+            code="embed-needs-map",
         )
-    who = name_who(view, page, language)
+    who = name_counted(view, page, language)
     quotes = quote_places(list_places(view, places), texts.script, view.limit)
-    said = [
+    sentences = [
         element("p", one.format_sentence(texts.script, who, view.limit))
         for one in quotes[:MAX_NAMED]
     ]
+    # The size of the compressed picture is known only once it is drawn: try finer blocks first.
     text = ""
-    for most in BLOCKS:
-        panels = [Panel.of(view, number, max_blocks=most) for number, _ in enumerate(grid.places)]
-        text = _write(view, panels, who, unit, said, language)
+    for max_blocks in BLOCKS:
+        panels = [
+            Panel.of(view, number, max_blocks=max_blocks) for number, _ in enumerate(grid.places)
+        ]
+        text = _write(view, panels, who, unit, sentences, language)
         if len(text.encode()) <= MAX_BYTES:
             break
     return text
@@ -101,10 +105,10 @@ def _write(
     panels: Sequence[Panel],
     who: str,
     unit: str,
-    said: Sequence[Html],
+    sentences: Sequence[Html],
     language: Language,
 ) -> str:
-    """Return the file; ``said``: sentences on the largest places, the whole first."""
+    """Write the document; ``sentences``: on the largest places, the whole domain first."""
     page, card = texts_of(language).page, view.card
     title = title_of(view, who, page, {})
     ends = ("",) if len(panels) == 1 else (page["embed_origins"], page["embed_destinations"])
@@ -115,27 +119,28 @@ def _write(
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm")]
     places = [
         element("h2", page["embed_largest"], class_="unseen"),
-        element("ul", *(element("li", one) for one in said[1:]), class_="unseen"),
+        element("ul", *(element("li", one) for one in sentences[1:]), class_="unseen"),
     ]
     body = element(
         "main",
         element("h1", title),
         *flag,
-        *said[:1],
+        *sentences[:1],
         element("div", *maps, class_="maps"),
         _legend(panels, who, page),
         element("p", _believe(panels[0], unit, page)),
-        *(places if said[1:] else ()),
+        *(places if sentences[1:] else ()),
         element("p", page["embed_source"], class_="small"),
         element("p", write_release(card, page), class_="small"),
     )
     return write_document(title, card, read_asset("embed.css"), [body], language)
 
 
-def _draw(panel: Panel, words: str) -> Html:
-    """Return a map as SVG: its blocks as an embedded picture, and the coastline over them."""
+def _draw(panel: Panel, label: str) -> Html:
+    """Draw a map as SVG: the blocks as an embedded picture, and the coastline over them."""
     place, block = panel.frame.place, panel.frame.block
     (rows, cols), number = panel.frame.blocks, number_colours(panel, fade=True)
+    # SVG counts rows downwards; where rows run northwards, the picture is flipped.
     number = number[::-1] if place.northwards else number
     colours = LIGHT.colours if panel.few is None else (*LIGHT.colours, LIGHT.few)
     raster = CellRaster(0, 0, cols, rows, number, colours, (rows, cols))
@@ -150,14 +155,15 @@ def _draw(panel: Panel, words: str) -> Html:
     coast = [] if panel.frame.kilometres is None else [_trace(place)]
     return element(
         "svg", element("g", picture, *coast, transform=f"scale({aspect} 1)"),
-        viewBox=f"0 0 {place.cols * float(aspect):.6g} {place.rows}", role="img", aria_label=words,
+        viewBox=f"0 0 {place.cols * float(aspect):.6g} {place.rows}", role="img", aria_label=label,
     )  # fmt: skip
 
 
 def _trace(place: Lattice) -> Html:
-    """Return the coastline as a path whose units are columns and rows of cells."""
+    """Draw the coastline as a path whose units are columns and rows of cells."""
     (a, _, _, _, e, _), (west, south, east, north) = place.transform or (1,) * 6, place.bounds
     step = max(east - west, north - south) / STEPS
+    # trace_coast returns line after line: number of points, first point, then steps to the next.
     lines, path, at = trace_coast(place, STEPS).tolist(), list[str](), 0
     while at < len(lines):
         points = lines[at]
@@ -172,8 +178,8 @@ def _trace(place: Lattice) -> Html:
 def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
     """Draw the legend."""
     panel = panels[0]
-    known = panel.frame.kilometres is not None
-    heading = page["legend_per_km2" if known else "legend_per_cell"].format(what=who)
+    on_earth = panel.frame.kilometres is not None
+    heading = page["legend_per_km2" if on_earth else "legend_per_cell"].format(what=who)
     ends = [f"{low:,} – {high:,}" for low, high in pairwise(BEGINS)]
     texts = [f"< {BEGINS[0]}", *ends, f"≥ {BEGINS[-1]:,}"]
     named = [*zip(LIGHT.classes, texts, strict=True)]
@@ -181,6 +187,7 @@ def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
     if panel.believed is None:
         named.append((LIGHT.paper, page["legend_none"]))
     else:
+        # The tint of squares that are land completely; shores are paler.
         named.append((LIGHT.colours[UNTOLD_LAND + QUARTERS - 1], page["legend_untold"]))
         if wet:
             named.append((LIGHT.paper, page["legend_water"]))
@@ -196,7 +203,7 @@ def _legend(panels: Sequence[Panel], who: str, page: Page) -> Html:
 
 
 def _believe(panel: Panel, unit: str, page: Page) -> str:
-    """Return the sentence of what may be believed."""
+    """Write the sentence on the margin of error."""
     if panel.margin is None:
         return page["embed_unknown"].format(unit=unit)
     return page["embed_believe"].format(unit=unit, margin=f"±{panel.margin:,.3g}")

@@ -1,4 +1,4 @@
-"""The page in English: what stands on it, and what its scripts say. Fields stand in braces."""
+"""Texts of the page and its scripts in English, with fields in braces."""
 
 from __future__ import annotations
 
@@ -416,7 +416,7 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
     "pin_unsure": "Do not quote this area: its number of about {count} is very uncertain (95 % "
     "sure: between {low} and {high}).",
 }
-"""What is said otherwise where the map has units with outlines, not cells."""
+"""Texts that replace those of the script where the map has units with outlines, not cells."""
 
 _AS_THEY_ARE = (
     (
@@ -474,7 +474,7 @@ _AS_THEY_ARE = (
     ),
     "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
 )
-"""Sentences of cards that a page says as they are; other languages translate them."""
+"""Sentences of cards that the English page quotes unchanged; other languages translate them."""
 
 _BLOCKS = (
     "Worked out by a formula, without the data: typical errors (standard errors) of square blocks "
@@ -517,4 +517,4 @@ CARD: Mapping[str, str] = {
     "less. So a single inhabited square in an empty region comes out too low, and what it loses "
     "goes to the empty squares around it.",
 }
-"""What a page says for sentences of cards, many of them in plainer words."""
+"""Texts of the page by the sentences of cards that they replace."""

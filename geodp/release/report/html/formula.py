@@ -1,4 +1,4 @@
-"""The closed form of a release's errors, as its page needs it: public parameters alone."""
+"""Parameters of the closed form of a release's errors, for its page; all of them public."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from geodp.release.release import Release
 
 KEY_BITS = 50
-"""Bits of keys that a browser divides without an error."""
+"""Maximum bits of keys, which a browser divides without an error."""
 
 MAX_CHILDREN = 1 << 20
-"""Children of a node that a browser looks at one by one."""
+"""Maximum children of a node, which a browser visits one by one."""
 
 
-def why_no_cells(release: Release) -> str | None:
-    """Name the text that says why a page has sums of blocks only; None: it has every cell."""
+def missing_cells_reason(release: Release) -> str | None:
+    """Name the text on why a page has sums of blocks only; None: it has every cell."""
     grid, table = release.grid, release.table
     if grid.maps.missing:
         return grid.maps.missing
@@ -32,14 +32,15 @@ def why_no_cells(release: Release) -> str | None:
         return "no_regions"
     if grid.bits > KEY_BITS or table.key.size > MAX_CHILDREN * 4:
         return "no_room"
+    # Sums of counts must stay exact in the page's script.
     if float(np.abs(table.count).sum(dtype=np.float64)) >= MAX_NUMBER / 4:
         return "no_room"
     return None
 
 
-def why_no_formula(release: Release) -> str | None:
-    """Name the text that says why a page works out no errors of areas; None where it does."""
-    reason = why_no_cells(release)
+def missing_formula_reason(release: Release) -> str | None:
+    """Name the text on why a page computes no errors of areas; None where it does."""
+    reason = missing_cells_reason(release)
     if reason is not None:
         return reason
     tree = release.method.tree_variance(release.grid, release.event)
@@ -50,11 +51,11 @@ def why_no_formula(release: Release) -> str | None:
     return "no_room" if max(tree.fanouts, default=1) > MAX_CHILDREN else None
 
 
-def state_formula(release: Release) -> dict[str, Any]:
-    """Return the parameters of :meth:`geodp.Release.estimate` as plain values."""
+def pack_formula(release: Release) -> dict[str, Any]:
+    """Collect the parameters of :meth:`geodp.Release.estimate` as plain values."""
     grid, event, method = release.grid, release.event, release.method
     tree = method.tree_variance(grid, event)
-    assert tree is not None  # asked before
+    assert tree is not None  # missing_formula_reason names a reason
     padded = grid.size < prod(tree.fanouts)
     isolated = method.isolated_cell(grid, event) if method.nonnegative else None
     taken = method.clamp_losses(grid, event) if method.nonnegative else None
@@ -69,13 +70,14 @@ def state_formula(release: Release) -> dict[str, Any]:
         "skips": padded and method.skips_outside,
         "isolated": isolated and {name: float(isolated[name]) for name in ("bias", "rmse")},
         "losses": losses and [[float(value) for value in one] for one in losses],
-        "margins": _state_margins(release.cell_margins),
+        "margins": _pack_margins(release.cell_margins),
     }
 
 
-def _state_margins(margins: Margins) -> dict[str, Any]:
-    """Return margins of cells as plain values; None where nothing is known."""
+def _pack_margins(margins: Margins) -> dict[str, Any]:
+    """Convert the margins of cells to plain values; None where they are not known."""
 
+    # JSON has no infinities and no NaN: null stands for both.
     def plain(side: NDArray[np.float64]) -> list[float | None]:
         return [value if isfinite(value) else None for value in side.reshape(-1).tolist()]
 
@@ -83,10 +85,10 @@ def _state_margins(margins: Margins) -> dict[str, Any]:
     return {"down": plain(margins.down), "up": plain(margins.up), "alone": alone}
 
 
-def state_grid(grid: Grid) -> dict[str, Any]:
-    """Return the order of a grid's keys, and its mask or its regions' cells, as plain values."""
+def pack_grid(grid: Grid) -> dict[str, Any]:
+    """Collect the key order of a grid, and its mask or its regions' cells, as plain values."""
     limits, (start, stop) = grid.order.limits(grid.shape), grid.domain.ranges.T
-    found = {
+    values = {
         "shape": (limits.high - limits.low).tolist(),
         "axes": list(limits.axes),
         "radices": list(grid.order.radices),
@@ -95,6 +97,6 @@ def state_grid(grid: Grid) -> dict[str, Any]:
     }
     for regions in grid.areas.tables:
         row, col = regions.cell
-        found["number"] = pack_sorted(regions.number)
-        found["cell"] = pack_integers(row * grid.shape[1] + col)
-    return found
+        values["number"] = pack_sorted(regions.number)
+        values["cell"] = pack_integers(row * grid.shape[1] + col)
+    return values

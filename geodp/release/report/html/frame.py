@@ -1,4 +1,4 @@
-"""The map of a page and what stands around it: controls, legend, areas. Scripts fill them."""
+"""The map of a page with its controls, legend and area tools. Scripts fill them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.table.card import Card
 
 SWATCH = 24
-"""Pixels of a colour in the legend."""
+"""Width of a colour in the legend, in pixels."""
 
 MAX_TIMES, USUAL_TIMES = "3", "1"
-"""Margins that can be asked for, and those that are at first."""
+"""Multiples of the margin: the slider's maximum and its initial value."""
 
 
 def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
-    """Return the map with its controls and its legend; ``what``: who or what is counted."""
-    is_known = _has_margins(surface)
+    """Draw the map with its controls and its legend; ``what``: who or what is counted."""
+    has_margins = _has_margins(surface)
     canvas = element(
         "canvas", id="map", tabindex="0", role="application", aria_label=page["map_label"],
         aria_describedby="map-help drawn-level",
@@ -32,22 +32,23 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
         class_="scale", hidden=surface["place"]["kilometres"] is None,
     )  # fmt: skip
     seen = element("div", canvas, _buttons(page), scale, class_="seen")
-    tools = element("div", *_choices(page, surface), _slider(page, is_known), class_="tools")
-    beside = element("div", _readout(page), tools, class_="beside")
-    whole = element(
+    tools = element("div", *_choices(page, surface), _slider(page, has_margins), class_="tools")
+    panel = element("div", _readout(page), tools, class_="beside")
+    content = element(
         "div",
-        element("div", seen, beside, class_="map-and-tools"),
+        element("div", seen, panel, class_="map-and-tools"),
         element("p", id="drawn-level", class_="small"),
         _legend(what, card, page, surface),
         element("p", page["map_help"], id="map-help", class_="small"),
         id="map-tools", hidden=True,
     )  # fmt: skip
+    # Shown until the script has drawn the map, or if it fails; without scripts, noscript is shown.
     wait = element("p", page["map_wait"], id="map-wait", data_failed=page["map_failed"])
-    return join([element("noscript", element("p", page["map_script"])), wait, whole])
+    return join([element("noscript", element("p", page["map_script"])), wait, content])
 
 
 def _readout(page: Page) -> Html:
-    """Return where the script says what stands under the pointer, and what may be quoted of it."""
+    """Draw the box for values under the pointer, with the sentence to quote."""
     pinned = element(
         "div",
         element("p", id="pinned", class_="said"),
@@ -66,7 +67,7 @@ def _readout(page: Page) -> Html:
 
 
 def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
-    """Return the choices of level, labels and, of pairs, place."""
+    """Draw the menus of levels, labels and, for pairs, of origin or destination."""
     named = [("level", page["level"])]
     named += [
         (f"attribute-{number}", one["attribute"])
@@ -81,19 +82,20 @@ def _choices(page: Page, surface: Mapping[str, Any]) -> list[Html]:
 
 
 def _has_margins(surface: Mapping[str, Any]) -> bool:
-    """Return whether the margin of any level is known."""
+    """Test whether any level has a margin."""
     margins = (level["margins"].values() for level in surface["levels"])
     return any(margin is not None for each in margins for margin in each)
 
 
-def _slider(page: Page, is_known: bool) -> Html:
+def _slider(page: Page, has_margins: bool) -> Html:
     slider = element(
         "input", id="belief", type="range", min="0", max=MAX_TIMES, step="0.5",
-        value=USUAL_TIMES if is_known else "0", disabled=not is_known,
+        value=USUAL_TIMES if has_margins else "0", disabled=not has_margins,
         aria_describedby="belief-help",
     )  # fmt: skip
     help_ = element("p", page["belief_help"], id="belief-help", class_="small")
-    if is_known:
+    # Without margins the slider is disabled, and the reason is shown in place of the help.
+    if has_margins:
         help_ = element("details", element("summary", page["belief_more"]), help_)
     else:
         help_ = element("p", page["belief_unknown"], id="belief-help", class_="small")
@@ -110,18 +112,19 @@ def _slider(page: Page, is_known: bool) -> Html:
 def _buttons(page: Page) -> Html:
     marks = {"zoom-in": "+", "zoom-out": "−", "zoom-all": page["zoom_all"]}
     buttons = []
-    for name, mark in marks.items():
-        words = page[name.replace("-", "_")]
-        said = {"aria_label": words, "title": words}
-        buttons.append(element("button", mark, type="button", id=name, **said))
+    for name, symbol in marks.items():
+        label = page[name.replace("-", "_")]
+        labels = {"aria_label": label, "title": label}
+        buttons.append(element("button", symbol, type="button", id=name, **labels))
     return element("p", *buttons, class_="buttons")
 
 
 def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Html:
     """Draw the legend."""
-    is_known = surface["place"]["kilometres"] is not None
-    heading = page["legend_per_km2" if is_known else "legend_per_cell"].format(what=what)
+    has_margins = surface["place"]["kilometres"] is not None
+    heading = page["legend_per_km2" if has_margins else "legend_per_cell"].format(what=what)
     ends = [f"{a:,} – {b:,}" for a, b in pairwise(BEGINS)]
+    # With nested levels, a square may show the mean of a larger one, in a paler tint.
     is_nested = sum(level["nested"] for level in surface["levels"]) > 1
     named = []
     if card.display_below is not None:
@@ -150,7 +153,7 @@ def _legend(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> Ht
 
 
 def swatch(colours: Sequence[str]) -> Html:
-    """Return a box of a colour, with its paler kin beside it."""
+    """Draw a box of a colour in the legend, followed by its paler variants."""
     wide = SWATCH * len(colours)
     boxes = [
         element("rect", x=f"{SWATCH * i}", width=f"{SWATCH}", height="14", fill=colour)
@@ -166,7 +169,7 @@ def swatch(colours: Sequence[str]) -> Html:
 
 
 def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
-    """Return the tools for sums of areas, or why there are none."""
+    """Draw the tools that estimate areas, or the reason why there are none."""
     if surface["no_formula"] is not None:
         return element("p", page["no_areas"].format(why=page[surface["no_formula"]]))
     place, projection = surface["place"], surface["projection"]
@@ -179,6 +182,7 @@ def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
         element("button", page["estimate"], type="submit"),
         id="type",
     )
+    # GeoJSON is in degrees: without a way back from degrees to the map it cannot be read.
     file = element(
         "p",
         element("label", page["file"], for_="file"),
@@ -196,7 +200,7 @@ def draw_areas(page: Page, surface: Mapping[str, Any]) -> Html:
         text = page["projection_off"].format(crs=place["crs"], off=f"{projection['off']:g}")
         off.append(element("p", text, class_="small"))
     status = element("p", id="area-status", role="status")
-    found = element(
+    estimates = element(
         "ol", id="estimates", class_="quotes", aria_label=page["estimates"], hidden=True
     )
-    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, found])
+    return join([element("p", page["areas_help"]), buttons, form, file, *off, status, estimates])

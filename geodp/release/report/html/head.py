@@ -1,4 +1,4 @@
-"""What a release is about, in plain words: its title, who is counted, where and when."""
+"""Header of a page: title, who is counted, where and when."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from geodp.table.card import Card
 from geodp.table.stated.domain import StatedPlace
 
 About = Mapping[str, Any]
-"""What the publisher says for a registry, by the registry's names; empty where it says nothing."""
+"""Metadata of the registry record, by its keys there; empty without a record."""
 
 
-def name_who(view: View, page: Page, language: Language) -> str:
-    """Return who or what is counted, in the plural: people, trips, or the name of the count."""
+def name_counted(view: View, page: Page, language: Language) -> str:
+    """Name who or what is counted, in the plural: people, trips, or the name of the count."""
     return page.get(f"who_{view.counted}") or CAPTIONS[language].name(view.counted)
 
 
 def title_of(view: View, who: str, page: Page, about: About) -> str:
-    """Return the publisher's title; else who is counted, and in what."""
+    """Return the publisher's title, or one made of who is counted, and in which cells."""
     metadata, grid = view.card.metadata, view.table.grid
     if metadata is not None and metadata.title is not None:
         return metadata.title
@@ -45,6 +45,7 @@ def _write_side(place: Lattice, page: Page) -> str:
     if place.crs is None or place.transform is None:
         return ""
     width, height = (float(each) for each in cell_size(place))
+    # Cells in degrees are not square on the ground: the side of a square of equal area.
     side = (width * height) ** 0.5
     if side < 1:
         return page["title_side"].format(side=f"{1000 * side:.3g} m")
@@ -54,10 +55,11 @@ def _write_side(place: Lattice, page: Page) -> str:
 def write_header(
     view: View, unit: str, page: Page, about: About, title: str, total: str | None
 ) -> Html:
-    """Return the page's beginning."""
+    """Write the header of the page."""
     card = view.card
     flag = [] if card.private else [element("p", page["not_private"], class_="alarm", role="alert")]
     metadata = card.metadata
+    # The publisher's title may be in another language than the page; screen readers need its lang.
     language = metadata.language if metadata is not None and title == metadata.title else None
     return element(
         "header",
@@ -81,7 +83,7 @@ def _describe_amount(card: Card, page: Page) -> str:
 
 
 def write_figure(value: float) -> str:
-    """Return a number with three digits that count, and its thousands.
+    """Format a number with three significant digits and thousands separators.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def write_figure(value: float) -> str:
 
 
 def _facts(view: View, page: Page, about: About, total: str | None) -> list[tuple[str, str]]:
-    """Return where, when and by whom, as far as the release says so."""
+    """List where, when and by whom, as far as the release declares it."""
     metadata, facts = view.card.metadata, list[tuple[str, str]]()
     if metadata is not None and metadata.description is not None:
         facts.append(("what", element("span", metadata.description, lang=metadata.language)))
@@ -116,12 +118,13 @@ def _facts(view: View, page: Page, about: About, total: str | None) -> list[tupl
 
 
 def write_bounds(place: Lattice | StatedPlace, page: Page) -> str | None:
-    """Return the edges of a map in degrees; None where it does not lie on the Earth."""
+    """Format the bounds of a map in degrees; None without a CRS."""
     from pyproj import Transformer
 
     if place.crs is None or place.transform is None:
         return None
     move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
+    # Projected edges are curves in degrees: points along them, not only the corners.
     west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=21)
     edges = {"west": west, "east": east, "south": south, "north": north}
     return page["bounds"].format(
@@ -133,13 +136,13 @@ def write_bounds(place: Lattice | StatedPlace, page: Page) -> str | None:
 
 
 def write_degrees(value: float, is_longitude: bool, page: Page) -> str:
-    """Return a longitude or a latitude to hundredths of a degree."""
+    """Format a longitude or a latitude to hundredths of a degree."""
     sides = ("degrees_east", "degrees_west") if is_longitude else ("degrees_north", "degrees_south")
     return page[sides[value < 0]].format(value=f"{abs(round(value, 2)):g}")
 
 
 def write_days(text: str, page: Page) -> str:
-    """Return a date or a period, written YYYY-MM-DD or with a slash between two, in words."""
+    """Format a date (YYYY-MM-DD) or a period (two dates with a slash) in the page's language."""
     days = []
     for one in text.split("/"):
         year, month, day = (int(part) for part in one.split("-"))

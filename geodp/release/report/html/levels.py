@@ -1,4 +1,4 @@
-"""Levels of a page's map: squares of cells, and how far the sum of one of them may be off."""
+"""Levels of a page's map: squares of cells, and the 95 % margin of their sums."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from geodp.typing import IntArray
 if TYPE_CHECKING:
     from geodp.release.release import Release
 
-FEWEST = 3
-"""Squares along the longer side of the coarsest level."""
+MIN_SQUARES = 3
+"""Minimum number of squares along the longer side of the coarsest level."""
 
 MAX_CELLS = 1 << 16
-"""Cells of a square whose error is worked out from them."""
+"""Maximum cells of a square whose error is computed from them."""
 
-TRIED = 5
-"""Places in the domain around which a whole square is looked for."""
+MAX_CANDIDATES = 5
+"""Cells of the domain around which a square without cells outside the domain is searched."""
 
 
 @dataclass(frozen=True)
 class Squares:
-    """Squares of cells.
+    """Level of squares of cells.
 
     Attributes
     ----------
@@ -40,12 +40,12 @@ class Squares:
     offset : (int, int)
         Rows and columns of the first square that lie outside the map.
     area : str or None
-        The code system's name of them.
+        Name of the squares in the code system.
     nested : bool
         Whether each lies within one of the next coarser level that is nested.
     margins : mapping of str to float or None
-        95 % margin of one in the middle of the domain, in counts, by which attributes are summed
-        over ("1") or cut down to one label ("0"); None where there is no closed form.
+        95 % margin of a square in the middle of the domain, in counts. The key has a character for
+        each attribute: "1" summed over all labels, "0" one label. None without a closed form.
     """
 
     side: int
@@ -55,7 +55,7 @@ class Squares:
     margins: Mapping[str, float | None]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Convert to plain values for JSON."""
         return {
             "side": self.side,
             "offset": list(self.offset),
@@ -66,51 +66,54 @@ class Squares:
 
 
 def list_levels(release: Release) -> list[Squares]:
-    """Return the levels of a map, cells first: what the order of its cells nests, and areas."""
+    """List the levels of a map, cells first: nested squares of the key order, official areas."""
     grid = release.grid
     sides = _nested_sides(grid) if grid.outlines is None else [1]
     areas = _official_sides(grid)
-    found = []
+    levels = []
     for side in sorted({*sides, *areas}):
         nested, offset = side in sides, (0, 0)
+        # Official areas start at the code system's origin, which may lie outside the map.
         if side in areas and (not nested or any(grid.order.offset)):
             place = grid.places[0]
             offset = place.row0 % side, place.col0 % side
         margins = _margins_of(release, side, offset)
-        found.append(Squares(side, offset, areas.get(side), nested, margins))
-    return found
+        levels.append(Squares(side, offset, areas.get(side), nested, margins))
+    return levels
 
 
 def _nested_sides(grid: Grid) -> list[int]:
-    """Return sides of squares that are runs of keys, or of powers of two in other orders."""
-    most = _longest(grid)
+    """List sides of squares that are runs of keys, or powers of two in other orders."""
+    longest = _longest(grid)
     if any(grid.order.offset) and grid.maps.one is not None:
-        return [side for side in _official_sides(grid) if side == 1 or side * FEWEST <= most]
-    found = [1]
-    while 2 * found[-1] * FEWEST <= most:
-        found.append(2 * found[-1])
-    return found
+        return [
+            side for side in _official_sides(grid) if side == 1 or side * MIN_SQUARES <= longest
+        ]
+    sides = [1]
+    while 2 * sides[-1] * MIN_SQUARES <= longest:
+        sides.append(2 * sides[-1])
+    return sides
 
 
 def _longest(grid: Grid) -> int:
-    """Return the cells along the longest side of a map."""
+    """Count the cells along the longest side of a map."""
     return max(max(place.rows, place.cols) for place in grid.places)
 
 
 def _official_sides(grid: Grid) -> dict[int, str]:
-    """Return names of the code system's areas by their side in cells."""
-    most = _longest(grid)
-    return {side: name for name, side in grid.maps.areas if side == 1 or side <= most}
+    """Map the sides of the code system's areas, in cells, to their names."""
+    longest = _longest(grid)
+    return {side: name for name, side in grid.maps.areas if side == 1 or side <= longest}
 
 
 def _margins_of(release: Release, side: int, offset: tuple[int, int]) -> dict[str, float | None]:
-    """Return the margin of a square of a side for every choice of attributes' labels."""
+    """Compute the margin of a square for every pattern of summed attributes."""
     grid = release.grid
     if grid.maps.missing:
         return {"": None}
     if release.card().domain.lacks_table(grid):
         return dict.fromkeys(_patterns(grid))
-    found: dict[str, float | None] = {}
+    margins: dict[str, float | None] = {}
     square = _find_square(grid, side, offset)
     for pattern in _patterns(grid):
         chosen = {
@@ -118,16 +121,17 @@ def _margins_of(release: Release, side: int, offset: tuple[int, int]) -> dict[st
             for one, every in zip(grid.attributes, pattern, strict=True)
             if every == "0"
         }
-        found[pattern] = None
+        margins[pattern] = None
         if square is not None and square.shape[1] * _labels(grid, pattern) <= MAX_CELLS:
-            found[pattern] = _margin(release, Region.of_map(grid, square[0], square[1], chosen))
+            margins[pattern] = _margin(release, Region.of_map(grid, square[0], square[1], chosen))
+        # Too large to list its cells: the sum over all labels may still be a single run of keys.
         elif "0" not in pattern:
-            found[pattern] = _margin_of_block(release, side)
-    return found
+            margins[pattern] = _margin_of_block(release, side)
+    return margins
 
 
 def _patterns(grid: Grid) -> Iterator[str]:
-    """Yield which attributes are summed over, those with all first."""
+    """Yield a pattern of summed attributes each, the sum over all first."""
     return map("".join, product("10", repeat=len(grid.attributes)))
 
 
@@ -137,22 +141,24 @@ def _labels(grid: Grid, pattern: str) -> int:
 
 
 def _margin(release: Release, region: Region) -> float | None:
-    """Return half of a 95 % interval of a region, where nothing is clamped."""
+    """Compute half the width of a region's 95 % interval, clamping left out."""
     try:
         return _round(Z * release.standard_error(region))
     except UsageError:
         pass
+    # No closed form for regions: the last block shares all digits, so it is a single cell.
     if release.block_errors is None or region.cells > 1:
         return None
     return _round(Z * release.block_errors[-1].standard_error)
 
 
 def _margin_of_block(release: Release, side: int) -> float | None:
-    """Return the margin of a square that is a run of keys, summed over all labels."""
+    """Compute the margin of a square that is a run of keys, summed over all labels."""
     order, ndim = release.grid.order, len(release.grid.shape)
     if release.block_errors is None or not order.follows_map:
         return None
     for digits, error in enumerate(release.block_errors):
+        # The block must be a square on the map that holds all labels of all other axes.
         sides = order.sides(digits, ndim).tolist()
         if sides[:2] == [side, side] and all(
             a >= b for a, b in zip(sides[2:], release.grid.shape[2:], strict=True)
@@ -166,23 +172,27 @@ def _round(value: float) -> float:
 
 
 def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> IntArray | None:
-    """Return rows and columns of the fullest of some squares in the domain: int64[2, n].
+    """Find the square with the most cells of the domain, among a few: int64[2, n].
 
-    None where one has more than `MAX_CELLS` cells, of which no more are looked at.
+    Rows and columns of its cells; None as soon as one has more than `MAX_CELLS` cells.
     """
-    parts = np.array([i * grid.size // (2 * TRIED) for i in range(1, 2 * TRIED, 2)])
+    # The domain's edge cuts squares off, and these have smaller margins: try squares around cells
+    # spread over the domain, the middle first, until one lies in it completely.
+    parts = np.array(
+        [i * grid.size // (2 * MAX_CANDIDATES) for i in range(1, 2 * MAX_CANDIDATES, 2)]
+    )
     parts = parts[np.argsort(np.abs(parts - grid.size // 2), kind="stable")]
     best = np.empty((2, 0), np.int64)
     for at in grid.decode(grid.domain.keys_of_ranks(parts))[:2].T.tolist():
         first = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]
         low = [max(i, 0) for i in first]
         high = [min(i + side, n) for i, n in zip(first, grid.shape, strict=False)]
-        found = [np.empty((2, 0), np.int64)]
+        pieces = [np.empty((2, 0), np.int64)]
         for cells in _cells_in(grid, low, high, at):
-            found.append(cells)
-            if sum(some.shape[1] for some in found) > MAX_CELLS:
+            pieces.append(cells)
+            if sum(some.shape[1] for some in pieces) > MAX_CELLS:
                 return None
-        square = np.concatenate(found, axis=1)
+        square = np.concatenate(pieces, axis=1)
         if square.shape[1] > best.shape[1]:
             best = square[:, np.lexsort(square[::-1])]
         if best.shape[1] == side * side:
@@ -193,9 +203,9 @@ def _find_square(grid: Grid, side: int, offset: tuple[int, int]) -> IntArray | N
 def _cells_in(grid: Grid, low: list[int], high: list[int], at: list[int]) -> Iterator[IntArray]:
     """Yield rows and columns of the domain's cells in a rectangle, piece by piece: int64[2, n].
 
-    The piece with ``at`` is the first; a rectangle with more places than the domain has cells is
-    filled from these.
+    The piece with ``at`` is the first.
     """
+    # The cheaper of two ways: go through the domain's cells, or through those of the rectangle.
     tall, wide = high[0] - low[0], high[1] - low[1]
     if tall * wide > grid.size:
         for start in range(0, grid.size, MAX_CELLS):

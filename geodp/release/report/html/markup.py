@@ -1,4 +1,4 @@
-"""HTML from texts: whatever is not markup already is escaped."""
+"""HTML elements from texts: whatever is not markup already is escaped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping
 
 Page = Mapping[str, str]
-"""The words of a page in its language, by name; fields stand in braces."""
+"""Texts of a page in its language, by name; with fields in braces."""
 
 VOID = frozenset({"meta", "input", "br"})
 """Elements without content."""
@@ -19,7 +19,7 @@ class Html(str):
 
 
 def escape(text: str) -> Html:
-    """Return a text as markup; markup as it is.
+    """Escape a text; markup is returned unchanged.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def escape(text: str) -> Html:
 
 
 def join(parts: Iterable[str]) -> Html:
-    """Return texts and markup one after the other."""
+    """Join texts and markup with line breaks."""
     return Html("\n".join(escape(part) for part in parts))
 
 
 def element(name: str, /, *content: str, **attributes: str | bool | None) -> Html:
-    """Return an element with what it holds.
+    """Write an element with attributes and content.
 
     Parameters
     ----------
@@ -44,29 +44,29 @@ def element(name: str, /, *content: str, **attributes: str | bool | None) -> Htm
         Markup, and texts that are escaped.
     **attributes : str, bool or None
         True has no value, False and None are left out; ``aria_label`` is ``aria-label``, and an
-        underscore at the end is for words that Python keeps for itself.
+        underscore at the end is for keywords of Python (``class_``).
 
     Examples
     --------
     >>> element("p", "1 < 2", class_="small", hidden=True)
     '<p class="small" hidden>1 &lt; 2</p>'
     """
-    said = ""
+    attribute_text = ""
     for key, value in attributes.items():
         if value is None or value is False:
             continue
-        said += f" {key.rstrip('_').replace('_', '-')}"
+        attribute_text += f" {key.rstrip('_').replace('_', '-')}"
         if value is not True:
-            said += f'="{html.escape(str(value))}"'
+            attribute_text += f'="{html.escape(str(value))}"'
     if name in VOID:
-        return Html(f"<{name}{said}>")
-    return Html(f"<{name}{said}>{''.join(escape(part) for part in content)}</{name}>")
+        return Html(f"<{name}{attribute_text}>")
+    return Html(f"<{name}{attribute_text}>{''.join(escape(part) for part in content)}</{name}>")
 
 
 def table(
     caption: str, head: Iterable[str], rows: Iterable[Iterable[str]], repeats: bool = False
 ) -> Html:
-    """Return a table whose first column names its rows; it scrolls where the page is narrow.
+    """Write a table whose first column has row headers; it scrolls where the page is narrow.
 
     ``repeats``: whether the caption is the heading above it, and so is not shown again.
     """
@@ -76,26 +76,29 @@ def table(
         name, *values = row
         cells = [element("th", name, scope="row"), *(element("td", each) for each in values)]
         lines.append(element("tr", *cells))
-    whole = element(
+    scrolled = element(
         "table",
         element("caption", caption, class_="unseen" if repeats else None),
         element("thead", top),
         element("tbody", *lines),
     )
-    return element("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    # A scrollable region must be reachable by keyboard and have a name (WCAG 2.1.1).
+    return element(
+        "div", scrolled, class_="scroll", tabindex="0", role="region", aria_label=caption
+    )
 
 
 def pairs(rows: Iterable[tuple[str, str]]) -> Html:
-    """Return a list of terms and what they are."""
-    found = (part for term, what in rows for part in (element("dt", term), element("dd", what)))
-    return element("dl", *found)
+    """Write a description list of terms."""
+    items = (part for term, what in rows for part in (element("dt", term), element("dd", what)))
+    return element("dl", *items)
 
 
 def bullets(lines: Iterable[str]) -> Html:
-    """Return a list."""
+    """Write an unordered list."""
     return element("ul", *(element("li", line) for line in lines))
 
 
 def english(text: str) -> Html:
-    """Return a text that is English on a page of any language."""
+    """Mark a text as English, on a page of any language."""
     return element("span", text, lang="en")

@@ -1,4 +1,4 @@
-"""Outlines of units for a page: few points, and borders that neighbours share stay shared."""
+"""Outlines of units for a page: simplified so that neighbours still share their borders."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ from geodp.release.report.html.embed import pack_integers
 from geodp.typing import FloatArray, IntArray
 
 STEPS = 4096
-"""Along the longer side of the map: points of outlines are whole steps."""
+"""Steps along the longer side of the map; points of outlines are integer steps."""
 
 LOOSE = 0.7
-"""Steps by which a line may be moved to have fewer points."""
+"""Tolerance of the simplification, in steps."""
 
 SQUARE = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-"""Ring of a unit that is smaller than a step."""
+"""Ring that stands for a unit smaller than a step."""
 
 
 def lay_ground(outlines: Outlines) -> Lattice:
-    """Return the lattice of steps that a page's map of units has."""
+    """Return the lattice of steps on which a page's map of units is drawn."""
     return ground_of(outlines, STEPS)
 
 
-def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str, Any]:
-    """Return codes, areas, inner points and rings of units, as plain values and packed arrays.
+def pack_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str, Any]:
+    """Pack codes, areas, inner points and rings of units, as plain values and packed arrays.
 
-    Rings stand unit by unit: how many there are, and of each how many points it has, the steps
-    eastwards and southwards to the first one, and from each to the next.
+    Rings follow unit by unit: the number of rings, and for each ring the number of its points, the
+    steps eastwards and southwards to the first one, and from each to the next.
     """
+    # Units are the columns of a lattice with one row.
     index = np.zeros((2, outlines.shapes.size), np.int64)
     index[1] = np.arange(index.shape[1])
     shapes = outlines.lay_on(ground, LOOSE)
@@ -44,13 +45,14 @@ def state_outlines(grid: Grid, outlines: Outlines, ground: Lattice) -> dict[str,
         "cols": ground.cols,
         "codes": grid.names.format(0, index).tolist(),
         "areas": [float(f"{area:.6g}") for area in outlines.areas.tolist()],
+        # In sixteenths of a step, so that they stay inside small units.
         "middles": pack_integers(np.rint(16 * middle).astype(np.int64).reshape(-1)),
         "rings": pack_integers(np.concatenate([*map(_list_rings, shapes, middle)])),
     }
 
 
 def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int]:
-    """Return the first row and column of steps that hold units, and those after their last.
+    """Return the bounding box of units in steps: first row and column, and those after the last.
 
     ``unit``: numbers of units, int64[n].
     """
@@ -62,7 +64,7 @@ def box_of_units(outlines: Outlines, unit: IntArray) -> tuple[int, int, int, int
 
 
 def trace_cells(index: IntArray) -> IntArray:
-    """Return the border of some cells as straight lines between cells.
+    """Trace the border of a set of cells as straight lines between cells.
 
     Parameters
     ----------
@@ -72,40 +74,41 @@ def trace_cells(index: IntArray) -> IntArray:
     Returns
     -------
     int64[k]
-        Lines along rows, then lines along columns: how many there are, and of each line the row
-        (or column) of cells that it lies before, and the column (or row) where it begins and ends,
-        each less the same number of the line before.
+        Lines along rows, then lines along columns: their number, and for each line the row (or
+        column) of cells that it lies before, and the column (or row) where it begins and ends, each
+        as the difference from the line before.
 
     Examples
     --------
     >>> trace_cells(np.array([[5, 5], [7, 8]])).tolist()
     [2, 5, 7, 9, 1, 0, 0, 2, 7, 5, 6, 2, 0, 0]
     """
-    # A margin of one empty cell on each side, so that borders at the edge are found, too.
+    # A margin of one empty cell on each side, so that borders at the edge are parts, too.
     first = index.min(axis=1)
     inside = np.zeros(index.max(axis=1) - first + 3, bool)
     inside[tuple(index - first[:, None] + 1)] = True
-    found = list[IntArray]()
+    parts = list[IntArray]()
     for grid, (across, along) in ((inside, first), (inside.T, first[::-1])):
         edge = grid[1:] != grid[:-1]
         ends = np.diff(edge.astype(np.int8), axis=1, prepend=0, append=0)
         line, begin = np.nonzero(ends == 1)
         _, end = np.nonzero(ends == -1)
         lines = np.stack([line + across, begin + along - 1, end + along - 1], axis=1)
-        found += [np.array([len(lines)]), np.diff(lines, axis=0, prepend=0).reshape(-1)]
-    return np.concatenate(found).astype(np.int64)
+        parts += [np.array([len(lines)]), np.diff(lines, axis=0, prepend=0).reshape(-1)]
+    return np.concatenate(parts).astype(np.int64)
 
 
 def _list_rings(shape: Any, middle: FloatArray) -> IntArray:
-    """Return the rings of a unit as whole numbers; a square where all of them are below a step."""
-    rings = [found for ring in rings_of(shape) if len(found := _round(ring)) > 2]
+    """List the rings of a unit in integer steps; a square where all are smaller than a step."""
+    rings = [points for ring in rings_of(shape) if len(points := _round(ring)) > 2]
+    # Every unit keeps a ring, so that the script can draw it and find it.
     rings = rings or [np.floor(middle).astype(np.int64) + SQUARE]
     parts = [np.append(len(ring), np.diff(ring, axis=0, prepend=0).reshape(-1)) for ring in rings]
     return np.concatenate([[len(rings)], *parts])
 
 
 def _round(points: FloatArray) -> NDArray[np.int64]:
-    """Return a ring's points as whole steps, each once in a row and without its end."""
+    """Round the points of a ring to steps, without repeated points and the closing one."""
     at = np.rint(points).astype(np.int64)
-    kept = np.append((at[1:] != at[:-1]).any(axis=1), False)
-    return np.asarray(at[kept], np.int64)
+    distinct = np.append((at[1:] != at[:-1]).any(axis=1), False)
+    return np.asarray(at[distinct], np.int64)

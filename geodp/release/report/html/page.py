@@ -1,4 +1,8 @@
-"""A release as one HTML file that needs no network: what it says, where to believe it, and why."""
+"""The page of a release: one HTML file that loads nothing from the network.
+
+The sections are written in :mod:`.frame` (map), :mod:`.quotes` (places) and :mod:`.parts` (card);
+their data in :mod:`.surface`. The scripts in ``assets`` draw the map and estimate areas.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,14 @@ from typing import Any
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
 from geodp.release.report.html import parts
-from geodp.release.report.html.colours import state_look
+from geodp.release.report.html.colours import pack_colours
 from geodp.release.report.html.frame import draw_areas, draw_map
-from geodp.release.report.html.head import name_who, title_of, write_header, write_release
+from geodp.release.report.html.head import name_counted, title_of, write_header, write_release
 from geodp.release.report.html.markup import Html, Page, element, join
 from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
-from geodp.release.report.html.quotes import draw_places, quote_places, state_quotes
-from geodp.release.report.html.surface import list_names, state_surface
+from geodp.release.report.html.quotes import draw_places, pack_quotes, quote_places
+from geodp.release.report.html.surface import list_names, pack_surface
 from geodp.release.report.html.texts import texts_of
 from geodp.table.card import Card
 
@@ -27,10 +31,10 @@ SCRIPTS = (
     *("unpack", "grid", "normal", "estimate", "totals", "water", "surface", "region"),
     *("marks", "map", "units", "words", "quotes", "explore", "pointer", "areas", "places", "main"),
 )
-"""Files of the page's script, in their order."""
+"""Files of the page's script, in the order in which they are joined."""
 
 STYLES = ("style", "map", "print")
-"""Files of how the page looks, in their order."""
+"""Style sheets, in the order in which they are joined."""
 
 
 def write_page(
@@ -41,41 +45,45 @@ def write_page(
     record: Mapping[str, Any] | None = None,
     places: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return a release as one HTML page: the same release and words, the same bytes.
+    """Write a release as one HTML page.
+
+    Equal arguments give equal bytes.
 
     Parameters
     ----------
     view : View
-        Of a written release (:func:`geodp.release.opening.open_view`): nothing else is shown.
+        View of a written release (:func:`geodp.release.opening.open_view`).
     explained : sequence of ExplainedPart
-        What the release means for people, in the language; see :mod:`geodp.features.explain`.
+        Explanation of the release in the language; see :mod:`geodp.features.explain`.
     unit : str
-        How one unit of privacy is said in the language.
+        Name of one unit of privacy in the language.
     language : {"en", "ja"}
     record : mapping, optional
-        For a registry of deployments; see :func:`geodp.release.report.registry.registry_record`.
+        Registry record, see :func:`geodp.release.report.registry.registry_record`.
     places : mapping of str to polygon or list of codes, optional
         A public list; see :func:`geodp.release.report.html.places.list_places`.
 
     Raises
     ------
     UsageError
-        Another language.
+        The language is not available.
     """
     texts, card, grid = texts_of(language), view.card, view.table.grid
     page, script_texts = {**texts.page, **texts.card}, dict(texts.script)
+    # Maps of units have no squares: the texts on squares are replaced.
     if grid.outlines is not None:
         page, script_texts = (
             {**page, **texts.page_of_units},
             {**script_texts, **texts.script_of_units},
         )
-    who = name_who(view, page, language)
+    who = name_counted(view, page, language)
     about = {} if record is None else record["deployment"]["basic"]
     title = title_of(view, who, page, about)
-    surface = state_surface(view) if grid.places else None
+    surface = pack_surface(view) if grid.places else None
     quotes = quote_places(list_places(view, places), script_texts, view.limit)
     named = places is not None or grid.hierarchy is not None
-    listing = quotes if any(not one.is_whole for one in quotes) else []
+    # A list of nothing but the whole domain would repeat the header.
+    listing = quotes if any(not one.is_entire_domain for one in quotes) else []
     largest = (
         quote_places(list_largest(view), script_texts, view.limit) if surface is not None else []
     )
@@ -86,23 +94,29 @@ def write_page(
     shown += _card_sections(card, explained, unit, page, language)
     if record is not None:
         shown.append(("registry", parts.registry_section(page, record)))
-    whole = next(
-        (one.format_sentence(script_texts, who, view.limit) for one in quotes if one.is_whole), None
+    total = next(
+        (
+            one.format_sentence(script_texts, who, view.limit)
+            for one in quotes
+            if one.is_entire_domain
+        ),
+        None,
     )
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
-    header = write_header(view, unit, page, about, title, whole)
+    header = write_header(view, unit, page, about, title, total)
     body = _write_body(shown, header, card, page)
     if surface is None:
         return write_document(title, card, style, body, language)
     data = {
         "surface": surface,
-        "places": state_quotes(listing) if listing else None,
-        "largest": state_quotes(largest),
+        "places": pack_quotes(listing) if listing else None,
+        "largest": pack_quotes(largest),
         "names": list_names(grid, language),
         "who": who,
         "words": script_texts,
-        "look": state_look(),
+        "look": pack_colours(),
     }
+    # A data block is not executed, so that the policy needs no digest for it.
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
 
@@ -132,7 +146,7 @@ def write_document(
     language: Language,
     script: str | None = None,
 ) -> str:
-    """Return a whole HTML file that may run a script of its own, and load and send nothing."""
+    """Write an HTML document that may run its own script, and load and send nothing."""
     head = [
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
@@ -142,6 +156,7 @@ def write_document(
         element("title", title),
         Html(f"<style>{style}</style>"),
     ]
+    # Scripts come last in the body: they find all elements when they run.
     runs = [] if script is None else [Html(f"<script>{script}</script>")]
     document = element(
         "html", element("head", join(head)), element("body", join([*body, *runs])), lang=language
@@ -152,7 +167,7 @@ def write_document(
 def _map_sections(
     view: View, who: str, page: Page, surface: Mapping[str, Any] | None
 ) -> list[tuple[str, Html]]:
-    """Return name and content of the parts that the page's script draws."""
+    """List names and contents of the sections that the page's script fills."""
     if surface is None:
         return [("map", element("p", page["no_map"]))]
     return [("map", draw_map(who, view.card, page, surface)), ("areas", draw_areas(page, surface))]
@@ -161,7 +176,7 @@ def _map_sections(
 def _card_sections(
     card: Card, explained: Sequence[ExplainedPart], unit: str, page: Page, language: Language
 ) -> list[tuple[str, Html]]:
-    """Return name and content of the parts that are words."""
+    """List names and contents of the sections on the card."""
     return [
         ("read", parts.reading_section(page, unit)),
         ("guarantee", parts.guarantee_section(explained)),
@@ -193,26 +208,29 @@ def _contents(sections: Sequence[tuple[str, str, Html]], page: Page) -> Html:
 
 
 def _json(data: Any) -> str:
-    """Return plain values as JSON that cannot end a script element."""
+    """Format plain values as JSON that cannot end a script element."""
+    # Labels of a public table may contain "</script>"; U+2028 and U+2029 end lines in old scripts.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for mark in "<>&\u2028\u2029":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 def read_asset(name: str) -> str:
-    """Return a file of scripts or styles."""
+    """Read a file of scripts or styles."""
     return files("geodp.release.report.html").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def _join_scripts() -> str:
-    """Return the page's script, with no name of its own left outside."""
+    """Join the page's scripts in a function, so that they define no global names."""
     scripts = "\n".join(read_asset(f"{name}.js") for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{scripts}}})();\n'
 
 
 def _policy(style: str, script: str | None) -> str:
-    """Return a policy that lets nothing run, load or be sent but what the page itself has."""
+    """Write a content security policy that allows the page's script and styles, nothing else."""
+    # The document without a script has its map as an embedded picture.
+    # Digests instead of 'unsafe-inline': a changed script or style is not run.
     runs = "img-src data:" if script is None else f"script-src '{_digest(script)}'"
     return (
         f"default-src 'none'; {runs}; style-src '{_digest(style)}'; "

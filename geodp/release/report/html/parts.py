@@ -1,4 +1,4 @@
-"""Parts of a page that its card tells: guarantee, errors, account, domain, hazards, files."""
+"""Sections of a page from the card: guarantee, errors, budget, domain, hazards, files."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from geodp.release.report.html.markup import (
     pairs,
     table,
 )
-from geodp.release.report.sentences import loss
+from geodp.release.report.sentences import describe_loss
 from geodp.table.caption import list_captioned
 from geodp.table.card import Card
 from geodp.table.stated.error import StatedBlock, StatedError
 
 
 class ExplainedPart(Protocol):
-    """A part of what a release means, see :mod:`geodp.features.explain`."""
+    """Part of an explanation of a release, see :mod:`geodp.features.explain`."""
 
     @property
     def heading(self) -> str:
-        """In plain words."""
+        """Heading of the part."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """One after the other."""
+        """Sentences of the part, in their order."""
 
     @property
     def head(self) -> tuple[str, ...]:
-        """Columns of a table, or none."""
+        """Column headers of a table; empty without one."""
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
@@ -48,12 +48,13 @@ class ExplainedPart(Protocol):
 
 
 def quote(page: Page, text: str) -> Html:
-    """Return a sentence of the card: in the page's language, where it is known in that."""
+    """Quote a sentence of the card, translated where the page has a translation."""
+    # The page's texts include those of the card, whose keys are the English sentences.
     return Html(escape(page[text])) if text in page else english(text)
 
 
 def reading_section(page: Page, unit: str) -> Html:
-    """Write how to read a release, and how not to."""
+    """Write the section on how to read a release, and how not to."""
     items = []
     for heading, name in (("read_yes", "read"), ("read_no", "not")):
         lines = [page[f"{name}_{i}"].format(unit=unit) for i in range(1, 5)]
@@ -62,7 +63,7 @@ def reading_section(page: Page, unit: str) -> Html:
 
 
 def guarantee_section(explained: Sequence[ExplainedPart]) -> Html:
-    """Write the explanation of a release for people."""
+    """Write the section that explains the guarantee to people."""
     items = []
     for part in explained:
         items += [element("h3", part.heading), *(element("p", one) for one in part.sentences)]
@@ -72,7 +73,7 @@ def guarantee_section(explained: Sequence[ExplainedPart]) -> Html:
 
 
 def errors_section(page: Page, card: Card) -> Html:
-    """Return the chart and the tables of expected errors."""
+    """Write the section with the chart and the tables of expected errors."""
     error = card.expected_error
     if error.blocks is None:
         return element("p", page["error_unknown"])
@@ -114,7 +115,7 @@ def errors_section(page: Page, card: Card) -> Html:
 
 
 def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
-    """Yield why larger areas can be surer, by the errors of blocks of cells, the smallest first."""
+    """Yield sentences on how the error grows with blocks of cells; blocks smallest first."""
     first, last = blocks[0], blocks[-1]
     if last.standard_error * first.cells < first.standard_error * last.cells:
         yield page["error_why"].format(
@@ -123,6 +124,7 @@ def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
             last=_write_error(last),
             more=write_figure(float(f"{last.standard_error / first.standard_error:.2g}")),
         )
+    # In hierarchical methods a larger block can have the smaller error: name the first such pair.
     for less, more in pairwise(blocks):
         if more.standard_error < less.standard_error:
             yield page["error_dip"].format(
@@ -135,7 +137,7 @@ def _explain_growth(page: Page, blocks: Sequence[StatedBlock]) -> Iterator[str]:
 
 
 def _explain_isolated(page: Page, error: StatedError) -> Iterator[str]:
-    """Yield what a method that clamps takes from lone cells, where the card says it."""
+    """Yield a sentence on the clamping bias of isolated cells, where the card has it."""
     if (isolated := error.isolated_cell) is not None:
         bias, rmse = write_figure(abs(isolated.bias)), write_figure(isolated.rmse)
         yield page["error_lone"].format(bias=bias, rmse=rmse)
@@ -146,7 +148,7 @@ def _write_error(block: StatedBlock) -> str:
 
 
 def budget_section(page: Page, card: Card) -> Html:
-    """Return the release's own entry in the ledger."""
+    """Write the section on the release's entry in the ledger."""
     spends, charge = card.guarantee.spends, card.budget
     if charge is None:
         return join([element("p", page["budget_none"]), pairs([(page["term_spends"], spends)])])
@@ -154,23 +156,24 @@ def budget_section(page: Page, card: Card) -> Html:
         ("spends", spends),
         ("dataset", charge.dataset),
         ("earlier", f"{charge.earlier_releases:,}"),
-        ("spent", loss(charge.spent)),
-        ("cap", loss(charge.cap)),
+        ("spent", describe_loss(charge.spent)),
+        ("cap", describe_loss(charge.cap)),
         ("ledger", charge.ledger),
         ("entry", str(charge.sequence)),
         ("chain", charge.head),
     ]
-    said = pairs((page[f"term_{name}"], what) for name, what in rows)
-    return join([element("p", page["budget_entry"]), said])
+    entry = pairs((page[f"term_{name}"], what) for name, what in rows)
+    return join([element("p", page["budget_entry"]), entry])
 
 
 def domain_section(page: Page, card: Card, language: Language) -> Html:
-    """List the map, the units and the input of a release in technical terms."""
-    domain, said = card.domain, card.guarantee
+    """Write the section on the domain, the units and the input."""
+    domain, guarantee = card.domain, card.guarantee
     rows: list[tuple[str, str]] = [
         ("cells", f"{domain.cells:,}"),
         ("axes", " × ".join(f"{name} {size:,}" for name, size in domain.axes.items())),
     ]
+    # The axes name both ends of pairs; the lattice is described for the first.
     for place in domain.places[:1]:
         rows += [
             ("grid", place.code or "–"),
@@ -183,19 +186,19 @@ def domain_section(page: Page, card: Card, language: Language) -> Html:
         rows.append(("attributes", f"{one.attribute}: {', '.join(one.labels)}"))
     if card.reading is not None:
         rows.append(("reading", english(" ".join(card.reading.list_sentences()))))
-    rows += [("unit", said.unit), ("neighbours", said.neighbours)]
+    rows += [("unit", guarantee.unit), ("neighbours", guarantee.neighbours)]
     named = [(page[f"term_{name}"], what) for name, what in rows]
-    return pairs([*named, *_list_captioned(page, said, language)])
+    return pairs([*named, *_list_captioned(page, guarantee, language)])
 
 
-def _list_captioned(page: Page, stated: Any, language: Language) -> Iterator[tuple[str, Html]]:
-    """Yield caption and value of the fields of a part of the card that have captions."""
-    for _, one, value in list_captioned(stated):
+def _list_captioned(page: Page, part: Any, language: Language) -> Iterator[tuple[str, Html]]:
+    """Yield caption and value of the captioned fields of a part of the card."""
+    for _, one, value in list_captioned(part):
         yield one.in_language(language), quote(page, str(value))
 
 
 def hazards_section(page: Page, card: Card, unit: str) -> Html:
-    """Return the hazards with their answers and who answers for them, and what is not protected."""
+    """Write the section on hazards: the answer to each, who gives it, and what is unprotected."""
     rows = [
         (page[f"hazard_{name}"].format(unit=unit), answer, page[f"by_{who}"])
         for name, answer, who in _answers(page, card)
@@ -209,17 +212,18 @@ def hazards_section(page: Page, card: Card, unit: str) -> Html:
 
 
 def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of every hazard, its answer and who gives it."""
-    said, domain = card.guarantee, card.domain
+    """Yield the name of each hazard, its answer and who answers for it."""
+    guarantee, domain = card.guarantee, card.domain
+    # Texts with markup in their fields are escaped first: the field itself must not be.
     answer = escape(page["answer_key" if card.private else "answer_key_not"])
-    yield "key", Html(answer.format(key=quote(page, said.noise_key))), "tool"
-    bound = f"{said.contribution:,}"
-    if said.model == "local":
+    yield "key", Html(answer.format(key=quote(page, guarantee.noise_key))), "tool"
+    bound = f"{guarantee.contribution:,}"
+    if guarantee.model == "local":
         yield "bound", page["answer_local"].format(bound=bound), "office"
-    elif said.enforced:
+    elif guarantee.enforced:
         yield "bound", page["answer_enforced"].format(bound=bound), "tool"
-    elif said.layout:
-        layout = quote(page, said.layout)
+    elif guarantee.layout:
+        layout = quote(page, guarantee.layout)
         yield (
             "bound",
             Html(escape(page["answer_layout"]).format(bound=bound, layout=layout)),
@@ -244,30 +248,31 @@ def _answers(page: Page, card: Card) -> Iterator[tuple[str, str, str]]:
 
 
 def office_section(page: Page, card: Card, language: Language) -> Html:
-    """Write the publisher's statements on the release, in its own words and language."""
-    said = card.metadata
-    if said is None:
+    """Write the section of the publisher's metadata, in the language in which they are."""
+    metadata = card.metadata
+    if metadata is None:
         return element("p", page["office_none"])
     rows = [
-        (one.in_language(language), element("span", text, lang=said.language))
-        for _, one, text in list_captioned(said)
+        (one.in_language(language), element("span", text, lang=metadata.language))
+        for _, one, text in list_captioned(metadata)
     ]
     items = [element("p", page["office_own"]), pairs(rows)] if rows else []
-    if said.display_below is not None:
-        items.append(element("p", page["office_few"].format(limit=said.display_below)))
+    if metadata.display_below is not None:
+        items.append(element("p", page["office_few"].format(limit=metadata.display_below)))
     return join(items)
 
 
 def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
-    """Return the record for a registry of deployments, as JSON to be copied."""
+    """Write the section with the registry record, as JSON to be copied."""
     text = json.dumps(record, ensure_ascii=False, indent=2)
     heading = page["heading_registry"]
+    # The record is English on every page, and wide: it scrolls, and can be reached by keyboard.
     shown = element("pre", text, tabindex="0", role="region", aria_label=heading, lang="en")
     return join([element("p", page["registry"]), shown])
 
 
 def files_section(page: Page, card: Card) -> Html:
-    """Return the files with their checksums, and those that were left out."""
+    """Write the section on the files with their checksums, and those left out."""
     rows = [
         (
             element("code", file.name),
@@ -287,11 +292,12 @@ def files_section(page: Page, card: Card) -> Html:
 
 
 def method_section(page: Page, card: Card, language: Language) -> Html:
-    """List the method, its settings and the software of a release."""
+    """Write the section on the method, its settings and the software."""
     mechanism = card.mechanism
-    words = {True: "yes", False: "no"}
+    # Only booleans are looked up: a setting of 1 equals True and would become "yes".
+    yes_no = {True: "yes", False: "no"}
     settings = ", ".join(
-        f"{name} = {words[value] if isinstance(value, bool) else value}"
+        f"{name} = {yes_no[value] if isinstance(value, bool) else value}"
         for name, value in mechanism.settings.items()
         if value not in ("", None)
     )

@@ -1,4 +1,7 @@
-"""Places by name with their sums: what a page lists, finds and lets its readers quote."""
+"""Places by name with their estimates, which a page lists, searches and quotes.
+
+:mod:`.quotes` writes the sentences on them.
+"""
 
 from __future__ import annotations
 
@@ -37,57 +40,57 @@ if TYPE_CHECKING:
     from geodp.release.release import Release
 
 MAX_CELLS = 1 << 22
-"""Cells of a domain whose areas are listed, and listed cells among which the largest are found."""
+"""Maximum cells of a domain whose areas are listed, and of a table whose largest are listed."""
 
 MAX_SQUARES, MAX_REGIONS = 1000, 20_000
-"""Areas of a code system, and regions of a table, that a page lists."""
+"""Maximum areas of a code system, and regions of a table, that a page lists."""
 
 MAX_LARGEST = 10
-"""Cells with the most people that a page lists."""
+"""Number of cells with the largest counts that a page lists."""
 
 FINE = 2.0
-"""Kilometres of a square whose neighbours hundredths of a degree do not tell apart."""
+"""Side of squares in kilometres below which their middles are given to thousandths of a degree."""
 
 MAX_BORDER_NUMBERS = 1 << 20
-"""Numbers of all borders of places that a page has room for."""
+"""Maximum size of all borders of places together, in numbers."""
 
 SLACK = 1e-9
-"""Share of the map's width by which rounding may move a polygon beyond its edge."""
+"""Tolerance for rounding at the map's edge, as a share of its width."""
 
 UNIT = "*unit"
-"""Level of a unit of a table with outlines, which has a code and no more."""
+"""Level of a unit of a table with outlines, which has a code and no name."""
 
-WHOLE = "*"
-"""Name of the place that is the whole domain."""
+ENTIRE_DOMAIN = "*"
+"""Name of the place that is the entire domain."""
 
 Box = tuple[int, int, int, int]
-"""The first row and column of a place, and those after its last."""
+"""First row and column of a place, and those after its last."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place of a release's list.
+    """Place in the list of a page, with its estimate.
 
     Attributes
     ----------
     name : str
-        Of a list or a table; the code of an official square; empty of a square without a code;
-        `WHOLE` of the whole domain.
+        Name in a list or a table; the code of an official square; empty for a square without a
+        code; `ENTIRE_DOMAIN` for the entire domain.
     level : str
-        What kind of place it is, in the words of its table or code system; or empty.
+        Kind of place, as its table or code system calls it; or empty.
     box : tuple of int
         Rows and columns of the map that hold it.
     middle : (float, float) or None
-        Longitude and latitude of a square, which tell where it is.
+        Longitude and latitude of a square's middle, in degrees.
     estimate : Estimate
     km : float or None
-        Radius of a circle that has the name of what lies in its middle.
+        Radius of a circle around the named place, in kilometres.
     is_part : bool
-        Whether some of the place lies off the map, and so is not in the sum.
+        Whether part of the place lies outside the domain, and so is not in the sum.
     overlaps : bool
-        Whether another place of the list has cells of this one.
+        Whether it shares cells with another place of the list.
     outline : int64[n] or None
-        Its border, see :func:`geodp.release.report.html.outlines.trace_cells`; None: its box.
+        Border, see :func:`geodp.release.report.html.outlines.trace_cells`; None: its box.
     """
 
     name: str
@@ -98,17 +101,17 @@ class Place:
     km: float | None = None
     is_part: bool = False
     overlaps: bool = False
-    outline: IntArray | None = None
+    border: IntArray | None = None
 
 
 @dataclass(frozen=True)
 class Rounded:
-    """An estimate as a sentence says it: no digit of the interval is better than it is.
+    """Estimate rounded for a sentence, to digits that its interval supports.
 
     Attributes
     ----------
     count, low, high : int or float
-        The interval rounded outwards, and not below 0, which counts of people are not.
+        Count and interval, rounded outwards and at least 0.
     """
 
     count: float
@@ -116,7 +119,7 @@ class Rounded:
     high: float
 
     @classmethod
-    def of(cls, found: Estimate) -> Rounded:
+    def of(cls, estimate: Estimate) -> Rounded:
         """Round to the first digit of half the interval.
 
         Examples
@@ -124,67 +127,67 @@ class Rounded:
         >>> Rounded.of(Estimate(12345, 61.0, 12223.0, 12467.0, clamped=False))
         Rounded(count=12300, low=12200, high=12500)
         """
-        half = (found.high - found.low) / 2
+        half = (estimate.high - estimate.low) / 2
         step = 10 ** max(math.floor(math.log10(half)), 0) if half > 0 else 1
-        low, high = math.floor(found.low / step) * step, math.ceil(found.high / step) * step
-        return cls(max(round(found.count / step) * step, 0), max(low, 0), max(high, 0))
+        low, high = math.floor(estimate.low / step) * step, math.ceil(estimate.high / step) * step
+        return cls(max(round(estimate.count / step) * step, 0), max(low, 0), max(high, 0))
 
 
-def list_places(view: View, given: Mapping[str, Any] | None = None) -> list[Place]:
-    """Return places with their sums, the whole domain first, then the largest.
+def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> list[Place]:
+    """List places with their estimates, the entire domain first, then by falling count.
 
     Parameters
     ----------
     view : View
-        Of a written release.
-    given : mapping of str to polygon or list of codes, optional
+        View of a written release.
+    public_list : mapping of str to polygon or list of codes, optional
         A public list of places, as :meth:`geodp.Release.estimate` takes each. Default: the regions
-        of the release's own table, or areas of its code system, or squares of cells.
+        of the release's table, or areas of its code system, or squares of cells.
 
     Returns
     -------
     list of Place
-        Empty where the method has no closed form of errors. The whole alone for domains of more
-        than 2**22 cells without a list. Of pairs the squares of either end, summed over all of the
-        other, where the method does not clamp at 0.
+        Empty where the method has no closed form of errors. The entire domain alone for more than
+        2**22 cells without a list. For pairs, squares of either end, summed over the other end,
+        where the method does not clamp at 0.
 
     Raises
     ------
     UsageError
-        A list, and cells that are not those of one map.
+        A list is given, and the cells are not those of a single map.
     """
     release = WrittenRelease.of(view)
     grid = release.grid
-    if given is not None and grid.maps.missing:
+    if public_list is not None and grid.maps.missing:
         raise UsageError(
-            "--places are of one map, which this release does not have; leave it out.",
+            "--places needs a release with a single map, which this one is not; leave it out.",
             code="list-needs-one-map",
         )
     tree = release.method.tree_variance(grid, release.event)
     if (tree is None and release.parts is None) or not grid.places:
         return []
     if grid.maps.missing:
-        found = _list_ends(view)
+        places = _list_ends(view)
     else:
-        named = _list_given(grid, given) if given is not None else _list_regions(grid)
-        kept = [one for one in named if one.region.cells]
-        estimates = estimate_regions(release, [one.region for one in kept])
-        shared = _find_shared(kept, given is None)
-        found = [
+        named = _list_public(grid, public_list) if public_list is not None else _list_regions(grid)
+        nonempty = [one for one in named if one.region.cells]
+        estimates = estimate_regions(release, [one.region for one in nonempty])
+        shared = _find_shared(nonempty, public_list is None)
+        places = [
             Place(
                 one.name, one.level, _box_of(one.region), one.middle, estimate,
-                km=one.km, is_part=one.is_part, overlaps=number in shared, outline=outline,
+                km=one.km, is_part=one.is_part, overlaps=number in shared, border=border,
             )
-            for number, (one, estimate, outline) in enumerate(
-                zip(kept, estimates, _trace_all(kept), strict=True)
+            for number, (one, estimate, border) in enumerate(
+                zip(nonempty, estimates, _trace_all(nonempty), strict=True)
             )
         ]  # fmt: skip
-    return [*_list_whole(release), *sorted(found, key=lambda one: -one.estimate.count)]
+    return [*_list_domain(release), *sorted(places, key=lambda one: -one.estimate.count)]
 
 
 @dataclass(frozen=True)
 class _Named:
-    """A place before its sum is known; the fields are those of `Place`."""
+    """Place before its estimate; the fields are those of `Place`."""
 
     name: str
     region: Region
@@ -195,18 +198,18 @@ class _Named:
 
 
 def list_largest(view: View) -> list[Place]:
-    """Return the `MAX_LARGEST` cells, or units, with the most people, the first of them first.
+    """List the `MAX_LARGEST` cells, or units, with the largest counts, in falling order.
 
     Parameters
     ----------
     view : View
-        Of a written release.
+        View of a written release.
 
     Returns
     -------
     list of Place
-        Empty where the errors of cells are not known, as in :func:`list_places`, for pairs, and
-        for more than 2**22 listed cells.
+        Empty for methods without a closed form of errors, for pairs, and for more than 2**22 cells
+        in the table.
     """
     release = WrittenRelease.of(view)
     grid, table = release.grid, release.table
@@ -222,6 +225,7 @@ def list_largest(view: View) -> list[Place]:
     np.add.at(sums, which, table.count)
     # A stable order, so that the same release has the same page where counts are alike.
     best = np.argsort(-sums, kind="stable")[:MAX_LARGEST]
+    # In a sparse release, fewer cells than that may have a positive count.
     best = best[sums[best] > 0]
     squares = np.stack([linear[best] // place.cols, linear[best] % place.cols])
     regions = [Region.of_map(grid, *one.reshape(2, 1)) for one in squares.T]
@@ -239,9 +243,9 @@ def list_largest(view: View) -> list[Place]:
 
 
 def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
-    """Return the numbers of places some of whose cells lie in other places, too.
+    """Find the places that share cells with other places: their numbers.
 
-    ``is_level``: places of one level, as they are listed by default, share none.
+    ``is_level``: the default list, in which places share cells only if it has several levels.
     """
     if is_level:
         has_levels = len({one.level for one in places}) > 1
@@ -256,71 +260,77 @@ def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
 
 
 def _trace_all(places: Sequence[_Named]) -> list[IntArray | None]:
-    """Return the border of every place but squares, or of none where the page has no room."""
-    found: list[IntArray | None] = []
-    room = MAX_BORDER_NUMBERS if sum(one.region.cells for one in places) <= MAX_CELLS else 0
+    """Trace the borders of all places except squares; of none beyond `MAX_BORDER_NUMBERS`."""
+    borders: list[IntArray | None] = []
+    capacity = MAX_BORDER_NUMBERS if sum(one.region.cells for one in places) <= MAX_CELLS else 0
     for one in places:
         grid, traced = one.region.grid, None
-        if one.middle is None and room > 0:
+        if one.middle is None and capacity > 0:
             index = grid.decode(one.region.key)[:2]
             traced = np.unique(index[1]) if grid.outlines is not None else trace_cells(index)
-            room -= traced.size
-        found.append(traced)
+            capacity -= traced.size
+        borders.append(traced)
     # All or none: a list in which some places have a border and others a box would mislead.
-    return found if room > 0 else [None] * len(places)
+    return borders if capacity > 0 else [None] * len(places)
 
 
-def _list_whole(release: Release) -> list[Place]:
-    """Return the whole domain as a place, where its error is known."""
+def _list_domain(release: Release) -> list[Place]:
+    """List the entire domain as a place; nothing where its error is not known."""
     grid, place = release.grid, release.grid.places[0]
     box = (0, 0, place.rows, place.cols)
     if grid.size <= MAX_CELLS and not grid.maps.missing:
         (estimate,) = estimate_regions(release, [Region(grid, _keys_of(grid))])
-        return [Place(WHOLE, "", box, None, estimate)]
+        return [Place(ENTIRE_DOMAIN, "", box, None, estimate)]
+    # Too large to sum cell by cell: the error of the root block is that of the total.
     root = release.block_errors[0] if release.block_errors else None
     if root is None or root.cells != grid.size or release.totals is not None:
         return []
-    return [Place(WHOLE, "", box, None, _around(release.table.count.sum(), root.standard_error))]
+    return [
+        Place(ENTIRE_DOMAIN, "", box, None, _around(release.table.count.sum(), root.standard_error))
+    ]
 
 
 def _around(count: Any, error: float) -> Estimate:
-    """Return an estimate whose interval is that of the noise, on both sides."""
+    """Estimate a count with a two-sided interval of the noise."""
     margin, middle = LAPLACE_Z * error, count.item()
     return Estimate(middle, error, middle - margin, middle + margin, clamped=False)
 
 
 def _list_ends(view: View) -> list[Place]:
-    """Return squares of either end of pairs, summed over all of the other end.
+    """List squares of either end of pairs, summed over the other end.
 
-    None where a method clamps at 0: it moves more than their margin, as most pairs are of few.
+    Empty for methods that clamp at 0: most pairs have few trips, and the clamping bias of their sum
+    exceeds its margin.
     """
-    grid, found = view.table.grid, list[Place]()
+    grid, places = view.table.grid, list[Place]()
     if view.card.mechanism.nonnegative:
-        return found
+        return places
     for number, (end, place) in enumerate(zip(grid.maps.ends, grid.places, strict=True)):
         panel = Panel.of(view, number)
         side, counts = panel.frame.block, panel.value * panel.frame.areas()
         if panel.margin is None:
             continue
+        # Each end gets half of the list.
         best = np.argsort(-counts, axis=None, kind="stable")[: MAX_SQUARES // 2]
         squares = np.array(np.unravel_index(best, counts.shape))
         middles = _middles(place, squares, side, False)
         for row, col, middle in zip(*squares.tolist(), middles, strict=True):
             box = (row * side, col * side, (row + 1) * side, (col + 1) * side)
             estimate = _around(np.rint(counts[row, col]), panel.margin / Z)
-            found.append(Place("", end, box, middle, estimate))
-    return found
+            places.append(Place("", end, box, middle, estimate))
+    return places
 
 
 def _keys_of(grid: Grid) -> NDArray[np.uint64]:
-    """Return the keys of all cells of a domain, in order: uint64[n]."""
+    """Return the sorted keys of all cells of a domain: uint64[n]."""
     return np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
 
 
-def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
-    """Return the places of a list; those outside the domain have no cells."""
-    circles = {name: one.km for name, one in given.items() if isinstance(one, Circle)}
-    plain = {name: one.shape if name in circles else one for name, one in given.items()}
+def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
+    """Locate the places of a public list; those outside the domain have no cells."""
+    # A circle is estimated as the polygon around it, and keeps its radius for the sentence.
+    circles = {name: one.km for name, one in public_list.items() if isinstance(one, Circle)}
+    plain = {name: one.shape if name in circles else one for name, one in public_list.items()}
     shapes = {name: one for name, one in plain.items() if hasattr(one, "geom_type")}
     regions = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()]), strict=True))
     cut = {name for name, one in shapes.items() if _is_cut(grid, one, regions[name])}
@@ -329,13 +339,15 @@ def _list_given(grid: Grid, given: Mapping[str, Any]) -> list[_Named]:
             regions[name] = _of_codes(grid, codes)
             cut |= {name} if _misses_codes(grid, codes) else set()
     return [
-        _Named(name, regions[name], km=circles.get(name), is_part=name in cut) for name in given
+        _Named(name, regions[name], km=circles.get(name), is_part=name in cut)
+        for name in public_list
     ]
 
 
 def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
-    """Return whether the edge of the map or its mask cuts off some of a polygon."""
-    if grid.outlines is not None:  # a polygon that cuts units is refused, so it holds whole ones
+    """Test whether a polygon extends beyond the map or its mask."""
+    # Polygons that cut units are refused before, so that this one consists of complete units.
+    if grid.outlines is not None:
         return False
     place = grid.places[0]
     (west, south, east, north), (left, bottom, right, top) = place.bounds, shape.bounds
@@ -351,10 +363,11 @@ def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:
 
 
 def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
-    """Return whether some of the areas with these codes lies outside the domain."""
+    """Test whether any area with one of these codes extends beyond the domain."""
     for code in codes:
         try:
             cells = Region.of_areas(grid, [code]).cells
+        # An area without any cell in the domain extends beyond it as well.
         except (CodeError, UsageError):
             return True
         side = _side_of(grid, code)
@@ -364,7 +377,7 @@ def _misses_codes(grid: Grid, codes: Sequence[str]) -> bool:
 
 
 def _side_of(grid: Grid, code: str) -> int:
-    """Return the cells along a side of an official area; 0 for a region of a table."""
+    """Count the cells along a side of an official area; 0 for a region of a table."""
     system = grid.places[0].system
     if system is None:
         return 0
@@ -378,18 +391,19 @@ def _side_of(grid: Grid, code: str) -> int:
 
 
 def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
-    """Return the cells of areas by their codes, as far as they lie in the domain."""
+    """Collect the cells of areas by their codes, as far as they lie in the domain."""
     try:
         return Region.of_areas(grid, codes)
     except (CodeError, UsageError) as error:
         if error.code not in ("area-outside-domain", "region-without-cell"):
             raise
+    # One of several codes has no cell in the domain: take them one by one, without it.
     each = [_of_codes(grid, [code]).key for code in codes if len(codes) > 1]
     return Region(grid, np.unique(np.concatenate([np.empty(0, np.uint64), *each])))
 
 
 def _list_regions(grid: Grid) -> list[_Named]:
-    """Return the regions of the grid's table, or areas of its code system, or squares of cells."""
+    """List the regions of the grid's table, or areas of its code system, or squares of cells."""
     place = grid.places[0]
     if grid.size > MAX_CELLS:
         return []
@@ -398,6 +412,7 @@ def _list_regions(grid: Grid) -> list[_Named]:
     if grid.hierarchy is not None:
         return [*_regions_of_table(grid, grid.hierarchy, key, index)]
     official = sorted((side, name) for name, side in grid.maps.areas if side > 1)
+    # The finest squares that are few enough for a list.
     doubled = [(1 << power, "") for power in range(1, 64)]
     side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MAX_SQUARES)
     first = [index[0] + place.row0, index[1] + place.col0] if level else [*index]
@@ -420,9 +435,10 @@ def _count(place: Lattice, side: int) -> int:
 
 
 def _codes_of(place: Lattice, level: str, squares: IntArray) -> list[str]:
-    """Return the codes of squares, by their rows and columns among the system's."""
-    system = coarser_system(place.system, level)  # type: ignore[arg-type]  # a level has a system
+    """Format the codes of squares from their rows and columns in the code system."""
+    system = coarser_system(place.system, level)  # type: ignore[arg-type]  # only systems have levels
     row, col = squares
+    # A system around the Earth wraps: a map across the date line has columns beyond its last.
     codes = system.format(row, col % system.around if system.around else col)
     return [str(code) for code in codes]
 
@@ -430,22 +446,23 @@ def _codes_of(place: Lattice, level: str, squares: IntArray) -> list[str]:
 def _regions_of_table(
     grid: Grid, table: Hierarchy, key: NDArray[np.uint64], index: IntArray
 ) -> Iterator[_Named]:
-    """Yield the regions of a table on all its levels, the finest first, while there is room."""
-    cols, room = grid.shape[1], MAX_REGIONS
+    """Yield the regions of a table by level, the finest first, up to `MAX_REGIONS` in all."""
+    cols, capacity = grid.shape[1], MAX_REGIONS
     linear = table.cell[0] * cols + table.cell[1]
     order = np.argsort(linear)
     at = order[np.searchsorted(linear, index[0] * cols + index[1], sorter=order)]
     for number in reversed(range(len(table.levels))):
         codes = table.codes[number]
-        if len(codes) > room:
+        # A level that does not fit is left out; coarser ones may still fit.
+        if len(codes) > capacity:
             continue
-        room -= len(codes)
+        capacity -= len(codes)
         for region, cells in _group(grid, key, table.region[number][at]):
             yield _Named(codes[region], cells, table.levels[number])
 
 
 def _group(grid: Grid, key: NDArray[np.uint64], number: IntArray) -> Iterator[tuple[int, Region]]:
-    """Yield each number, and the region of the cells that have it."""
+    """Group cells by a number: yield each number and the region of its cells."""
     order = np.argsort(number, kind="stable")
     ends = np.flatnonzero(np.diff(number[order])) + 1
     for part in np.split(order, ends):
@@ -455,13 +472,14 @@ def _group(grid: Grid, key: NDArray[np.uint64], number: IntArray) -> Iterator[tu
 def _middles(
     place: Lattice, squares: IntArray, side: int, official: bool
 ) -> Sequence[tuple[float, float] | None]:
-    """Return longitude and latitude of the middles of squares, rounded; None off the Earth."""
+    """Compute rounded longitudes and latitudes of the middles of squares; None without a CRS."""
     from pyproj import Transformer
 
     if place.crs is None or place.transform is None:
         return [None] * squares.shape[1]
     row, col = squares * side + side / 2
     if official:
+        # Official squares are counted from the code system's origin, not from the map's corner.
         row, col = row - place.row0, col - place.col0
     a, _, c, _, e, f = place.transform
     move = Transformer.from_crs(str(place.crs), "OGC:CRS84", always_xy=True)
@@ -471,7 +489,7 @@ def _middles(
 
 
 def _box_of(region: Region) -> Box:
-    """Return the rows and columns that hold a region; steps of the map where it is of units."""
+    """Return the bounding box of a region in rows and columns; in steps for maps of units."""
     index, outlines = region.grid.decode(region.key)[:2], region.grid.outlines
     if outlines is not None:
         return box_of_units(outlines.drawn, index[1])

@@ -1,4 +1,4 @@
-"""What a page and an embedded map say of places: a sentence to quote for each."""
+"""Sentences on places, to be quoted from a page or an embedded map."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ import numpy as np
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_integers
 from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.places import UNIT, WHOLE, Place, Rounded
+from geodp.release.report.html.places import ENTIRE_DOMAIN, UNIT, Place, Rounded
 from geodp.table.display import is_below
 from geodp.typing import IntArray
 
 MAX_SHOWN = 10
-"""Places of a list at first, and without a script."""
+"""Places shown at first, and without a script."""
 
 SORTS = ("sum", "sure", "name")
 """Orders of the list that a reader may choose."""
 
 VAGUE = 50.0
-"""Percent of a count that it may be off; a sentence on one that may be off by more says so."""
+"""Error in percent of the count above which the sentence calls the count unsure."""
 
 WHERES = ("in", "part", "near", "near_part")
-"""Beginnings of sentences: in a place or around its centre, all of it or its part on the map."""
+"""Beginnings of sentences: in a place or near it, all of it or its part on the map."""
 
 
 @dataclass(frozen=True)
 class Quote:
-    """The sentence on a place.
+    """Sentence on a place.
 
     Attributes
     ----------
     place : str
-        Its name, as a sentence has it.
+        Name of the place in the sentence.
     where : str
         One of `WHERES`.
     km : float or None
-        Radius of a circle.
+        Radius of a circle, in kilometres.
     sentence : str
-        Name of the sentence among the words of the page's script.
+        Name of the sentence among the texts of the page's script.
     rounded : Rounded
     within : float or None
-        Error that the count may have, in percent of it; None where it cannot be told.
+        Error in percent of the count; None where no percentage can be given.
     box : tuple of int
     is_whole : bool
-        Whether it is the whole domain.
+        Whether it is the entire domain.
     overlaps : bool
-        Whether another place of the list has cells of this one.
+        Whether it shares cells with another place of the list.
     outline : int64[n] or None
     """
 
@@ -61,12 +61,12 @@ class Quote:
     rounded: Rounded
     within: float | None
     box: tuple[int, int, int, int]
-    is_whole: bool = False
+    is_entire_domain: bool = False
     overlaps: bool = False
-    outline: IntArray | None = None
+    border: IntArray | None = None
 
     def format_sentence(self, texts: Page, who: str, below: int | None) -> str:
-        """Return the sentence."""
+        """Format the sentence; ``who``: who is counted, ``below``: the display limit or None."""
         figures = {
             name: write_count(getattr(self.rounded, name)) for name in ("count", "low", "high")
         }
@@ -78,9 +78,9 @@ class Quote:
 
 
 def quote_places(places: Sequence[Place], texts: Page, below: int | None) -> list[Quote]:
-    """Return the sentences on places, in their order.
+    """Choose the sentences on places, in their order.
 
-    ``words``: of the page's script. ``below``: counts above 0 and below it are not shown.
+    ``texts``: of the page's script. ``below``: counts above 0 and below it are not shown.
     """
     return [_quote(one, texts, below) for one in places]
 
@@ -99,22 +99,24 @@ def _quote(place: Place, texts: Page, below: int | None) -> Quote:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
         sentence = "quote" if within <= VAGUE else "quote_unsure"
+    # The order of WHERES: circles begin with "near", places cut by the map with "part".
     where = WHERES[(0 if place.km is None else 2) + place.is_part]
     return Quote(
         _name(place, texts), where, place.km, sentence, rounded, within, place.box,
-        place.name == WHOLE, place.overlaps, place.outline,
+        place.name == ENTIRE_DOMAIN, place.overlaps, place.border,
     )  # fmt: skip
 
 
 def _name(place: Place, texts: Page) -> str:
-    """Return a place's name; of a square its code, if it has one, and where it lies."""
+    """Format a place's name; of a square its code, if it has one, and its middle."""
     name = _name_plainly(place, texts)
     return texts[f"place_{place.level}"].format(place=name) if place.level in ENDS else name
 
 
 def _name_plainly(place: Place, texts: Page) -> str:
-    if place.name == WHOLE:
+    if place.name == ENTIRE_DOMAIN:
         return texts["place_whole"]
+    # Squares have a middle; units, regions and places of a list have a name instead.
     if place.middle is None:
         top, left, *_ = place.box
         if place.level == UNIT:
@@ -133,19 +135,20 @@ def _name_plainly(place: Place, texts: Page) -> str:
 
 
 def _round_up(percent: float) -> float:
-    """Return two digits of a percentage, rounded up.
+    """Round a percentage up to two significant digits.
 
     Examples
     --------
     >>> _round_up(1.602), _round_up(0.00133)
     (1.7, 0.0014)
     """
+    # The tolerance keeps exact values such as 1.7, which floating point may put just above.
     step = 10.0 ** (math.floor(math.log10(percent)) - 1)
     return float(f"{math.ceil(percent / step - 1e-9) * step:.6g}")
 
 
 def write_percent(percent: float) -> str:
-    """Return a percentage with all its digits.
+    """Format a percentage with all its digits.
 
     Examples
     --------
@@ -156,7 +159,7 @@ def write_percent(percent: float) -> str:
 
 
 def write_count(count: float) -> str:
-    """Return a count with its thousands.
+    """Format a count with thousands separators.
 
     Examples
     --------
@@ -166,8 +169,9 @@ def write_count(count: float) -> str:
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,g}"
 
 
-def state_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
-    """Return the rows of the page's list as plain values, for its script."""
+def pack_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
+    """Pack the rows of the page's list for its script, as plain values and packed arrays."""
+    # Sentences and beginnings are numbers in the rows: a list may have 20,000 of them.
     sentences = [*dict.fromkeys(one.sentence for one in quotes)]
     rows = [
         [
@@ -181,8 +185,9 @@ def state_quotes(quotes: Sequence[Quote]) -> dict[str, Any]:
         ]
         for one in quotes
     ]
-    sizes = [0 if one.outline is None else one.outline.size for one in quotes]
-    traced = [one.outline for one in quotes if one.outline is not None]
+    # A size of 0 tells the script to draw the box of the place instead.
+    sizes = [0 if one.border is None else one.border.size for one in quotes]
+    traced = [one.border for one in quotes if one.border is not None]
     borders = None
     if traced:
         lines = np.concatenate(traced)
@@ -199,9 +204,9 @@ def draw_places(
     below: int | None,
     named: bool,
 ) -> Html:
-    """Return the list of places with its search, and the cells with the most people.
+    """Draw the list of places with its search, and the cells with the largest counts.
 
-    ``named``: whether somebody gave the places' names.
+    ``named``: whether the places have names, from a list or a table.
     """
     best = _draw_largest(page, texts, who, largest, below)
     if not quotes:
@@ -240,7 +245,7 @@ def draw_places(
 def _draw_largest(
     page: Page, texts: Page, who: str, largest: Sequence[Quote], below: int | None
 ) -> list[Html]:
-    """Return the list of the cells with the most people, or nothing where it is empty."""
+    """Draw the list of the cells with the largest counts, or nothing where it is empty."""
     if not largest:
         return []
     items = (element("li", element("p", one.format_sentence(texts, who, below))) for one in largest)

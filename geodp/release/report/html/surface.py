@@ -1,4 +1,4 @@
-"""A page's map: where its cells lie, what is released of them, and the coastline around them."""
+"""Data of a page's map for its scripts: cells, counts, levels, land and coastline."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from geodp.io.write.view import View
 from geodp.release.opening import WrittenRelease
 from geodp.release.report.html.embed import pack_bits, pack_counts, pack_integers, pack_sorted
 from geodp.release.report.html.formula import (
-    state_formula,
-    state_grid,
-    why_no_cells,
-    why_no_formula,
+    missing_cells_reason,
+    missing_formula_reason,
+    pack_formula,
+    pack_grid,
 )
 from geodp.release.report.html.levels import list_levels
-from geodp.release.report.html.outlines import lay_ground, state_outlines
+from geodp.release.report.html.outlines import lay_ground, pack_outlines
 from geodp.table.released import ReleasedTable
 
 MAX_SQUARES = 1 << 22
-"""Number of the finest squares that a page draws; more cells are summed first."""
+"""Maximum number of squares that a page draws; more cells are summed first."""
 
 FINENESS = 3000
 """Steps of the coastline along the longer side of the map."""
 
 MAX_NAMES = 300
-"""Towns of a page, of which its map shows those that have room."""
+"""Maximum towns of a page, of which its map labels those that fit."""
 
 KNOTS = 65
-"""Along each side of the lattice at which a projection is tabulated."""
+"""Knots along each side of the lattice on which a projection is tabulated."""
 
 STEPS = 1 << 26
-"""Along the longer side of the map: how finely projected coordinates are written."""
+"""Resolution of projected coordinates: steps along the longer side of the map."""
 
 
-def state_surface(view: View) -> dict[str, Any]:
-    """Return all that a page's map draws and works out, as plain values and packed arrays.
+def pack_surface(view: View) -> dict[str, Any]:
+    """Pack all data of a page's map and estimates, as plain values and packed arrays.
 
     ``view``: of a grid with one place or two.
     """
@@ -55,10 +55,11 @@ def state_surface(view: View) -> dict[str, Any]:
     place, outlines = grid.places[0], None if grid.outlines is None else grid.outlines.drawn
     ground = place if outlines is None else lay_ground(outlines)
     levels = list_levels(release)
+    # Levels whose side is not a multiple of the base are not drawn.
     base = _find_base(place, [level.side for level in levels])
-    no_cells, no_formula = why_no_cells(release), why_no_formula(release)
-    found: dict[str, Any] = {
-        "place": _state_place(place, base) | ({} if outlines is None else _lay(ground)),
+    no_cells, no_formula = missing_cells_reason(release), missing_formula_reason(release)
+    surface: dict[str, Any] = {
+        "place": _describe_place(place, base) | ({} if outlines is None else _lay(ground)),
         "levels": [level.to_json() for level in levels if level.side % base == 0],
         "cell": levels[0].to_json(),
         "attributes": [one.describe() for one in grid.attributes if no_cells is None],
@@ -73,27 +74,30 @@ def state_surface(view: View) -> dict[str, Any]:
     }
     if no_cells is None:
         cells = {"key": pack_sorted(table.key), "count": pack_counts(table.count)}
-        found |= {"cells": cells, "grid": state_grid(grid)}
+        surface |= {"cells": cells, "grid": pack_grid(grid)}
     else:
-        found["layers"] = _sum_layers(table, base)
+        surface["layers"] = _sum_layers(table, base)
     if no_formula is None:
-        found["formula"] = state_formula(release)
+        surface["formula"] = pack_formula(release)
         if view.totals is not None:
-            known = view.totals
-            found["totals"] = {"place": pack_sorted(known.place), "area": pack_integers(known.area)}
+            totals = view.totals
+            surface["totals"] = {
+                "place": pack_sorted(totals.place),
+                "area": pack_integers(totals.area),
+            }
     if outlines is not None:
-        found["outlines"] = state_outlines(grid, outlines, ground)
+        surface["outlines"] = pack_outlines(grid, outlines, ground)
     if ground.crs is not None and ground.transform is not None:
         lines = trace_coast(ground, FINENESS)
-        found["coast"] = {"steps": FINENESS, "lines": pack_integers(lines)}
-        found["projection"] = _tabulate(ground)
-    return found
+        surface["coast"] = {"steps": FINENESS, "lines": pack_integers(lines)}
+        surface["projection"] = _tabulate(ground)
+    return surface
 
 
 def list_names(grid: Grid, language: str) -> list[list[Any]]:
-    """Return towns to find one's way by, the most important first: column, row, name.
+    """List towns for orientation, the most important first: column, row, name.
 
-    Rows are counted from the top of the map. Empty for maps that do not lie on the Earth.
+    Rows are counted from the top of the map. Empty for maps without a CRS.
     """
     ground = grid.places[0] if grid.outlines is None else lay_ground(grid.outlines.drawn)
     if ground.crs is None or ground.transform is None:
@@ -110,21 +114,22 @@ def list_names(grid: Grid, language: str) -> list[list[Any]]:
 
 
 def _find_base(place: Lattice, sides: list[int]) -> int:
-    """Return the side of the finest squares that a page draws."""
+    """Find the side of the finest squares that a page draws."""
     return next(
         (side for side in sides if -(-place.rows // side) * -(-place.cols // side) <= MAX_SQUARES),
         sides[-1],
     )
 
 
-def _state_place(place: Lattice, base: int) -> dict[str, Any]:
-    """Return where the cells lie, and the areas of the finest squares' rows."""
+def _describe_place(place: Lattice, base: int) -> dict[str, Any]:
+    """Describe the lattice of the cells, and the areas of the finest squares by row."""
     frame = Frame(place, base, (1, 1), None)
     area = frame.areas()[:, 0]
-    if place.cols < base:  # a single column that is cut
+    # A single column of squares is cut off at the edge; the page needs the area of a complete one.
+    if place.cols < base:
         area = area * base / place.cols
     width, height = cell_size(place)
-    known = place.crs is not None and place.transform is not None
+    on_earth = place.crs is not None and place.transform is not None
     return {
         "rows": place.rows,
         "cols": place.cols,
@@ -132,44 +137,46 @@ def _state_place(place: Lattice, base: int) -> dict[str, Any]:
         "first": [place.row0, place.col0],
         "system": None if place.system is None else place.system.name,
         "crs": place.crs,
-        "geographic": known and crs_of(str(place.crs)).is_geographic,
+        "geographic": on_earth and crs_of(str(place.crs)).is_geographic,
         "transform": list(place.transform or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
         "bounds": list(place.bounds),
         "northwards": place.northwards,
         "aspect": float(width / height),
-        "kilometres": float(width) if known else None,
+        "kilometres": float(width) if on_earth else None,
+        # Twelve digits, as the last ones may differ between platforms, and pages should not.
         "areas": [float(f"{each:.12g}") for each in _shorten(area)],
     }
 
 
 def _lay(ground: Lattice) -> dict[str, Any]:
-    """Return where the steps of a map of units lie, beside the units of its table."""
+    """Describe the ground of a map of units, in place of the lattice of its codes."""
     names = ("crs", "geographic", "transform", "bounds", "northwards", "kilometres")
-    stated = _state_place(ground, 1)
-    return {name: stated[name] for name in names}
+    place = _describe_place(ground, 1)
+    return {name: place[name] for name in names}
 
 
 def _shorten(area: NDArray[np.float64]) -> list[float]:
-    """Return one area where all are alike, all but for rounding; the last row may be cut."""
+    """Reduce areas that are equal up to rounding to a single one."""
     values: list[float] = area.tolist()
     alike = all(math.isclose(each, values[0], rel_tol=1e-12) for each in values)
     return values[:1] if alike else values
 
 
 def _pack_inside(grid: Grid, base: int) -> dict[str, Any] | None:
-    """Pack whether the middle of each finest square lies in the domain; None: all do."""
+    """Pack whether the middle of each square lies in the domain; None: all do."""
     if grid.domain.is_box or grid.maps.one is None:
         return None
     place = grid.places[0]
     shape = -(-place.rows // base), -(-place.cols // base)
     at = np.indices(shape).reshape(2, -1) * base + base // 2
     index = np.zeros((len(grid.shape), at.shape[1]), np.int64)
+    # Squares at the edge may be cut off before their middle: take the last cell instead.
     index[:2] = np.minimum(at, [[place.rows - 1], [place.cols - 1]])
     return pack_bits(grid.contains(index))
 
 
 def _pack_land(grid: Grid, base: int) -> dict[str, Any] | None:
-    """Pack the quarters of land of the finest squares; None: all land, as far as is known."""
+    """Pack the land share of the squares in quarters; None: all land, or no land data."""
     land = quarters_of_land(grid, grid.places[0], base)
     if land is None or land.min() == QUARTERS:
         return None
@@ -177,8 +184,8 @@ def _pack_land(grid: Grid, base: int) -> dict[str, Any] | None:
 
 
 def _sum_layers(table: ReleasedTable, base: int) -> list[dict[str, Any]]:
-    """Return sums over the finest squares of each place, over all else, where they are not 0."""
-    found = []
+    """Sum the counts over the squares of each place and all other axes; sums of 0 are left out."""
+    layers = []
     for number, place in enumerate(table.grid.places):
         rows, cols = -(-place.rows // base), -(-place.cols // base)
         total = np.zeros(rows * cols, table.count.dtype)
@@ -186,14 +193,14 @@ def _sum_layers(table: ReleasedTable, base: int) -> list[dict[str, Any]]:
             row, col = index[2 * number : 2 * number + 2] // base
             np.add.at(total, row * cols + col, count)
         square = np.flatnonzero(total)
-        found.append({"square": pack_sorted(square), "count": pack_counts(total[square])})
-    return found
+        layers.append({"square": pack_sorted(square), "count": pack_counts(total[square])})
+    return layers
 
 
 def _tabulate(place: Lattice) -> dict[str, Any] | None:
-    """Return tables that lead from coordinates of the map to degrees and back; None in degrees.
+    """Tabulate the projection between the map's coordinates and degrees; None in degrees.
 
-    Between the knots a page goes on in straight lines; ``off`` is how far off that is at most
+    A page interpolates linearly between the knots; ``off`` is the largest error in the middles
     between them, in units of the CRS.
     """
     from pyproj import Transformer
@@ -204,7 +211,8 @@ def _tabulate(place: Lattice) -> dict[str, Any] | None:
     west, south, east, north = place.bounds
     frame = move.transform_bounds(west, south, east, north, densify_pts=41)
     if not np.isfinite(frame).all() or frame[0] >= frame[2]:
-        return None  # around a pole, or across the date line
+        # Around a pole or across the date line: no rectangle in degrees.
+        return None
     step = max(east - west, north - south) / STEPS
     across, up = (np.linspace(*ends, KNOTS) for ends in ((west, east), (south, north)))
     lon, lat = move.transform(*np.meshgrid(across, up))
@@ -214,6 +222,7 @@ def _tabulate(place: Lattice) -> dict[str, Any] | None:
     x, y = move.transform(*np.meshgrid(over, high), direction="INVERSE")
     if not all(np.isfinite(each).all() for each in (lon, lat, x, y)):
         return None
+    # The error of linear interpolation is largest near the middles between the knots.
     half = np.meshgrid((over[1:] + over[:-1]) / 2, (high[1:] + high[:-1]) / 2)
     true = move.transform(*half, direction="INVERSE")
     straight = [(e[1:, 1:] + e[1:, :-1] + e[:-1, 1:] + e[:-1, :-1]) / 4 for e in (x, y)]
@@ -231,7 +240,7 @@ def _tabulate(place: Lattice) -> dict[str, Any] | None:
 
 
 def _pack_table(values: Any, step: float) -> dict[str, Any]:
-    """Return a table as whole steps from its first value, each from the one before."""
+    """Pack a table in integer multiples of a step, each as the difference from the one before."""
     first = float(values.flat[0])
-    whole = np.rint((np.asarray(values).reshape(-1) - first) / step).astype(np.int64)
-    return {"first": first, "step": step, "steps": pack_integers(np.diff(whole, prepend=0))}
+    multiples = np.rint((np.asarray(values).reshape(-1) - first) / step).astype(np.int64)
+    return {"first": first, "step": step, "steps": pack_integers(np.diff(multiples, prepend=0))}

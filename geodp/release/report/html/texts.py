@@ -1,4 +1,4 @@
-"""The texts of a page in one language, from those in English."""
+"""Texts of a page in one language, translated from :mod:`.english`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Texts:
     Attributes
     ----------
     page, script : mapping
-        What stands on a page, and what its scripts say.
+        Texts of the page itself, and of its scripts.
     page_of_units, script_of_units : mapping
-        What is said otherwise where the map has units with outlines, not cells.
+        Texts that replace those where the map has units with outlines, not cells.
     card : mapping
-        By sentences of cards, which are English: how a page says them.
+        Texts of a page by the English sentences of cards that they replace.
     """
 
     page: Mapping[str, str]
@@ -33,22 +33,23 @@ class Texts:
 
 @cache
 def texts_of(language: str) -> Texts:
-    """Return the texts of a language; UsageError for one that pages do not have."""
+    """Load the texts of a language; UsageError for one that pages do not have."""
     groups = {
         "page": english.PAGE,
         "script": english.SCRIPT,
         "page_of_units": english.PAGE_OF_UNITS,
         "script_of_units": english.SCRIPT_OF_UNITS,
     }
-    found = {name: translate_texts(one, language, name) for name, one in groups.items()}
-    return Texts(card=_translate_card(language), **found)
+    translated = {name: translate_texts(one, language, name) for name, one in groups.items()}
+    return Texts(card=_translate_card(language), **translated)
 
 
 def _translate_card(language: str) -> dict[str, str]:
-    """Return sentences of cards as a page says them, but for those that it cannot translate."""
-    found = {
+    """Translate the sentences of cards; those without a translation are left out."""
+    translated = {
         sentence: translate_text(text, language, "card") for sentence, text in english.CARD.items()
     }
     if language == LANGUAGES[0]:
-        return found
-    return {one: text for one, text in found.items() if text != english.CARD[one]}
+        return translated
+    # What stays out is quoted from the card as English, with lang="en" (parts.quote).
+    return {one: text for one, text in translated.items() if text != english.CARD[one]}

@@ -1,7 +1,7 @@
 """Pages opened in browsers without a screen, and what a script finds there.
 
-A local server gives the pages out and takes what was found, so that every browser is asked in the
-same way, without a driver of its own. Pages stand in frames, whose widths are what they go by.
+A local server serves the pages and receives the results, so that every browser is run in the same
+way, without its own driver. Pages are in frames, whose widths they adapt to.
 """
 
 import json
@@ -56,7 +56,7 @@ def browser_of(name):
     return next(filter(None, map(shutil.which, NAMES[name])), None)
 
 
-def ask(name, pages, cases, look, folder):
+def run_cases(name, pages, cases, look, folder):
     """Open pages one after the other and return what ``look`` finds in each.
 
     Parameters
@@ -72,7 +72,7 @@ def ask(name, pages, cases, look, folder):
     """
     index = INDEX % {"look": look, "cases": json.dumps(cases)}
     texts = {"/": index} | {f"/{page}": text for page, text in pages.items()}
-    said, done = [], threading.Event()
+    replies, done = [], threading.Event()
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -83,7 +83,7 @@ def ask(name, pages, cases, look, folder):
             self.wfile.write((text or "").encode())
 
         def do_POST(self):
-            said.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            replies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(204)
             self.end_headers()
             done.set()
@@ -105,5 +105,5 @@ def ask(name, pages, cases, look, folder):
             browser.terminate()
             browser.wait(30)
             server.shutdown()
-    assert "error" not in said[0], said[0]["error"]
-    return said[0]["found"]
+    assert "error" not in replies[0], replies[0]["error"]
+    return replies[0]["found"]

@@ -25,12 +25,12 @@ PLACE = {"crs": "EPSG:3035", "transform": (1000, 0, 4_300_000, 0, -1000, 3_300_0
 def towns(rows, cols):
     """Settlements with empty land between them: int64[rows, cols]."""
     random = np.random.default_rng(rows)
-    found = np.zeros((rows, cols), np.int64)
+    counts = np.zeros((rows, cols), np.int64)
     for _ in range(8):
         at = random.normal(random.integers([[rows], [cols]]), 2, (2, 40)).astype(int)
         inside = ((at >= 0) & (at < [[rows], [cols]])).all(axis=0)
-        np.add.at(found, tuple(at[:, inside]), random.integers(1, 300, inside.sum()))
-    return found
+        np.add.at(counts, tuple(at[:, inside]), random.integers(1, 300, inside.sum()))
+    return counts
 
 
 def publish(path, grid=None, counts=None, **terms):
@@ -60,7 +60,7 @@ def page_of(release, card, language="en", record=None, places=None):
 
 
 def data_of(page):
-    """Return what a page's script unpacks, still packed."""
+    """Read the packed data of a page's script."""
     (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)
     return json.loads(text)
 
@@ -71,20 +71,20 @@ def script_of(page):
     return text
 
 
-def run(page, driver, given=None):
-    """Return what the page's own script says when Node drives it: ``surface`` and ``given``."""
-    return drive(page, f"const surface = new api.Surface(all.surface); {driver}", given)
+def run(page, driver, argument=None):
+    """Run JavaScript on the page's script in Node, with ``surface`` and ``given`` in scope."""
+    return drive(page, f"const surface = new api.Surface(all.surface); {driver}", argument)
 
 
-def drive(page, driver, given, data=None):
-    """Return what a driver makes of ``all``, the page's data or others, and of ``given``."""
+def drive(page, driver, argument, data=None):
+    """Run JavaScript in Node on ``all``, the page's unpacked data or others, and ``given``."""
     program = f"""
     {script_of(page)}
     const api = globalThis.geodpReport;
     const {{ data, given }} = JSON.parse(require("node:fs").readFileSync(0));
     api.unpackAll(data).then((all) => console.log(JSON.stringify((() => {{ {driver} }})())));
     """
-    text = json.dumps({"data": data_of(page) if data is None else data, "given": given})
+    text = json.dumps({"data": data_of(page) if data is None else data, "given": argument})
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "program.cjs")
         file.write_text(program, encoding="utf-8")

@@ -11,7 +11,7 @@ from pyproj import Transformer
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
 from geodp.release.report.translation import LANGUAGES
-from tests.release.report.html.browsers import BROWSERS, ask, browser_of
+from tests.release.report.html.browsers import BROWSERS, browser_of, run_cases
 from tests.release.report.html.pages import page_of, publish
 
 pytestmark = [pytest.mark.law, pytest.mark.timeout(600)]
@@ -89,27 +89,27 @@ def open_to(script, page):
 
 
 def shown(name, release, card, folder, script=""):
-    """What a browser shows of a release, with three of its cells, by language and width."""
+    """Collect what a browser draws of a release and three of its cells, by language and width."""
     row, col = release.grid.decode(release.table.key)
     chosen = np.argsort(release.table.count)[[0, len(row) // 2, -1]]
     place = release.grid.places[0]
     move = Transformer.from_crs(place.crs, "OGC:CRS84", always_xy=True)
     west, south, east, north = move.transform_bounds(*place.bounds, densify_pts=41)
-    given = {
+    settings = {
         "cells": np.stack([row, col], axis=1)[chosen].tolist(),
         "points": f"{west} {south}\n{east} {north}",
     }
     pages = {one: open_to(script, page_of(release, card, one)) for one in LANGUAGES}
     search = {"en": "52.64° N, 9.76", "ja": "北緯 52.64°、東経 9.76"}
     cases = [
-        {"page": page, "width": width, "search": search[page]} | given
+        {"page": page, "width": width, "search": search[page]} | settings
         for page in pages
         for width in WIDTHS
     ]
-    found = ask(name, pages, cases, LOOK, folder)
+    observed = run_cases(name, pages, cases, LOOK, folder)
     number = classify(release.table.count[chosen].astype(float))
     wanted = [[int(DARK_IS_MANY[n][at : at + 2], 16) for at in (1, 3, 5)] for n in number]
-    return list(zip(cases, found, strict=True)), wanted
+    return list(zip(cases, observed, strict=True)), wanted
 
 
 @pytest.mark.parametrize("name", BROWSERS)
@@ -119,33 +119,31 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
     release, card = publish(tmp_path / "release")
     looks, wanted = shown(name, release, card, tmp_path)
     assert len(looks) == 6
-    for case, found in looks:
-        assert found["pixels"] == wanted, case
-        assert found["heading"].count("21 × 30") == 1
-        whole = release.estimate(tuple(release.grid.places[0].bounds))
-        assert f"{round(whole.count, -1):,}" in found["row"][0]
-        assert found["largest"] == 10
-        assert len(found["marked"]["box"]) == 4
-        assert found["pinned"]
-        assert found["compared"]
-        assert found["levels"] == 4
-        every, some, is_kept, name = found["places"]
+    for case, look in looks:
+        assert look["pixels"] == wanted, case
+        assert look["heading"].count("21 × 30") == 1
+        total = release.estimate(tuple(release.grid.places[0].bounds))
+        assert f"{round(total.count, -1):,}" in look["row"][0]
+        assert look["largest"] == 10
+        assert len(look["marked"]["box"]) == 4
+        assert look["pinned"]
+        assert look["compared"]
+        assert look["levels"] == 4
+        every, some, is_click_handled, name = look["places"]
         assert every == 10
         assert 0 < some < every
-        assert is_kept, "a click on a button is not lost when the search loses the focus"
+        assert is_click_handled, "a click on a button is not lost when the search loses the focus"
         assert "9.76" in name
-        assert found["cross"] is not None
-        assert -1 < found["corner"] < 2, "the whole map fills what there is of a lower window"
-        assert found["bar"] == pytest.approx(
-            float(found["said"].split()[0]) / found["km"], rel=0.03
-        )
-        assert found["wide"] <= case["width"], "nothing sticks out to the right"
-    found = looks[0][1]
-    ends = f"{math.floor(whole.low):,} to {math.ceil(whole.high):,}"
-    assert found["row"][2].startswith("630 squares added up; typical error ")
-    assert found["row"][2].endswith(f"95 % sure: {ends}.")
-    assert "released number of the square: " in found["status"]
-    assert found["drawn"] == "Shown: Squares of about 1 km."
+        assert look["cross"] is not None
+        assert -1 < look["corner"] < 2, "the whole map fills what there is of a lower window"
+        assert look["bar"] == pytest.approx(float(look["said"].split()[0]) / look["km"], rel=0.03)
+        assert look["wide"] <= case["width"], "nothing sticks out to the right"
+    look = looks[0][1]
+    ends = f"{math.floor(total.low):,} to {math.ceil(total.high):,}"
+    assert look["row"][2].startswith("630 squares added up; typical error ")
+    assert look["row"][2].endswith(f"95 % sure: {ends}.")
+    assert "released number of the square: " in look["status"]
+    assert look["drawn"] == "Shown: Squares of about 1 km."
 
 
 @pytest.mark.parametrize("name", BROWSERS)
@@ -157,9 +155,9 @@ def test_axe_finds_nothing_serious(name, tmp_path):
         pytest.skip("axe-core comes with the extra browser")
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     looks, _ = shown(name, *publish(tmp_path / "release"), tmp_path, axe)
-    for case, found in looks:
-        assert found["checked"]
-        serious = [one for one in found["faults"] if one[1] in ("serious", "critical")]
+    for case, look in looks:
+        assert look["checked"]
+        serious = [one for one in look["faults"] if one[1] in ("serious", "critical")]
         assert serious == [], case
 
 
@@ -176,5 +174,5 @@ def test_axe_finds_what_is_broken(name, tmp_path):
     document.querySelector(".intro").style.color = "#dddddd";
     """
     looks, _ = shown(name, *publish(tmp_path / "release"), tmp_path, axe + spoil)
-    ids = {one[0] for _, found in looks for one in found["faults"]}
+    ids = {one[0] for _, look in looks for one in look["faults"]}
     assert {"image-alt", "color-contrast"} <= ids

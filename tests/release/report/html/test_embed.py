@@ -11,14 +11,14 @@ NUMBERS = np.array([0, 1, 127, 128, 16_383, 16_384, 2**32 - 1, 2**32, 2**52 - 1]
 
 def read_numbers(data):
     """The slow, obvious reading."""
-    found, value, shift = [], 0, 0
+    numbers, value, shift = [], 0, 0
     for byte in data:
         value |= (byte & 127) << shift
         shift += 7
         if byte < 128:
-            found.append(value)
+            numbers.append(value)
             value, shift = 0, 0
-    return found
+    return numbers
 
 
 def test_numbers_are_written_in_bytes_of_seven_bits():
@@ -35,18 +35,18 @@ def page(tmp_path_factory):
 @NODE
 def test_the_script_unpacks_what_was_packed(page):
     random = np.random.default_rng(3)
-    given = {
+    arrays = {
         "sorted": np.sort(random.integers(0, 2**50, 500)),
         "whole": random.integers(-(2**51), 2**51, 500),
         "few": np.append(-NUMBERS, NUMBERS)[:-1],
         "none": np.empty(0, np.int64),
     }
-    packed = {name: embed.pack_integers(values) for name, values in given.items()}
-    packed["sorted"] = embed.pack_sorted(given["sorted"])
+    packed = {name: embed.pack_integers(values) for name, values in arrays.items()}
+    packed["sorted"] = embed.pack_sorted(arrays["sorted"])
     real, bits = random.normal(size=99), random.random(77) < 0.5
     packed |= {"real": embed.pack_counts(real), "bits": embed.pack_bits(bits)}
     driver = "return Object.entries(all).map(([name, one]) => [name, [...one]]);"
-    found = dict(drive(page, driver, None, packed))
-    assert {name: found[name] for name in given} == {k: v.tolist() for k, v in given.items()}
-    assert found["real"] == real.tolist()
-    assert found["bits"] == bits.astype(int).tolist()
+    unpacked = dict(drive(page, driver, None, packed))
+    assert {name: unpacked[name] for name in arrays} == {k: v.tolist() for k, v in arrays.items()}
+    assert unpacked["real"] == real.tolist()
+    assert unpacked["bits"] == bits.astype(int).tolist()

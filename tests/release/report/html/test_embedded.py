@@ -39,14 +39,14 @@ def pixels_of(text):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_is_well_formed_and_whoever_cannot_see_it_hears_ten_places(release, language):
+def test_it_is_well_formed_and_lists_ten_places_for_screen_readers(release, language):
     text = embedded.write_embed(release.view(), "person", language)
-    found = Elements(text)
+    document = Elements(text)
     assert find_faults(text) == []
-    assert "script" not in {tag for tag, _ in found.found}
+    assert "script" not in {tag for tag, _ in document.elements}
     heard = text.split('<ul class="unseen">')[1].split("</ul>")[0]
     assert heard.count("<li>") == min(10, len(places.list_places(release.view())) - 1)
-    (alt,) = [a["aria-label"] for tag, a in found.found if tag == "svg" and "role" in a]
+    (alt,) = [a["aria-label"] for tag, a in document.elements if tag == "svg" and "role" in a]
     assert "21 × 30" in alt
     assert release.card().release_id in text
 
@@ -98,10 +98,10 @@ def test_pairs_have_two_maps_and_others_are_refused(tmp_path):
         embedded.write_embed(plain.view(), "person")
 
 
-def test_what_may_be_believed_is_said_with_the_margin(release, tmp_path):
+def test_the_margin_of_error_has_a_sentence(release, tmp_path):
     margin = 1.96 * release.block_errors[-1].standard_error
-    said = english.PAGE["embed_believe"].format(margin=f"±{margin:,.3g}", unit="person")
-    assert said in embedded.write_embed(release.view(), "person")
+    sentence = english.PAGE["embed_believe"].format(margin=f"±{margin:,.3g}", unit="person")
+    assert sentence in embedded.write_embed(release.view(), "person")
     other, _ = publish(tmp_path / "release", method="agrid", epsilon=1)
     assert english.PAGE["embed_unknown"].split(".")[0] in embedded.write_embed(
         other.view(), "person"
@@ -137,8 +137,8 @@ ENDS = {
 
 def read_germany():
     grid = geodp.Grid.mesh("inspire:1km", bounds=find_bounds("germany", "inspire:1km"))
-    given = {"value": "Einwohner", "x": "x", "y": "y", "missing": ["-1"]}
-    return geodp.read_table(GERMANY, grid=grid, **given)
+    options = {"value": "Einwohner", "x": "x", "y": "y", "missing": ["-1"]}
+    return geodp.read_table(GERMANY, grid=grid, **options)
 
 
 def read_tile():

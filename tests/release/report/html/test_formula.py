@@ -14,7 +14,7 @@ from geodp.grid.hierarchy import Hierarchy
 from geodp.grid.mask import mask_of_blocks
 from geodp.grid.region import Region
 from geodp.io.read.public.polygons import read_polygons
-from geodp.release.report.html.formula import why_no_cells, why_no_formula
+from geodp.release.report.html.formula import missing_cells_reason, missing_formula_reason
 from geodp.table.public_totals import PublicTotals
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
@@ -32,17 +32,17 @@ def polygons(bounds, number, seed=1):
     """Valid polygons of three to eight corners, from a cell to most of the map."""
     random = np.random.default_rng(seed)
     west, south, east, north = bounds
-    found = []
-    while len(found) < number:
+    rings = []
+    while len(rings) < number:
         middle = random.uniform([west, south], [east, north])
         size = (east - west) * 10 ** random.uniform(-1.6, -0.3)
         corners = random.integers(3, 9)
-        turn = np.sort(random.uniform(0, 2 * np.pi, corners))
+        angle = np.sort(random.uniform(0, 2 * np.pi, corners))
         away = random.uniform(0.3, 1, corners) * size
-        ring = middle + (away * [np.cos(turn), np.sin(turn)]).T
+        ring = middle + (away * [np.cos(angle), np.sin(angle)]).T
         if shapely.Polygon(ring).is_valid:
-            found.append(ring.tolist())
-    return found
+            rings.append(ring.tolist())
+    return rings
 
 
 @cache
@@ -52,12 +52,12 @@ def in_closed_form(release):
 
 
 def expected(release, ring, labels=None):
-    """What geodp says of the polygon; None where it holds no cell."""
+    """Estimate a polygon with geodp; None where it holds no cell."""
     try:
-        found = in_closed_form(release).estimate(shapely.Polygon(ring), labels)
+        estimate = in_closed_form(release).estimate(shapely.Polygon(ring), labels)
     except UsageError:
         return None
-    return [found.count, found.standard_error, found.low, found.high]
+    return [estimate.count, estimate.standard_error, estimate.low, estimate.high]
 
 
 def masked(rows, cols):
@@ -123,9 +123,9 @@ def test_polygons_of_the_page_are_those_of_release_estimate(name, tmp_path):
     rings = polygons(grid.places[0].bounds, 30)
     rings += [[[x, y] for x, y in shapely.box(*grid.places[0].bounds).exterior.coords[:-1]]]
     wanted = [expected(release, ring) for ring in rings]
-    found = run(page_of(release, card), DRIVER, rings)
-    assert [one is None for one in found] == [one is None for one in wanted]
-    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a is not None]
+    computed = run(page_of(release, card), DRIVER, rings)
+    assert [one is None for one in computed] == [one is None for one in wanted]
+    pairs = [(a, b) for a, b in zip(computed, wanted, strict=True) if a is not None]
     assert len(pairs) > 12
     np.testing.assert_allclose(*map(np.array, zip(*pairs, strict=True)), rtol=1e-9, atol=1e-7)
 
@@ -136,8 +136,8 @@ def test_two_hundred_polygons_of_one_release(tmp_path):
     release, card = publish(tmp_path / "release", grid, towns(64, 64))
     rings = polygons(grid.places[0].bounds, 200, seed=7)
     wanted = [expected(release, ring) for ring in rings]
-    found = run(page_of(release, card), DRIVER, rings)
-    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a or b]
+    computed = run(page_of(release, card), DRIVER, rings)
+    pairs = [(a, b) for a, b in zip(computed, wanted, strict=True) if a or b]
     assert len(pairs) > 150
     np.testing.assert_allclose(*map(np.array, zip(*pairs, strict=True)), rtol=1e-9, atol=1e-7)
 
@@ -153,9 +153,9 @@ def test_single_cells_and_chosen_labels(tmp_path):
     surface.parts[0] = 1;
     return [whole, given.map((cell) => ends(surface.estimate([cell])))];
     """
-    found = run(page, driver, cells)
-    for labels, own in zip((None, {"sex": "female"}), found, strict=True):
-        for (row, col), ends in zip(cells, own, strict=True):
+    computed = run(page, driver, cells)
+    for labels, per_cell in zip((None, {"sex": "female"}), computed, strict=True):
+        for (row, col), ends in zip(cells, per_cell, strict=True):
             at = SEXES.places[0].edges_at(np.array([row]), np.array([col]))
             ring = shapely.box(*np.concatenate(at)).exterior.coords
             wanted = expected(release, ring, labels)
@@ -175,9 +175,9 @@ def test_areas_with_public_totals_are_exact_on_the_page_too(name, tmp_path):
         counts = np.stack([counts // 3, counts - counts // 3], axis=2)
     table = geodp.CountTable.from_dense(counts, grid)
     codes = ("523940", "523951", "523972")
-    nobody = PublicTotals.of(grid, dict.fromkeys(codes, 0), "a public list")
-    people = nobody.sums(table)
-    totals = replace(nobody, total=people)
+    empty = PublicTotals.of(grid, dict.fromkeys(codes, 0), "a public list")
+    people = empty.sums(table)
+    totals = replace(empty, total=people)
     method = {} if name == "official" else {"method": "pyramid"}
     terms = {"totals": totals, "contribution": 1} | method
     release, card = publish(tmp_path / "release", grid, counts, **{"contribution": 1, **terms})
@@ -192,8 +192,8 @@ def test_areas_with_public_totals_are_exact_on_the_page_too(name, tmp_path):
             rings.append(box.exterior.coords[:-1])
     wanted = [expected(release, ring) for ring in rings]
     assert [one[:2] for one in wanted[-21::10]] == [[each, 0.0] for each in people.tolist()]
-    found = run(page_of(release, card), DRIVER, [[list(at) for at in ring] for ring in rings])
-    pairs = [(a, b) for a, b in zip(found, wanted, strict=True) if a or b]
+    computed = run(page_of(release, card), DRIVER, [[list(at) for at in ring] for ring in rings])
+    pairs = [(a, b) for a, b in zip(computed, wanted, strict=True) if a or b]
     assert len(pairs) > 150
     plain = geodp.Release(release.table, margins=release.margins)
     moved = [expected(plain, ring) != one for ring, one in zip(rings, wanted, strict=True)]
@@ -202,7 +202,7 @@ def test_areas_with_public_totals_are_exact_on_the_page_too(name, tmp_path):
 
 
 def test_what_has_no_closed_form_says_why(tmp_path):
-    found = {}
+    reasons = {}
     pairs = geodp.Grid.regular((4, 4)).pairs()
     cases = {
         "mwem": (None, None, {"method": "mwem"}),
@@ -213,8 +213,8 @@ def test_what_has_no_closed_form_says_why(tmp_path):
     }
     for name, (grid, counts, terms) in cases.items():
         release, _ = publish(tmp_path / name, grid, counts, **{"contribution": 1, **terms})
-        found[name] = why_no_cells(release), why_no_formula(release)
-    assert found == {
+        reasons[name] = missing_cells_reason(release), missing_formula_reason(release)
+    assert reasons == {
         "mwem": (None, "no_closed_form"),
         "pairs": ("no_pairs", "no_pairs"),
         "line": ("no_map", "no_map"),
@@ -226,10 +226,10 @@ def test_what_has_no_closed_form_says_why(tmp_path):
 def test_without_the_table_of_regions_there_are_no_sums_of_areas(tmp_path):
     grid, _ = CASES["regions"]
     release, card = publish(tmp_path / "release", grid, counted(grid))
-    assert why_no_formula(release) is None
+    assert missing_formula_reason(release) is None
     (tmp_path / "release" / "public" / "population.regions.csv").unlink()
     alone = geodp.open(tmp_path / "release")
-    assert why_no_formula(alone) == "no_regions"
+    assert missing_formula_reason(alone) == "no_regions"
     assert "whole table of regions" in page_of(alone, card)
 
 
@@ -256,13 +256,18 @@ def test_geojson_lies_where_geodp_estimate_puts_it(tmp_path):
       return [name, found.cells, found.count, found.error, found.low, found.high];
     });
     """
-    found = run(page_of(release, card), driver, file.read_text())
+    computed = run(page_of(release, card), driver, file.read_text())
     for (name, cells, *numbers), (wanted, shape) in zip(
-        found, read_polygons(file, release.grid).items(), strict=True
+        computed, read_polygons(file, release.grid).items(), strict=True
     ):
         assert (name, cells) == (wanted, Region.of(release.grid, shape).cells)
-        own = release.estimate(shape)
-        wanted = [own.count, own.standard_error, own.low, own.high]
+        expected_estimate = release.estimate(shape)
+        wanted = [
+            expected_estimate.count,
+            expected_estimate.standard_error,
+            expected_estimate.low,
+            expected_estimate.high,
+        ]
         np.testing.assert_allclose(numbers, wanted, rtol=1e-9, atol=1e-7)
 
 

@@ -1,4 +1,4 @@
-"""Levels of a page's map: squares, their margins, and what is told where."""
+"""Levels of a page's map: squares, their margins, and the levels they are shown at."""
 
 import json
 from itertools import pairwise
@@ -13,7 +13,7 @@ from geodp.grid.region import Region
 from geodp.io.write.scale import classify
 from geodp.release.report.html import levels
 from geodp.release.report.html.levels import list_levels
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from tests.release.report.html.pages import NODE, PLACE, page_of, publish, run, towns
 
 SEXES = geodp.Grid.regular((21, 30), **PLACE).with_attribute("sex", ["male", "female", "other"])
@@ -24,15 +24,15 @@ def test_margins_are_those_of_squares_in_the_middle(tmp_path):
     counts = np.repeat(towns(21, 30)[..., None], 3, axis=2) // 3
     terms = {"method": "pyramid", "contribution": 1}
     release, _ = publish(tmp_path / "release", SEXES, counts, **{"contribution": 1, **terms})
-    found = list_levels(release)
-    assert [level.side for level in found] == [1, 2, 4, 8]
-    for level in found:
+    listed_levels = list_levels(release)
+    assert [level.side for level in listed_levels] == [1, 2, 4, 8]
+    for level in listed_levels:
         assert {*level.margins} == {"1", "0"}
     square = np.mgrid[8:16, 8:16].reshape(2, -1)
     for pattern, labels in (("1", None), ("0", {"sex": "male"})):
         region = Region.of_map(SEXES, *square, labels)
         wanted = Z * release.standard_error(region)
-        assert found[3].margins[pattern] == pytest.approx(wanted, rel=1e-5)
+        assert listed_levels[3].margins[pattern] == pytest.approx(wanted, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_margins_are_those_of_squares_in_the_middle(tmp_path):
 )
 def test_levels_nest_as_the_order_of_cells_does(grid, sides, tmp_path):
     release, _ = publish(tmp_path / "release", grid)
-    found = {level.side: level.nested for level in list_levels(release)}
-    nested = [side for side, own in found.items() if own]
+    nested_by_side = {level.side: level.nested for level in list_levels(release)}
+    nested = [side for side, is_nested in nested_by_side.items() if is_nested]
     assert all(b % a == 0 for a, b in pairwise(nested))
-    assert {side for side, own in sides.items() if own} <= {*nested}
-    assert found[10] is sides[10]
+    assert {side for side, is_nested in sides.items() if is_nested} <= {*nested}
+    assert nested_by_side[10] is sides[10]
 
 
 def test_methods_without_closed_form_have_no_margins(tmp_path):
@@ -56,19 +56,19 @@ def test_methods_without_closed_form_have_no_margins(tmp_path):
     assert {m for level in list_levels(release) for m in level.margins.values()} == {None}
 
 
-def told(counts, areas, margins, times):
-    """The slow, obvious reading: what each cell shows, and of squares of which side."""
+def believable(counts, areas, margins, times):
+    """Compute the shown density of each cell, and the side of its square, the slow way."""
     rows, cols = counts.shape
     density, side_of = np.zeros((rows, cols)), np.zeros((rows, cols), int)
-    least = 0.0
+    smallest = 0.0
     for side, margin in margins.items():
-        least = max(least, times * margin)
+        smallest = max(smallest, times * margin)
         for row in range(0, rows, side):
             for col in range(0, cols, side):
                 some = np.zeros((rows, cols), bool)
                 some[row : row + side, col : col + side] = True
                 some &= side_of == 0
-                if some.any() and abs(counts[some].sum()) >= least:
+                if some.any() and abs(counts[some].sum()) >= smallest:
                     density[some] = counts[some].sum() / areas[some].sum()
                     side_of[some] = side
     return density, side_of
@@ -80,26 +80,26 @@ def told(counts, areas, margins, times):
 def test_each_square_shows_the_smallest_one_that_can_be_believed(times, tmp_path):
     release, card = publish(tmp_path / "release", epsilon="1/20", contribution=1)
     driver = """
-    const { density, told } = surface.densities(surface.levels[0], given);
-    return [[...density], [...told].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
+    const { density, levelShown } = surface.densities(surface.levels[0], given);
+    return [[...density], [...levelShown].map((n) => (n < 0 ? 0 : surface.levels[n].side))];
     """
-    found = run(page_of(release, card), driver, times)
+    computed = run(page_of(release, card), driver, times)
     counts = np.zeros((21, 30))
     counts[tuple(release.grid.decode(release.table.key))] = release.table.count
     margins = {level.side: level.margins[""] for level in list_levels(release)}
-    density, side = told(counts, np.ones((21, 30)), margins, times)
+    density, side = believable(counts, np.ones((21, 30)), margins, times)
     for looser in np.arange(0.5, times, 0.5):
-        hidden = told(counts, np.ones((21, 30)), margins, looser)[1] == 0
+        hidden = believable(counts, np.ones((21, 30)), margins, looser)[1] == 0
         density[hidden], side[hidden] = 0, 0
     assert len(np.unique(side)) > (1 if times else 0)
-    np.testing.assert_array_equal(np.array(found[1]).reshape(21, 30), side)
-    np.testing.assert_allclose(np.array(found[0]).reshape(21, 30), density, rtol=1e-12)
+    np.testing.assert_array_equal(np.array(computed[1]).reshape(21, 30), side)
+    np.testing.assert_allclose(np.array(computed[0]).reshape(21, 30), density, rtol=1e-12)
     assert classify(density).max() > 0
 
 
 COLOURED = """
 return surface.levels.map((level) => [0.5, 1, 1.5, 2, 2.5, 3].map((times) => (
-  [...surface.densities(level, times).told].map((each) => each >= 0)
+  [...surface.densities(level, times).levelShown].map((each) => each >= 0)
 )));
 """
 
@@ -119,7 +119,7 @@ def test_areas_of_a_code_system_lie_in_those_above(tmp_path):
     driver = """
     const level = surface.levels.find(({ side }) => side === 5);
     const chain = surface.chain(level).map(({ side }) => side);
-    const { told, rows, cols } = surface.densities(level, 0.5);
+    const { levelShown, rows, cols } = surface.densities(level, 0.5);
     const sums = surface.sumSquares(level).count;
     const large = surface.sumSquares(surface.levels.find(({ side }) => side === 10)).count;
     return [chain, sums.reduce((a, b) => a + b), large.reduce((a, b) => a + b), rows, cols];
@@ -139,7 +139,7 @@ def test_a_national_map_of_1_km_is_below_5_MB():
     table = geodp.CountTable.from_dense(counts, grid)
     release = geodp.publish(table, epsilon=1, contribution=1)
     assert release.table.key.size > 200_000
-    assert len(json.dumps(state_surface(release.view()))) < 5_000_000
+    assert len(json.dumps(pack_surface(release.view()))) < 5_000_000
 
 
 @NODE
@@ -152,15 +152,15 @@ def test_a_large_map_is_drawn_in_coarser_squares(tmp_path, monkeypatch):
     const sides = [surface.cell.side, surface.levels[0].side];
     return [surface.rows, surface.cols, sides, total, surface.estimate([given]).count];
     """
-    found = run(page_of(release, card), driver, [row, col])
+    computed = run(page_of(release, card), driver, [row, col])
     count = release.table.count
-    assert found == [11, 15, [1, 2], count.sum(), count[-1]]
+    assert computed == [11, 15, [1, 2], count.sum(), count[-1]]
 
 
 def listed(grid, side, offset):
     """The slow, obvious square: every place of each one that is tried."""
     best = np.empty((2, 0), int)
-    parts = [i * grid.size // (2 * levels.TRIED) for i in (1, 3, 5, 7, 9)]
+    parts = [i * grid.size // (2 * levels.MAX_CANDIDATES) for i in (1, 3, 5, 7, 9)]
     parts.sort(key=lambda part: abs(part - grid.size // 2))
     for at in grid.decode(grid.domain.keys_of_ranks(np.array(parts)))[:2].T:
         low = [(i + o) // side * side - o for i, o in zip(at, offset, strict=True)]
@@ -185,16 +185,16 @@ def masked(share):
 
 
 @pytest.mark.parametrize("grid", [SEXES, MESH, masked(0.01), masked(0.3), masked(0.95)])
-@pytest.mark.parametrize("most", [1 << 16, 40, 7])
-def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, most, monkeypatch):
-    monkeypatch.setattr(levels, "MAX_CELLS", most)
+@pytest.mark.parametrize("max_cells", [1 << 16, 40, 7])
+def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, max_cells, monkeypatch):
+    monkeypatch.setattr(levels, "MAX_CELLS", max_cells)
     for side in (1, 3, 8, 16, 32):
         for offset in ((0, 0), (2, 1)):
-            found, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
-            if expected.shape[1] <= most:
-                assert np.array_equal(found, expected)
+            square, expected = levels._find_square(grid, side, offset), listed(grid, side, offset)
+            if expected.shape[1] <= max_cells:
+                assert np.array_equal(square, expected)
             else:
-                assert found is None
+                assert square is None
 
 
 @pytest.mark.parametrize(
@@ -202,24 +202,24 @@ def test_a_square_is_that_of_its_listed_cells_or_too_large(grid, most, monkeypat
     [((1 << 18, 1 << 19), 18), ((1 << 31, 1 << 31), 30), ((1 << 14, 1 << 15), 14)],
 )
 def test_a_giant_domain_needs_no_more_than_the_largest_square(shape, sides, monkeypatch):
-    """Squares of a third of the domain are told by their block of keys; few places are read."""
+    """Margins of the largest squares come from their block of keys; few cells are read."""
     grid = geodp.Grid.regular(shape)
-    asked = []
+    sizes = []
     contains = type(grid).contains
 
     def counted(self, index):
-        asked.append(index.shape[1])
+        sizes.append(index.shape[1])
         return contains(self, index)
 
     monkeypatch.setattr(type(grid), "contains", counted)
     key = np.arange(0, 1000, 7, dtype=np.uint64)
     table = geodp.CountTable.from_index(grid, grid.decode(key), np.full(key.size, 90))
     release = geodp.publish(table, epsilon=1, contribution=1)
-    found = list_levels(release)
-    assert [level.side for level in found] == [1 << n for n in range(sides)]
-    assert all(level.margins[""] > 0 for level in found)
-    asked.clear()
-    for level in found:
+    listed_levels = list_levels(release)
+    assert [level.side for level in listed_levels] == [1 << n for n in range(sides)]
+    assert all(level.margins[""] > 0 for level in listed_levels)
+    sizes.clear()
+    for level in listed_levels:
         levels._find_square(grid, level.side, level.offset)
-    assert max(asked) <= levels.MAX_CELLS
-    assert sum(asked) <= 2 * levels.MAX_CELLS * len(found)
+    assert max(sizes) <= levels.MAX_CELLS
+    assert sum(sizes) <= 2 * levels.MAX_CELLS * len(listed_levels)

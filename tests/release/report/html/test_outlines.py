@@ -15,7 +15,7 @@ def shown(request, tmp_path_factory):
     return release, card, page_of(release, card)
 
 
-def test_a_page_has_one_level_and_the_words_of_units(shown):
+def test_a_page_has_one_level_and_the_texts_of_units(shown):
     release, card, page = shown
     surface = data_of(page)["surface"]
     assert [level["side"] for level in surface["levels"]] == [1]
@@ -53,13 +53,13 @@ def test_rings_share_their_borders_and_hold_their_inner_points(shown):
 @NODE
 def test_the_page_estimates_what_geodp_does(shown):
     release, _, page = shown
-    found = run(page, """
+    computed = run(page, """
         const { units } = surface;
         const found = surface.estimate(given.map((i) => [0, i]));
         return [found.count, found.error];
     """, [0, 1, 5])  # fmt: skip
     expected = release.estimate(["000", "001", "011"])
-    assert found == pytest.approx([expected.count, expected.standard_error])
+    assert computed == pytest.approx([expected.count, expected.standard_error])
 
 
 @NODE

@@ -33,7 +33,7 @@ from geodp.release.report.html import (
     quotes,
 )
 from geodp.release.report.html.page import SCRIPTS, STYLES
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from geodp.release.report.translation import LANGUAGES
 from geodp.table.card import LeftOut
 from tests.refusals import refuses
@@ -61,26 +61,26 @@ def page(folder):
 
 
 def test_a_page_is_well_formed_and_points_to_what_is_there(page):
-    found = Elements(page)
-    assert found.open == []
-    ids = found.ids()
+    document = Elements(page)
+    assert document.open == []
+    ids = document.ids()
     assert len(set(ids)) == len(ids)
-    for tag, attributes in found.found:
+    for tag, attributes in document.elements:
         for name in ("for", "aria-labelledby", "aria-describedby"):
             assert {*attributes.get(name, "").split()} <= {*ids}, (tag, attributes)
         if attributes.get("href", "#").startswith("#") and "href" in attributes:
             assert attributes["href"][1:] in ids
-    assert [tag for tag, _ in found.found if tag == "h1"] == ["h1"]
+    assert [tag for tag, _ in document.elements if tag == "h1"] == ["h1"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_whoever_does_not_see_a_page_misses_nothing(folder, language):
+def test_a_page_is_accessible_without_seeing_it(folder, language):
     page = page_of(*read(folder), language)
     assert find_faults(page) == []
-    found = Elements(page)
-    (link,) = [a["href"] for _, a in found.found if a.get("class") == "skip"]
+    document = Elements(page)
+    (link,) = [a["href"] for _, a in document.elements if a.get("class") == "skip"]
     assert link == "#content"
-    assert [tag for tag, _ in found.found if tag in ("header", "nav", "main", "footer")] == [
+    assert [tag for tag, _ in document.elements if tag in ("header", "nav", "main", "footer")] == [
         *("header", "nav", "main", "footer")
     ]
 
@@ -100,12 +100,16 @@ def test_what_is_missing_is_noticed(page, text, other, fault):
     assert any(fault in one for one in find_faults(page.replace(text, other, 1)))
 
 
-def test_a_page_loads_and_runs_nothing_but_its_own(page):
-    found = Elements(page)
+def test_a_page_loads_nothing_and_runs_its_script_alone(page):
+    document = Elements(page)
     assert not re.search(r"(?:src|href|action|data)=.?(?:https?:|//)", page)
-    assert not [a for _, a in found.found if "style" in a or any(n.startswith("on") for n in a)]
+    assert not [
+        a for _, a in document.elements if "style" in a or any(n.startswith("on") for n in a)
+    ]
     (policy,) = [
-        a["content"] for _, a in found.found if a.get("http-equiv") == "Content-Security-Policy"
+        a["content"]
+        for _, a in document.elements
+        if a.get("http-equiv") == "Content-Security-Policy"
     ]
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     for text, kind in ((script_of(page), "script-src"), (style, "style-src")):
@@ -120,12 +124,12 @@ def test_a_page_loads_and_runs_nothing_but_its_own(page):
 def test_files_that_were_left_out_are_named_with_the_reason(folder):
     _, card = read(folder)
     less = replace(card, left_out=(LeftOut("population.pdf", "no room"),))
-    told = Elements(parts.files_section(english.PAGE, less))
-    assert "population.pdf: no room" in "".join(told.text)
-    assert english.PAGE["files_left"] in told.text
+    document = Elements(parts.files_section(english.PAGE, less))
+    assert "population.pdf: no room" in "".join(document.text)
+    assert english.PAGE["files_left"] in document.text
 
 
-def test_a_bound_that_a_reader_kept_is_one_of_the_tool(tmp_path):
+def test_an_enforced_bound_is_answered_by_the_tool(tmp_path):
     grid = geodp.Grid.regular((8, 8), **PLACE)
     table = geodp.CountTable.from_keys(grid, [1, 2], [50, 9], bound=ContributionBound(3, "geodp"))
     geodp.publish(table, epsilon=1).write(tmp_path / "out")
@@ -141,7 +145,7 @@ def test_the_same_release_has_the_same_page(folder, page):
 def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, page):
     text = " ".join(Elements(page).text)
     _, card = read(folder)
-    for said in (
+    for sentence in (
         card.release_id,
         "these people",
         card.budget.head,
@@ -150,7 +154,7 @@ def test_a_page_has_what_the_card_says_and_nothing_of_other_data_sets(folder, pa
         *card.guarantee.not_protected,
         *card.post_processing,
     ):
-        assert english.CARD.get(said, said) in text
+        assert english.CARD.get(sentence, sentence) in text
     assert "other people" not in page
     restricted = json.loads((folder / "restricted" / "run.json").read_text())
     assert str(folder) not in page
@@ -182,47 +186,47 @@ def test_what_a_card_of_usual_methods_says_is_japanese_on_a_japanese_page(terms,
     names = (card.mechanism.title, card.mechanism.citation, card.mechanism.noise)
     assert [one for one in left if not one.startswith(names)] == []
     assert len(left) == 3
-    own = page_of(release, card)
+    text = page_of(release, card)
     for sentence in (*card.post_processing, *card.guarantee.not_protected):
-        assert escape(english.CARD.get(sentence, sentence)) in own
+        assert escape(english.CARD.get(sentence, sentence)) in text
         assert escape(sentence) not in page
 
 
 def test_every_word_is_used_and_none_is_missing():
     scripts = "".join((ASSETS / f"{name}.js").read_text() for name in SCRIPTS)
-    said = {*re.findall(r'say(?:Part)?\("(\w+)"', scripts)} | {*re.findall(r'"(\w+)"', scripts)}
+    used = {*re.findall(r'text\("(\w+)"', scripts)} | {*re.findall(r'"(\w+)"', scripts)}
     terms = {f"term_{name}" for name in re.findall(r'\["(\w+)", ', scripts)}
     quoted = {*re.findall(r'"(\w+)"', Path(quotes.__file__).read_text(encoding="utf-8"))}
     quoted |= {f"place_{end}" for end in ENDS}
     quoted |= {f"{kind}_{where}" for kind in ("where", "area") for where in quotes.WHERES}
-    assert {*english.SCRIPT} <= said | terms | quoted
+    assert {*english.SCRIPT} <= used | terms | quoted
     assert {*re.findall(r'say\("(\w+)"', scripts)} <= {*english.SCRIPT}
 
 
 def test_a_page_in_japanese_says_its_language(folder):
-    found = Elements(page_of(*read(folder), "ja"))
-    assert dict(found.found)["html"] == {"lang": "ja"}
-    assert "信じてよいものだけを示す" in found.text
+    document = Elements(page_of(*read(folder), "ja"))
+    assert dict(document.elements)["html"] == {"lang": "ja"}
+    assert "信じてよいものだけを示す" in document.text
     with refuses(UsageError, "language-unknown"):
         page_of(*read(folder), "fr")
 
 
-def test_hostile_words_stay_words(tmp_path):
+def test_hostile_labels_are_escaped(tmp_path):
     grid = geodp.Grid.regular((4, 4), **PLACE).with_attribute(HOSTILE, [HOSTILE, "b"])
     counts = np.full((4, 4, 2), 50)
     release, card = publish(tmp_path / "release", grid, counts, contribution=1, unit=HOSTILE[:24])
     page = page_of(release, card)
-    found = Elements(page)
-    assert found.open == []
-    assert "img" not in {tag for tag, _ in found.found}
+    document = Elements(page)
+    assert document.open == []
+    assert "img" not in {tag for tag, _ in document.elements}
     assert page.count("</script>") == 2
     assert data_of(page)["surface"]["attributes"][0]["attribute"] == HOSTILE
-    assert HOSTILE in "".join(found.text)
+    assert HOSTILE in "".join(document.text)
 
 
 def test_markup_escapes_what_is_no_markup():
-    said = markup.element("p", "<b>", markup.element("i", "&"), title='"', data_n=None)
-    assert said == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
+    markup_text = markup.element("p", "<b>", markup.element("i", "&"), title='"', data_n=None)
+    assert markup_text == '<p title="&quot;">&lt;b&gt;<i>&amp;</i></p>'
     assert markup.element("input", disabled=True, hidden=False) == "<input disabled>"
     assert "&lt;" in markup.table("<", ["<"], [["<"]])
 
@@ -238,7 +242,7 @@ def test_pairs_show_the_sums_of_either_end(tmp_path):
     grid = geodp.Grid.regular((4, 5)).pairs()
     counts = np.arange(400).reshape(grid.shape)
     release, _ = publish(tmp_path / "release", grid, counts, contribution=1)
-    surface = state_surface(release.view())
+    surface = pack_surface(release.view())
     assert len(surface["layers"]) == 2
     assert english.PAGE["no_pairs"].split(".")[0] in frame.draw_areas(english.PAGE, surface)
 
@@ -264,10 +268,10 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_words_and_lines_are_seen():
+def test_texts_and_lines_have_enough_contrast():
     style = (ASSETS / "style.css").read_text(encoding="utf-8")
-    own = (ASSETS / "embed.css").read_text(encoding="utf-8")
-    for colour in re.findall(r"\bcolor: (#\w{6})", own):
+    embedded_style = (ASSETS / "embed.css").read_text(encoding="utf-8")
+    for colour in re.findall(r"\bcolor: (#\w{6})", embedded_style):
         assert max(contrast(colour, ground) for ground in ("#ffffff", "#a40e26")) >= 4.5
     named = dict(re.findall(r"--(\w+): (#\w{6})", style))
     for name in ("ink", "soft", "mark"):
@@ -306,24 +310,28 @@ def test_the_command_writes_the_page(folder, page, tmp_path):
     assert isinstance(report("--language", "ja").exception, UsageError)
 
 
-def test_the_page_has_the_words_of_the_office(folder, tmp_path):
-    said = {"title": "People <by> square", "licence": "CC BY 4.0", "reference_date": "2020-10-01"}
-    release, card = publish(tmp_path / "release", metadata={**said, "language": "pt-BR"})
-    found = Elements(page_of(release, card))
-    assert {*said.values()} <= {*found.text}
-    assert ("span", {"lang": "pt-BR"}) in found.found
+def test_the_page_has_the_metadata_of_the_publisher(folder, tmp_path):
+    metadata = {
+        "title": "People <by> square",
+        "licence": "CC BY 4.0",
+        "reference_date": "2020-10-01",
+    }
+    release, card = publish(tmp_path / "release", metadata={**metadata, "language": "pt-BR"})
+    document = Elements(page_of(release, card))
+    assert {*metadata.values()} <= {*document.text}
+    assert ("span", {"lang": "pt-BR"}) in document.elements
     assert english.PAGE["office_none"] in Elements(page_of(*read(folder))).text
 
 
 def test_a_page_begins_with_what_where_and_when(tmp_path):
-    said = {
+    metadata = {
         "title": "Workplaces",
         "description": "Jobs by square.",
         "publisher": "The Office",
         "reference_date": "2020-10-01/2021-03-31",
         "language": "en",
     }
-    release, card = publish(tmp_path / "release", metadata=said, name="jobs")
+    release, card = publish(tmp_path / "release", metadata=metadata, name="jobs")
     header, rest = page_of(release, card).split("</header>")
     assert '<h1 lang="en">Workplaces</h1>' in header
     for text in ("Jobs by square.", "1 October 2020 to 31 March 2021", "The Office", "° N to "):
@@ -348,18 +356,18 @@ def test_without_a_title_a_page_is_called_by_what_is_counted(name, unit, title, 
     assert f"<h1>{title}" in page_of(release, card)
 
 
-def test_the_error_of_larger_areas_is_told_once_with_its_figures(folder):
+def test_the_error_of_larger_areas_is_explained_with_its_figures(folder):
     _, card = read(folder)
     first, last = card.expected_error.blocks[0], card.expected_error.blocks[-1]
-    told = parts.errors_section(english.PAGE, card)
+    section = parts.errors_section(english.PAGE, card)
     figure = head.write_figure(first.standard_error)
-    assert f"is off by about {figure} as a rule, {last.cells:,} squares" in told
+    assert f"is off by about {figure} as a rule, {last.cells:,} squares" in section
     dips = [
         (less, more)
         for less, more in pairwise(card.expected_error.blocks)
         if more.standard_error < less.standard_error
     ]
-    assert ("can even be off by less" in told) == bool(dips)
+    assert ("can even be off by less" in section) == bool(dips)
 
 
 def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, tmp_path):
@@ -375,10 +383,10 @@ def test_the_command_shows_the_record_and_writes_nothing_into_a_release(folder, 
     record = json.loads(report("--format", "registry", "--about", about).output)
     page = report("--format", "html", "--about", about).output
     assert "<h1>People</h1>" in page
-    assert all(f"<dd>{said}</dd>" in page for said in ("Here", "2 January 2026"))
-    found = Elements(page)
-    assert found.open == []
-    assert json.loads(next(text for text in found.text if text.startswith("{\n"))) == record
+    assert all(f"<dd>{text}</dd>" in page for text in ("Here", "2 January 2026"))
+    document = Elements(page)
+    assert document.open == []
+    assert json.loads(next(text for text in document.text if text.startswith("{\n"))) == record
     assert "url_slug" not in report("--format", "html").output
     assert isinstance(report("--format", "md", "--about", about).exception, UsageError)
     assert isinstance(report("--format", "registry").exception, UsageError)

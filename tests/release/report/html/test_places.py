@@ -28,18 +28,18 @@ def mesh(tmp_path_factory):
     return publish(tmp_path_factory.mktemp("mesh") / "release", MESH, counts)
 
 
-def by_name(release, given=None):
-    return {one.name: one for one in places.list_places(release.view(), given)}
+def by_name(release, public_list=None):
+    return {one.name: one for one in places.list_places(release.view(), public_list)}
 
 
 def test_squares_of_the_code_system_have_the_estimates_of_their_codes(mesh):
     release, _ = mesh
-    found = by_name(release)
-    whole = found.pop(places.WHOLE)
-    assert whole.estimate == release.estimate(tuple(release.grid.places[0].bounds))
-    assert whole.box == (0, 0, 21, 30)
-    assert len(found) > 4
-    for code, place in found.items():
+    listed = by_name(release)
+    total = listed.pop(places.ENTIRE_DOMAIN)
+    assert total.estimate == release.estimate(tuple(release.grid.places[0].bounds))
+    assert total.box == (0, 0, 21, 30)
+    assert len(listed) > 4
+    for code, place in listed.items():
         assert place.estimate == release.estimate(code), code
         assert place.level == "inspire:10km"
         assert 9.4 < place.middle[0] < 10.2, "longitude first"
@@ -52,20 +52,20 @@ def test_squares_without_codes_cover_the_domain_once(tmp_path):
     grid = geodp.Grid.regular((64, 40), **PLACE).with_attribute("sex", ["f", "m"])
     counts = np.random.default_rng(3).integers(0, 90, (64, 40, 2))
     release, _ = publish(tmp_path / "release", grid, counts)
-    found = places.list_places(release.view())
+    listed = places.list_places(release.view())
     sums = np.zeros((64, 40), np.int64)
-    for one in found[1:]:
+    for one in listed[1:]:
         top, left, bottom, right = one.box
         sums[top:bottom, left:right] += 1
         east, north = 4_300_000 + 1000 * left, 3_300_000 - 1000 * top
         bounds = (east, north - 1000 * (bottom - top), east + 1000 * (right - left), north)
         assert one.estimate == release.estimate(bounds)
     assert (sums == 1).all()
-    assert sum(one.estimate.count for one in found[1:]) == found[0].estimate.count
-    assert len(found) - 1 < places.MAX_SQUARES
+    assert sum(one.estimate.count for one in listed[1:]) == listed[0].estimate.count
+    assert len(listed) - 1 < places.MAX_SQUARES
 
 
-def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
+def test_regions_of_a_table_are_listed_on_every_level(tmp_path):
     cells = np.indices((8, 8)).reshape(2, -1)
     table = {
         "prefecture": [f"{c // 4:02}" for c in cells[1]],
@@ -74,31 +74,31 @@ def test_regions_of_the_own_table_are_listed_on_every_level(tmp_path):
     hierarchy = geodp.Hierarchy.of_cells(cells, table, "an example")
     grid = geodp.Grid.regular((8, 8), **PLACE).with_hierarchy(hierarchy)
     release, _ = publish(tmp_path / "release", grid, np.arange(64).reshape(8, 8) * 9)
-    found = by_name(release)
-    assert {*found} == {places.WHOLE, "00", "01", "10", "11"} | {"00", "01"}
+    listed = by_name(release)
+    assert {*listed} == {places.ENTIRE_DOMAIN, "00", "01", "10", "11"} | {"00", "01"}
     levels = [(one.level, one.name) for one in places.list_places(release.view())[1:]]
     assert len(levels) == 6
     assert ("city", "11") in levels
     regions = places.list_places(release.view())[1:]
     assert all(one.overlaps for one in regions), "a prefecture has the cells of its cities"
-    assert all(one.outline is not None for one in regions)
-    said = [one.place for one in quotes.quote_places([*found.values()], english.SCRIPT, None)]
-    assert "city 11" in said
+    assert all(one.border is not None for one in regions)
+    names = [one.place for one in quotes.quote_places([*listed.values()], english.SCRIPT, None)]
+    assert "city 11" in names
     for one in places.list_places(release.view())[1:]:
         if one.name in ("10", "11"):  # codes of one level alone
             assert one.estimate == release.estimate(one.name)
 
 
-def test_places_that_are_given_stand_in_place_of_squares(mesh):
+def test_a_public_list_replaces_the_squares(mesh):
     release, _ = mesh
     west, south, east, north = release.grid.places[0].bounds
     half = box(west, south, (west + east) / 2, north)
-    codes = sorted(name for name in by_name(release) if name != places.WHOLE)[:2]
-    given = {"West": half, "Two": codes, "Far": box(0, 0, 1, 1), "No": ["1kmN2000E2000"]}
-    found = by_name(release, given)
-    assert {*found} == {places.WHOLE, "West", "Two"}
-    assert found["West"].estimate == release.estimate(half)
-    assert found["Two"].estimate == release.estimate(codes)
+    codes = sorted(name for name in by_name(release) if name != places.ENTIRE_DOMAIN)[:2]
+    public_list = {"West": half, "Two": codes, "Far": box(0, 0, 1, 1), "No": ["1kmN2000E2000"]}
+    listed = by_name(release, public_list)
+    assert {*listed} == {places.ENTIRE_DOMAIN, "West", "Two"}
+    assert listed["West"].estimate == release.estimate(half)
+    assert listed["Two"].estimate == release.estimate(codes)
     with refuses(CodeError, "code-unknown"):
         places.list_places(release.view(), {"Wrong": ["no code"]})
 
@@ -114,40 +114,40 @@ def test_places_that_are_given_stand_in_place_of_squares(mesh):
     ],
 )
 def test_rounding_goes_outwards(count, low, high, rounded):
-    found = places.Rounded.of(Estimate(count, 1.0, low, high, clamped=False))
-    assert (found.count, found.low, found.high) == rounded
-    assert found.low <= max(low, 0)
-    assert found.high >= high
+    rounded_estimate = places.Rounded.of(Estimate(count, 1.0, low, high, clamped=False))
+    assert (rounded_estimate.count, rounded_estimate.low, rounded_estimate.high) == rounded
+    assert rounded_estimate.low <= max(low, 0)
+    assert rounded_estimate.high >= high
 
 
 def place(count, low, high, name="Here"):
-    found = Estimate(count, 1.0, low, high, clamped=False)
-    return places.Place(name, "", (0, 0, 1, 1), None, found)
+    estimate = Estimate(count, 1.0, low, high, clamped=False)
+    return places.Place(name, "", (0, 0, 1, 1), None, estimate)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_kind_of_place_has_its_sentence(language):
-    words = texts_of(language).script
-    given = [
+    texts = texts_of(language).script
+    listed = [
         place(12345, 12223.0, 12467.0),
         place(7, -40.5, 61.2),
         place(512, 512.0, 512.0),
         place(7, 3.0, 11.0),
     ]
-    found = quotes.quote_places(given, words, 10)
-    said = [one.format_sentence(words, "people", 10) for one in found]
-    assert [one.sentence for one in found] == [
+    chosen = quotes.quote_places(listed, texts, 10)
+    sentences = [one.format_sentence(texts, "people", 10) for one in chosen]
+    assert [one.sentence for one in chosen] == [
         "quote",
         "quote_below",
         "quote_exact",
         "quote_below",
     ]
-    assert all("Here" in text and "people" in text for text in said)
-    assert all(text in said[0] for text in ("12,300", "12,200", "12,500", "1.7"))
-    assert "7" not in said[1]
-    few = quotes.quote_places(given, words, None)[1]
+    assert all("Here" in text and "people" in text for text in sentences)
+    assert all(text in sentences[0] for text in ("12,300", "12,200", "12,500", "1.7"))
+    assert "7" not in sentences[1]
+    few = quotes.quote_places(listed, texts, None)[1]
     assert (few.sentence, few.within) == ("quote_few", None)
-    assert "70" in few.format_sentence(words, "people", None)
+    assert "70" in few.format_sentence(texts, "people", None)
 
 
 @pytest.mark.parametrize(
@@ -166,18 +166,18 @@ def test_a_sentence_says_what_a_place_is(place_, begins):
 
 
 @pytest.mark.parametrize(
-    ("estimate", "sentence", "said"),
+    ("estimate", "sentence", "beginning"),
     [
         ((600, -20.0, 1231.0), "quote_few", "at most 1,300 people were counted (95 % sure); how"),
         ((600, 130.0, 1070.0), "quote_unsure", "about 600 people were counted, but this number is"),
         ((44_912_234, 44_911_700.0, 44_912_768.0), "quote", "within 0.0014 %)"),
     ],
 )
-def test_what_cannot_be_told_is_not_given_a_percentage(estimate, sentence, said):
+def test_uncertain_estimates_have_no_percentage(estimate, sentence, beginning):
     (one,) = quotes.quote_places([place(*estimate)], english.SCRIPT, None)
     text = one.format_sentence(english.SCRIPT, "people", None)
     assert (one.sentence, "perhaps none" in text) == (sentence, False)
-    assert said in text
+    assert beginning in text
 
 
 @NODE
@@ -186,7 +186,7 @@ def test_the_script_judges_an_estimate_as_the_page_does(mesh):
     random = np.random.default_rng(7)
     middle = np.rint(10 ** random.uniform(0, 7, 300))
     half = 10 ** random.uniform(-1, 5, 300)
-    given = [
+    estimates = [
         {"count": c, "low": max(c - h, 0.0), "high": c + 2 * h}
         for c, h in zip(middle.tolist(), half.tolist(), strict=True)
     ]
@@ -197,16 +197,16 @@ def test_the_script_judges_an_estimate_as_the_page_does(mesh):
       return api.quote(words, "people", judged);
     });
     """
-    found = drive(page_of(release, card), driver, given)
-    own = quotes.quote_places([place(**one) for one in given], english.SCRIPT, None)
-    assert found == [one.format_sentence(english.SCRIPT, "people", None) for one in own]
-    assert {one.sentence for one in own} == {"quote", "quote_unsure", "quote_few"}
+    listed = drive(page_of(release, card), driver, estimates)
+    quoted = quotes.quote_places([place(**one) for one in estimates], english.SCRIPT, None)
+    assert listed == [one.format_sentence(english.SCRIPT, "people", None) for one in quoted]
+    assert {one.sentence for one in quoted} == {"quote", "quote_unsure", "quote_few"}
 
 
-def test_circles_have_their_radius_and_what_the_map_cuts_is_known(mesh):
+def test_circles_have_their_radius_and_cut_places_are_parts(mesh):
     release, _ = mesh
     west, south, east, north = release.grid.places[0].bounds
-    given = {
+    public_list = {
         "Inner": Circle(Point(4_315_000, 3_285_000).buffer(3000), 3.0),
         "Near": Circle(Point(4_317_000, 3_285_000).buffer(3000), 3.0),
         "Edge": Circle(Point(west, south).buffer(3000), 3.0),
@@ -214,25 +214,25 @@ def test_circles_have_their_radius_and_what_the_map_cuts_is_known(mesh):
         "Half": box(east - 5000, south, east + 5000, north),
         "Codes": ["1kmN3280E4310"],
     }
-    found = by_name(release, given)
-    assert [found[name].km for name in given] == [3.0, 3.0, 3.0, None, None, None]
-    parts = [found[name].is_part for name in given]
+    listed = by_name(release, public_list)
+    assert [listed[name].km for name in public_list] == [3.0, 3.0, 3.0, None, None, None]
+    parts = [listed[name].is_part for name in public_list]
     assert parts == [False, False, True, False, True, False]
-    shared = [found[name].overlaps for name in given]
+    shared = [listed[name].overlaps for name in public_list]
     assert shared == [True, True, True, True, False, False]
-    assert found["Box"].outline.tolist()[0] == 2, "a line at its top and one at its bottom"
-    assert (english.PAGE["places_overlap"] in page_of(*mesh, places=given)) is True
-    del given["Near"], given["Edge"]
-    assert english.PAGE["places_overlap"] not in page_of(*mesh, places=given)
+    assert listed["Box"].border.tolist()[0] == 2, "a line at its top and one at its bottom"
+    assert (english.PAGE["places_overlap"] in page_of(*mesh, places=public_list)) is True
+    del public_list["Near"], public_list["Edge"]
+    assert english.PAGE["places_overlap"] not in page_of(*mesh, places=public_list)
 
 
 def test_the_largest_squares_have_the_estimates_of_their_cells(mesh):
     release, _ = mesh
-    found = places.list_largest(release.view())
-    assert len(found) == places.MAX_LARGEST
+    listed = places.list_largest(release.view())
+    assert len(listed) == places.MAX_LARGEST
     counts = np.sort(release.table.count)[::-1]
-    assert [one.estimate.count for one in found] == counts[: len(found)].tolist()
-    for one in found:
+    assert [one.estimate.count for one in listed] == counts[: len(listed)].tolist()
+    for one in listed:
         assert one.estimate == release.estimate(one.name)
     assert "Squares with the most people" in page_of(*mesh)
 
@@ -249,8 +249,8 @@ return [found, list.isNamed];
 def test_the_search_has_the_name_itself_first(mesh):
     names = ["Oshima", "Toshima", "Oshimacho", "Great Oshima", "Oshima (Tokyo)", "Ueno"]
     page = page_of(*mesh)
-    found, is_named = drive(page, SEARCH, {"names": names, "search": "oshima"})
-    assert found == ["Oshima (Tokyo)", "Oshima", "Oshimacho", "Great Oshima", "Toshima"]
+    listed, is_named = drive(page, SEARCH, {"names": names, "search": "oshima"})
+    assert listed == ["Oshima (Tokyo)", "Oshima", "Oshimacho", "Great Oshima", "Toshima"]
     assert is_named
     assert drive(page, SEARCH, {"names": names[1:2], "search": "Ōshima"}) == [["Toshima"], False]
 
@@ -268,7 +268,7 @@ return given.map((ring) => {
 
 
 @NODE
-def test_swapped_coordinates_have_a_message_of_their_own(mesh):
+def test_swapped_coordinates_are_reported(mesh):
     rings = [
         [[9.6, 52.5], [9.8, 52.5], [9.8, 52.6]],
         [[52.5, 9.6], [52.5, 9.8], [52.6, 9.8]],
@@ -297,19 +297,19 @@ return list.find(given.search, given.sort).map((one) => [one.place, list.quote(o
 def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
     release, card = mesh
     page = page_of(release, card)
-    found = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
-    own = [[one.place, one.format_sentence(english.SCRIPT, "people", None)] for one in found]
+    quoted = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
+    expected = [[one.place, one.format_sentence(english.SCRIPT, "people", None)] for one in quoted]
     assert drive(page, LIST, {"search": "", "sort": "sum"}) == sorted(
-        own, key=lambda pair: -next(q.rounded.count for q in found if q.place == pair[0])
+        expected, key=lambda pair: -next(q.rounded.count for q in quoted if q.place == pair[0])
     )
     sure = drive(page, LIST, {"search": "", "sort": "sure"})
-    within = {one.place: one.within for one in found}
+    within = {one.place: one.within for one in quoted}
     order = [within[name] for name, _ in sure]
-    known = [one for one in order if one is not None]
-    assert known == sorted(known)
-    assert order[: len(known)] == known
-    name = own[3][0]
-    assert drive(page, LIST, {"search": name.upper(), "sort": "name"}) == [own[3]]
+    percentages = [one for one in order if one is not None]
+    assert percentages == sorted(percentages)
+    assert order[: len(percentages)] == percentages
+    name = expected[3][0]
+    assert drive(page, LIST, {"search": name.upper(), "sort": "name"}) == [expected[3]]
     assert drive(page, LIST, {"search": "nowhere", "sort": "name"}) == []
 
 
@@ -328,16 +328,16 @@ def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
     grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
     counts = np.random.default_rng(2).integers(0, 50, grid.shape)
     release, card = publish(tmp_path / "release", grid, counts, method="laplace", epsilon=5)
-    whole, *found = places.list_places(release.view())
-    assert whole.name == places.WHOLE
-    assert whole.estimate.count == release.table.count.sum()
+    total, *listed = places.list_places(release.view())
+    assert total.name == places.ENTIRE_DOMAIN
+    assert total.estimate.count == release.table.count.sum()
     sums = np.zeros((2, 6, 5))
     index = release.grid.decode(release.table.key)
     for end in (0, 1):
         np.add.at(sums[end], tuple(index[2 * end : 2 * end + 2]), release.table.count)
-    assert len(found) == 60
+    assert len(listed) == 60
     near = 0
-    for one in found:
+    for one in listed:
         end = ("origin", "destination").index(one.level)
         top, left, _, _ = one.box
         assert abs(one.estimate.count - sums[end, top, left]) <= 0.5
@@ -349,7 +349,7 @@ def test_squares_of_either_end_of_pairs_have_the_error_of_their_sums(tmp_path):
 def test_sums_of_ends_of_pairs_that_a_clamp_moves_are_not_quoted(tmp_path):
     grid = geodp.Grid.regular((6, 5), **PLACE).pairs()
     release, card = publish(tmp_path / "release", grid, np.ones(grid.shape, np.int64))
-    assert {one.name for one in places.list_places(release.view())} <= {places.WHOLE}
+    assert {one.name for one in places.list_places(release.view())} <= {places.ENTIRE_DOMAIN}
     assert english.PAGE["places_missing"] in page_of(release, card)
     with refuses(UsageError, "list-needs-one-map"):
         places.list_places(release.view(), {"A": ["1"]})

@@ -13,7 +13,7 @@ from geodp.io.write.map.look import UNTOLD
 from geodp.io.write.scale import DARK_IS_MANY
 from geodp.release.report.html import english
 from geodp.release.report.html.colours import PALE_SHARE, PAPER, WATER, fade
-from geodp.release.report.html.surface import state_surface
+from geodp.release.report.html.surface import pack_surface
 from geodp.release.report.html.texts import texts_of
 from tests.release.report.html.pages import NODE, PLACE, drive, page_of, publish, towns
 
@@ -34,7 +34,7 @@ const said = given.cells.map(([row, col]) => {
   return Object.fromEntries(api.describe(view, words, "people", [col, row])).drawn;
 });
 return {
-  said, cover: cover && Array.from(cover), told: Array.from(found.told),
+  said, cover: cover && Array.from(cover), levelShown: Array.from(found.levelShown),
   density: Array.from(found.density), landless: Array.from(found.landless),
 };
 """
@@ -51,7 +51,7 @@ def bay(tmp_path_factory):
     return release, page_of(release, card), land
 
 
-def ask(page, times, level=0, cells=()):
+def draw(page, times, level=0, cells=()):
     return drive(page, DRIVER, {"times": times, "level": level, "cells": [*cells]})
 
 
@@ -60,15 +60,17 @@ def test_water_is_covered_and_a_count_above_0_never_hidden(bay):
     release, page, land = bay
     count = release.table.to_dense().reshape(-1)
     land = land.reshape(-1)
-    found = ask(page, 1)
-    cover, told, landless = (np.array(found[name]) for name in ("cover", "told", "landless"))
+    answer = draw(page, 1)
+    cover, level_shown, landless = (
+        np.array(answer[name]) for name in ("cover", "levelShown", "landless")
+    )
     quiet = count <= 0
     assert np.array_equal(cover[quiet], 4 - land[quiet])
     at_sea = (count > 0) & (land == 0)
     assert at_sea.any()
-    own = told == 0
-    assert (cover[at_sea & own] == 0).all()
-    assert np.array_equal(cover[at_sea] == 5, ~(own | (landless > 0))[at_sea])
+    finest = level_shown == 0
+    assert (cover[at_sea & finest] == 0).all()
+    assert np.array_equal(cover[at_sea] == 5, ~(finest | (landless > 0))[at_sea])
     assert (cover[(count > 0) & (land > 0)] == 0).all()
 
 
@@ -76,19 +78,19 @@ def test_water_is_covered_and_a_count_above_0_never_hidden(bay):
 def test_as_released_only_what_is_none_is_covered(bay):
     release, page, land = bay
     count = release.table.to_dense().reshape(-1)
-    cover = np.array(ask(page, 0)["cover"])
+    cover = np.array(draw(page, 0)["cover"])
     assert (cover[count != 0] == 0).all()
     assert np.array_equal(cover[count == 0], 4 - land.reshape(-1)[count == 0])
 
 
 @NODE
 @pytest.mark.parametrize("level", [0, 1])
-def test_means_are_over_land_and_squares_of_their_own_over_all(bay, level):
-    """Of every square that is told: its sum is what its squares hold, none goes missing."""
+def test_means_are_over_land_and_finest_squares_over_all(bay, level):
+    """Every square that is shown has the sum of its cells, and no cell is left out."""
     release, page, land = bay
     side = 2**level
-    found = ask(page, 0.5, level)
-    density, told = np.array(found["density"]), np.array(found["told"])
+    answer = draw(page, 0.5, level)
+    density, level_shown = np.array(answer["density"]), np.array(answer["levelShown"])
     shape = 24 // side, side, 32 // side, side
     place = BAY.places[0]
     areas = Frame(place, 1, (1, 1), None).areas()
@@ -96,16 +98,16 @@ def test_means_are_over_land_and_squares_of_their_own_over_all(bay, level):
         each.reshape(shape).sum(axis=(1, 3)).ravel() for each in (areas, areas * land / 4)
     )
     sums = release.table.to_dense().reshape(shape).sum(axis=(1, 3)).ravel()
-    own, mean = told == level, (told > level) & (np.array(found["landless"]) == 0)
-    assert own.any()
+    finest, mean = level_shown == level, (level_shown > level) & (np.array(answer["landless"]) == 0)
+    assert finest.any()
     assert mean.any()
-    np.testing.assert_allclose(density[own], (sums / area)[own], rtol=1e-9)
+    np.testing.assert_allclose(density[finest], (sums / area)[finest], rtol=1e-9)
     row, col = np.divmod(np.arange(sums.size), 32 // side)
-    top = told.max()
+    top = level_shown.max()
     for above in range(level + 1, top + 1):
         node = (row * side // 2**above) * 32 + col * side // 2**above
-        for one in np.unique(node[told == above]):
-            left = (node == one) & ((told >= above) | (told < 0))
+        for one in np.unique(node[level_shown == above]):
+            left = (node == one) & ((level_shown >= above) | (level_shown < 0))
             if mean[left].all():
                 wanted = sums[left].sum() / ashore[left].sum()
                 assert density[left] == pytest.approx(wanted)
@@ -116,19 +118,21 @@ def test_the_readout_says_water(bay):
     release, page, land = bay
     count = release.table.to_dense()
     row, col = np.argwhere((land == 0) & (count <= 0))[0].tolist()
-    assert ask(page, 1, cells=[[row, col]])["said"] == ["water"]
+    assert draw(page, 1, cells=[[row, col]])["said"] == ["water"]
     inland = np.argwhere((land == 4) & (count > 100))[0].tolist()
-    assert "per km²" in ask(page, 1, cells=[inland])["said"][0]
+    assert "per km²" in draw(page, 1, cells=[inland])["said"][0]
 
 
-def test_land_is_of_the_map_and_not_of_an_offices_own_domain(tmp_path):
+def test_land_is_drawn_outside_a_masked_domain(tmp_path):
     inside = np.arange(32) < np.full((24, 1), 30)
-    own = BAY.with_mask(mask_of_blocks(BAY, blocks_of_array(inside), "the office's list of land"))
-    release, card = publish(tmp_path / "own", own, np.where(inside, 9, 0))
-    assert state_surface(release.view())["land"] is None
+    masked = BAY.with_mask(
+        mask_of_blocks(BAY, blocks_of_array(inside), "the office's list of land")
+    )
+    release, card = publish(tmp_path / "own", masked, np.where(inside, 9, 0))
+    assert pack_surface(release.view())["land"] is None
     for name, place in (("inland", PLACE), ("nowhere", {})):
         release, card = publish(tmp_path / name, geodp.Grid.regular((21, 30), **place))
-        assert state_surface(release.view())["land"] is None
+        assert pack_surface(release.view())["land"] is None
         text = page_of(release, card)
         assert WATER not in text.split('<div class="legend">')[1].split("</ul>")[0]
         assert english.PAGE["legend_shore"] not in text
@@ -140,13 +144,13 @@ def test_the_legend_has_every_tint_of_the_map(bay, language):
     page = page_of(release, release.card(), language)
     (legend,) = re.findall(r'<div class="legend">(.*?)</ul>', page, re.DOTALL)
     shown = {*re.findall(r'fill="(#\w{6})"', legend)}
-    words = texts_of(language).page
+    texts = texts_of(language).page
     for colour in DARK_IS_MANY:
         assert {*fade(colour)} <= shown
     assert {UNTOLD, PAPER, WATER} <= shown
-    assert words["legend_untold"] in legend
-    assert words["legend_water"] in legend
-    assert words["legend_shore"] in page
+    assert texts["legend_untold"] in legend
+    assert texts["legend_water"] in legend
+    assert texts["legend_shore"] in page
 
 
 def test_pale_colours_are_those_that_the_script_mixes():

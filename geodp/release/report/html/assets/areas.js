@@ -18,12 +18,12 @@ class Areas {
     this.isDrawing = true;
     this.view.sketch = [];
     this.label("draw_finish");
-    byId("area-status").textContent = this.words.say("draw_help");
+    byId("area-status").textContent = this.words.text("draw_help");
     this.view.canvas.focus();
   }
 
   label(name) {
-    byId("draw").textContent = this.words.say(name);
+    byId("draw").textContent = this.words.text(name);
     byId("draw").setAttribute("aria-pressed", String(this.isDrawing));
   }
 
@@ -31,7 +31,7 @@ class Areas {
   add(at) {
     if (!this.isDrawing) return false;
     this.view.sketch.push(this.view.toMap(at));
-    byId("area-status").textContent = this.words.say("corners", { n: this.view.sketch.length });
+    byId("area-status").textContent = this.words.text("corners", { n: this.view.sketch.length });
     this.view.draw();
     return true;
   }
@@ -39,7 +39,7 @@ class Areas {
   finish() {
     const ring = this.view.sketch;
     this.stop();
-    if (ring.length < 3) byId("area-status").textContent = this.words.say("few_corners");
+    if (ring.length < 3) byId("area-status").textContent = this.words.text("few_corners");
     else this.estimate([{ name: null, rings: [ring] }]);
   }
 
@@ -95,7 +95,7 @@ class Areas {
       areas = read();
     } catch (error) {
       const name = ["swapped", "off_map"].find((each) => each === error.message);
-      byId("area-status").textContent = this.words.say(name || "no_polygons");
+      byId("area-status").textContent = this.words.text(name || "no_polygons");
       return;
     }
     this.estimate(areas);
@@ -104,10 +104,10 @@ class Areas {
   estimate(areas) {
     areas.forEach(({ name, rings }) => {
       this.number += 1;
-      const place = name ?? this.words.say("drawn_name", { n: this.number });
+      const place = name ?? this.words.text("drawn_name", { n: this.number });
       this.list({ place, rings, number: this.number });
     });
-    byId("area-status").textContent = this.words.say("estimated", { n: areas.length });
+    byId("area-status").textContent = this.words.text("estimated", { n: areas.length });
     this.view.draw();
   }
 
@@ -123,14 +123,14 @@ class Areas {
     return isOff || found.cells < cells.length * surface.labelsChosen();
   }
 
-  /** What is said of an area: a sentence, and how it came about. */
+  /** The sentence on an area, and the facts behind it. */
   describe({ place, rings }) {
     const { surface } = this.view;
     const cells = surface.cellsInside(rings);
     const found = cells && surface.estimate(cells);
     if (!found) {
       const name = cells ? "no_cells_inside" : "too_many_cells";
-      return { text: this.words.say(name, { place }), facts: "", box: null };
+      return { text: this.words.text(name, { place }), facts: "", box: null };
     }
     const where = this.isPart(rings, cells, found) ? "part" : "in";
     const judged = { ...judge(found, this.words), place, where };
@@ -143,7 +143,7 @@ class Areas {
     const { words, view } = this;
     const shape = { rings: one.rings, number: one.number };
     const { text, facts, box } = this.describe(one);
-    const item = makeItem(text, (said) => {
+    const item = makeItem(text, (sentence) => {
       const button = (name, longer, act) => makeButton(words, name, longer, one.place, act);
       const found = [
         button("remove", "remove_of", () => {
@@ -155,7 +155,7 @@ class Areas {
         }),
       ];
       if (!box) return found;
-      const copied = () => copyText(words, said, byId("area-status"));
+      const copied = () => copyText(words, sentence, byId("area-status"));
       const around = view.surface.units ? boxOfUnits(view, one.rings) : box;
       const shown = () => this.show({ box: around, isArea: true }, text);
       return [button("copy", "copy_of", copied), button("show", "show_of", shown), ...found];

@@ -26,21 +26,21 @@ function describe(view, words, who, at) {
   const found = [["position", words.point(view, at)]];
   const cell = view.cellAt(at);
   if (cell && surface.units) found.push(["unit", surface.units.codes[cell[1]]]);
-  if (!cell) return [...found, ["count", words.say("outside_map")]];
+  if (!cell) return [...found, ["count", words.text("outside_map")]];
   const { base } = surface.place;
   const square = cell.map((each) => Math.floor(each / base));
   const own = square[0] * surface.cols + square[1];
   if (!surface.isInside(own) && !surface.counts[own]) {
-    return [...found, ["count", words.say("outside_domain")]];
+    return [...found, ["count", words.text("outside_domain")]];
   }
   const { count, estimate } = surface.estimateSquare(view.level, cell);
   found.push(["count", words.count(count)]);
-  found.push(["ends", estimate ? words.interval(estimate) : words.say("unknown")]);
+  found.push(["ends", estimate ? words.interval(estimate) : words.text("unknown")]);
   if (estimate && !words.isFew(count)) {
     const why = explainEnds(surface, view.level, estimate);
-    if (why) found.push(["why", words.say(why)]);
+    if (why) found.push(["why", words.text(why)]);
     else if (estimate.low <= 0 && estimate.high > estimate.low) {
-      found.push(["why", words.say("why_nobody", { who })]);
+      found.push(["why", words.text("why_nobody", { who })]);
     }
   }
   return [...found, ...describeDrawn(view, words, square)];
@@ -49,21 +49,21 @@ function describe(view, words, who, at) {
 /** What the map shows at a finest square. */
 function describeDrawn(view, words, [row, col]) {
   const { surface, level } = view;
-  const { density, count, told, cover } = view.picture(level);
+  const { density, count, levelShown, cover } = view.picture(level);
   const at = surface.squareOf(level, row, col);
   const own = cover ? cover[row * surface.cols + col] : 0;
-  if (own === WHOLE) return [["drawn", words.say("water")]];
-  if (told[at] < 0 || own === UNSURE) return [["drawn", words.say("untold")]];
-  const larger = surface.levels[told[at]];
+  if (own === WHOLE) return [["drawn", words.text("water")]];
+  if (levelShown[at] < 0 || own === UNSURE) return [["drawn", words.text("untold")]];
+  const larger = surface.levels[levelShown[at]];
   const of =
     larger === level
-      ? words.say("mean_own")
-      : words.say("mean_larger", { name: words.levelInside(larger, surface) });
+      ? words.text("mean_own")
+      : words.text("mean_larger", { name: words.levelInside(larger, surface) });
   if (words.isFew(count[at])) {
-    return [["drawn", words.say("few_drawn", { few: words.count(count[at]), of })]];
+    return [["drawn", words.text("few_drawn", { few: words.count(count[at]), of })]];
   }
   const unit = surface.place.kilometres === null ? "per_cell" : "per_km2";
-  return [["drawn", words.say(unit, { density: words.few.format(density[at]), of })]];
+  return [["drawn", words.text(unit, { density: words.few.format(density[at]), of })]];
 }
 
 /** The sentence to quote of the square at a point, or why not to; null where nothing is known. */
@@ -75,21 +75,23 @@ function pin(view, words, who, at) {
   if (!estimate) return null;
   const judged = { ...judge(estimate, words), place: words.square(view, level, cell, box) };
   const numbers = ["count", "low", "high"].map((name) => [name, words.number.format(judged[name])]);
-  const said = { who, ...Object.fromEntries(numbers) };
-  if (judged.sentence === "quote_few") return { text: words.say("pin_few", said), isFit: false };
+  const figures = { who, ...Object.fromEntries(numbers) };
+  if (judged.sentence === "quote_few") {
+    return { text: words.text("pin_few", figures), isFit: false };
+  }
   if (judged.sentence === "quote_unsure") {
-    return { text: words.say("pin_unsure", said), isFit: false };
+    return { text: words.text("pin_unsure", figures), isFit: false };
   }
   return { text: quote(words, who, judged), isFit: true };
 }
 
 /** Say what stands at a point; where it is pinned, also what may be quoted of it. */
-function tell(view, words, who, at, isPinned) {
+function showReadout(view, words, who, at, isPinned) {
   const list = byId("readout");
   const rows = describe(view, words, who, at);
   list.replaceChildren();
-  rows.forEach(([term, text]) => addRow(list, words.say(`term_${term}`), text));
-  const texts = rows.map(([term, text]) => `${words.say(`term_${term}`)}: ${text}`);
+  rows.forEach(([term, text]) => addRow(list, words.text(`term_${term}`), text));
+  const texts = rows.map(([term, text]) => `${words.text(`term_${term}`)}: ${text}`);
   if (!isPinned) return texts.join("; ");
   const found = pin(view, words, who, at);
   showPin(found);
@@ -121,39 +123,39 @@ function startControls(view, words) {
     },
   );
   surface.attributes.forEach((one, a) => {
-    fillSelect(byId(`attribute-${a}`), [words.say("all_labels"), ...one.labels], (number) => {
+    fillSelect(byId(`attribute-${a}`), [words.text("all_labels"), ...one.labels], (number) => {
       surface.parts[a] = number - 1;
       surface.select();
       view.change();
     });
   });
   if (byId("layer")) {
-    fillSelect(byId("layer"), [words.say("origins"), words.say("destinations")], (number) => {
+    fillSelect(byId("layer"), [words.text("origins"), words.text("destinations")], (number) => {
       surface.layer = number;
       surface.select();
       view.change();
     });
   }
   const slider = byId("belief");
-  const say = () => {
+  const readTimes = () => {
     const times = Number(slider.value);
     const name = times ? "belief_some" : "belief_none";
-    byId("belief-value").textContent = words.say(name, { times: words.number.format(times) });
+    byId("belief-value").textContent = words.text(name, { times: words.number.format(times) });
     slider.setAttribute("aria-valuetext", byId("belief-value").textContent);
     return times;
   };
   slider.addEventListener("input", () => {
-    view.times = say();
+    view.times = readTimes();
     view.draw();
   });
-  view.times = say();
+  view.times = readTimes();
 }
 
-/** The scale bar and what is said of the level that is drawn. */
+/** The scale bar and the name of the level that is drawn. */
 function startNotes(view, words) {
   const { kilometres, aspect } = view.surface.place;
   view.onDraw = (level) => {
-    byId("drawn-level").textContent = words.say("drawn_level", {
+    byId("drawn-level").textContent = words.text("drawn_level", {
       name: words.level(level, view.surface),
     });
     if (kilometres === null) return;
@@ -163,6 +165,6 @@ function startNotes(view, words) {
     const length = [5, 2, 1].find((step) => step * power <= most) * power;
     // In parts of the map, whose size on paper is another one.
     byId("scale-bar").style.width = `${(100 * length * each * view.ratio) / view.canvas.width}%`;
-    byId("scale-text").textContent = words.say("km", { km: words.few.format(length) });
+    byId("scale-text").textContent = words.text("km", { km: words.few.format(length) });
   };
 }

@@ -38,10 +38,10 @@ function startMap(data, look, words, who) {
     if (areas?.add(at)) return;
     view.cross = at;
     view.draw();
-    byId("status").textContent = tell(view, words, who, at, true);
+    byId("status").textContent = showReadout(view, words, who, at, true);
   };
-  startPointer(view, (at) => tell(view, words, who, at, false), onPoint);
-  const onCross = (at) => (byId("status").textContent = tell(view, words, who, at, true));
+  startPointer(view, (at) => showReadout(view, words, who, at, false), onPoint);
+  const onCross = (at) => (byId("status").textContent = showReadout(view, words, who, at, true));
   startKeys(view, onCross, (key) => areas?.key(key) || false);
   byId("copy-pinned").addEventListener("click", () =>
     copyText(words, byId("pinned"), byId("status")),
@@ -53,17 +53,17 @@ function startMap(data, look, words, who) {
   new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
   const [rows, cols] = view.extent;
-  tell(view, words, who, [cols / 2, rows / 2], false);
+  showReadout(view, words, who, [cols / 2, rows / 2], false);
   return view;
 }
 
-/** Show a place on the map with its sentence, and say what stands in its middle. */
+/** Show a place on the map with its sentence, and read out the value in its middle. */
 function showPlace(view, words, who, { box, lines, isArea }, text) {
   view.show(box, lines, isArea);
   view.canvas.focus();
   view.canvas.scrollIntoView({ block: "center" });
   showPin({ text, isFit: true });
-  byId("status").textContent = `${text} ${tell(view, words, who, view.cross, false)}`;
+  byId("status").textContent = `${text} ${showReadout(view, words, who, view.cross, false)}`;
 }
 
 if (typeof document === "undefined") {

@@ -116,17 +116,17 @@ class MapView {
     return this.look.begins.filter((begin) => nearly >= begin).length;
   }
 
-  colour(density, count, told, level) {
+  colour(density, count, levelShown, level) {
     const { classes, paper, outside, untold, below, few } = this.look.colours;
-    if (told === OUTSIDE) return outside;
-    if (told === UNTOLD) return untold;
+    if (levelShown === OUTSIDE) return outside;
+    if (levelShown === UNTOLD) return untold;
     if (density === 0) return paper;
     const isFew = this.surface.below !== null && count > 0 && count < this.surface.below;
     const own = density < 0 ? below : isFew ? few : classes[this.classOf(density)];
-    return told === level.number ? own : mix(own, paper, 1 - this.look.kept);
+    return levelShown === level.number ? own : mix(own, paper, 1 - this.look.kept);
   }
 
-  paint(level, { density, count, told, rows, cols }) {
+  paint(level, { density, count, levelShown, rows, cols }) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [cols, rows];
     const context = canvas.getContext("2d");
@@ -135,7 +135,7 @@ class MapView {
     for (let at = 0; at < density.length; at++) {
       const row = Math.floor(at / cols);
       const to = 4 * ((northwards ? rows - 1 - row : row) * cols + (at % cols));
-      const colour = this.colour(density[at], count[at], told[at], level);
+      const colour = this.colour(density[at], count[at], levelShown[at], level);
       for (let i = 0; i < 3; i++) image.data[to + i] = colour[i];
       image.data[to + 3] = 255;
     }

@@ -73,7 +73,7 @@ class Places {
     let name = found.length ? "places_found" : "places_none";
     if (found.length && !this.isNamed) name = "places_similar";
     const shown = Math.min(found.length, this.most);
-    byId("places-status").textContent = this.words.say(name, {
+    byId("places-status").textContent = this.words.text(name, {
       n: this.words.number.format(found.length),
       shown: this.words.number.format(shown),
     });
@@ -87,11 +87,11 @@ class Places {
   }
 
   item(one) {
-    return makeItem(this.quote(one), (said) => {
+    return makeItem(this.quote(one), (sentence) => {
       const button = (name, longer, act) => makeButton(this.words, name, longer, one.place, act);
       const found = [
-        button("copy", "copy_of", () => copyText(this.words, said, byId("places-status"))),
-        button("show", "show_of", () => this.show(one, said.textContent)),
+        button("copy", "copy_of", () => copyText(this.words, sentence, byId("places-status"))),
+        button("show", "show_of", () => this.show(one, sentence.textContent)),
       ];
       if (one.sentence === "quote_below") return found;
       const compare_ = button("compare", "compare_of", () => this.compare(one));
@@ -111,7 +111,7 @@ class Places {
     const [first, second] = this.compared;
     byId("compared").hidden = !first;
     if (second) byId("compared").textContent = compare(this.words, this.who, first, second);
-    else if (first) byId("compared").textContent = this.words.say("compare_one");
+    else if (first) byId("compared").textContent = this.words.text("compare_one");
   }
 }
 
@@ -120,11 +120,11 @@ function startLargest(given, who, words, show) {
   const list = byId("largest");
   if (!list) return;
   const items = readPlaces(given).map((one) =>
-    makeItem(quote(words, who, one), (said) => [
+    makeItem(quote(words, who, one), (sentence) => [
       makeButton(words, "copy", "copy_of", one.place, () =>
-        copyText(words, said, byId("largest-status")),
+        copyText(words, sentence, byId("largest-status")),
       ),
-      makeButton(words, "show", "show_of", one.place, () => show(one, said.textContent)),
+      makeButton(words, "show", "show_of", one.place, () => show(one, sentence.textContent)),
     ]),
   );
   list.replaceChildren(...items);

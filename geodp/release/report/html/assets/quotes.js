@@ -42,9 +42,9 @@ function judge(estimate, words) {
 function quote(words, who, one) {
   const { place, where = "in", km = null, sentence, count, low, high, within } = one;
   const [c, l, h] = [count, low, high].map((each) => words.number.format(each));
-  return words.say(sentence, {
+  return words.text(sentence, {
     ...{ who, count: c, low: l, high: h, below: words.below },
-    where: words.say(`where_${where}`, { place, km }),
+    where: words.text(`where_${where}`, { place, km }),
     percent: within === null ? "" : words.percent.format(within),
   });
 }
@@ -52,9 +52,9 @@ function quote(words, who, one) {
 /** The sentence on which of two places has more. */
 function compare(words, who, one, other) {
   const [more, less] = one.count >= other.count ? [one, other] : [other, one];
-  const name = ({ place, where = "in", km = null }) => words.say(`area_${where}`, { place, km });
+  const name = ({ place, where = "in", km = null }) => words.text(`area_${where}`, { place, km });
   const number = (value) => words.number.format(value);
-  return words.say(more.low > less.high ? "compare_more" : "compare_same", {
+  return words.text(more.low > less.high ? "compare_more" : "compare_same", {
     ...{ who, more: name(more), less: name(less) },
     ...{ more_low: number(more.low), more_high: number(more.high) },
     ...{ less_low: number(less.low), less_high: number(less.high) },
@@ -65,10 +65,10 @@ function compare(words, who, one, other) {
 async function copyText(words, element, status) {
   try {
     await navigator.clipboard.writeText(element.textContent);
-    status.textContent = words.say("copied", { text: element.textContent });
+    status.textContent = words.text("copied", { text: element.textContent });
   } catch {
     getSelection().selectAllChildren(element);
-    status.textContent = words.say("copy_by_hand");
+    status.textContent = words.text("copy_by_hand");
   }
 }
 
@@ -76,8 +76,8 @@ async function copyText(words, element, status) {
 function makeButton(words, name, longer, place, act) {
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = words.say(name);
-  button.setAttribute("aria-label", words.say(longer, { place }));
+  button.textContent = words.text(name);
+  button.setAttribute("aria-label", words.text(longer, { place }));
   button.addEventListener("click", act);
   return button;
 }
@@ -85,11 +85,11 @@ function makeButton(words, name, longer, place, act) {
 /** An item of a list: a sentence, and buttons after it. */
 function makeItem(text, buttons) {
   const item = document.createElement("li");
-  const said = document.createElement("p");
-  said.textContent = text;
+  const sentence = document.createElement("p");
+  sentence.textContent = text;
   const tools = document.createElement("p");
   tools.className = "buttons";
-  tools.append(...buttons(said));
-  item.append(said, tools);
+  tools.append(...buttons(sentence));
+  item.append(sentence, tools);
   return item;
 }

@@ -1,4 +1,4 @@
-// The released table as a map: sums over squares of cells, true densities, and what can be told.
+// The released table as a map: sums over squares of cells, true densities, and the levels they are shown at.
 
 const UNTOLD = -1;
 const OUTSIDE = -2;
@@ -182,12 +182,12 @@ class Surface {
 
   /**
    * Densities of the squares of a level: of each on its own, or with `times` margins asked for,
-   * of the smallest square around it that has so many, once what is told below it is taken out. A
+   * of the smallest square around it that has so many, once what is shown below it is taken out. A
    * mean is that of the land, where there is any.
    *
-   * What a larger square has left grows where fewer of its squares are told on their own, so that
+   * What a larger square has left grows where fewer of its squares are shown on their own, so that
    * it alone could reach more margins than fewer. A stricter setting must not colour more land, so
-   * a square is told where it would be at every looser setting, too.
+   * a square is shown where it would be at every looser setting, too.
    *
    * @returns density, the count that it is of, the level that each one is of: UNTOLD and OUTSIDE
    * where there is none; and whether what a mean is of has no land.
@@ -196,31 +196,32 @@ class Surface {
     const found = this.addUp(level, times);
     if (times <= 0) return found;
     const looser = this.colouredAt(level, times - STEP);
-    found.told.forEach((each, i) => {
+    found.levelShown.forEach((each, i) => {
       if (each < 0 || !looser || looser[i]) return;
-      [found.told[i], found.density[i], found.count[i]] = [UNTOLD, 0, 0];
+      [found.levelShown[i], found.density[i], found.count[i]] = [UNTOLD, 0, 0];
     });
     return found;
   }
 
-  /** Which squares of a level are told at a setting and at every looser one; null: all. */
+  /** Mark the squares of a level that are shown at a setting and at every looser one; null: all. */
   colouredAt(level, times) {
     if (times <= 0) return null;
     const name = `${level.number} ${times}`;
     if (!this.coloured.has(name)) {
-      this.coloured.set(name, this.densities(level, times).told.map((each) => (each >= 0 ? 1 : 0)));
+      const { levelShown } = this.densities(level, times);
+      this.coloured.set(name, levelShown.map((each) => (each >= 0 ? 1 : 0)));
     }
     return this.coloured.get(name);
   }
 
-  /** What `densities` has at one setting, whatever is told at others. */
+  /** Compute `densities` at one setting, whatever is shown at others. */
   addUp(level, times) {
     const chain = this.chain(level);
     const finest = this.sumSquares(level);
     const size = finest.count.length;
     const density = new Float64Array(size);
     const count = new Float64Array(size);
-    const told = new Int16Array(size).fill(UNTOLD);
+    const levelShown = new Int16Array(size).fill(UNTOLD);
     const landless = new Uint8Array(size);
     const node = Uint32Array.from({ length: size }, (_, i) => i);
     let left = finest;
@@ -228,25 +229,25 @@ class Surface {
     chain.every((each, number) => {
       const margin = this.margin(each);
       if (times > 0 && margin !== null) least = Math.max(least, times * margin);
-      const isTold = left.area.map((area, i) => area > 0 && Math.abs(left.count[i]) >= least);
+      const isShown = left.area.map((area, i) => area > 0 && Math.abs(left.count[i]) >= least);
       for (let i = 0; i < size; i++) {
-        if (told[i] !== UNTOLD || !isTold[node[i]] || finest.area[i] === 0) continue;
-        told[i] = each.number;
+        if (levelShown[i] !== UNTOLD || !isShown[node[i]] || finest.area[i] === 0) continue;
+        levelShown[i] = each.number;
         count[i] = left.count[node[i]];
         landless[i] = number > 0 && left.land[node[i]] === 0 ? 1 : 0;
         const areas = number === 0 || landless[i] ? left.area : left.land;
         density[i] = count[i] / areas[node[i]];
       }
       if (times === 0 || number === chain.length - 1) return false;
-      left = this.climb(each, chain[number + 1], left, isTold, node);
+      left = this.climb(each, chain[number + 1], left, isShown, node);
       return true;
     });
-    for (let i = 0; i < size; i++) if (finest.area[i] === 0) told[i] = OUTSIDE;
-    return { density, count, told, landless, rows: finest.rows, cols: finest.cols };
+    for (let i = 0; i < size; i++) if (finest.area[i] === 0) levelShown[i] = OUTSIDE;
+    return { density, count, levelShown, landless, rows: finest.rows, cols: finest.cols };
   }
 
-  /** Sum what is not told yet over the squares of the next level; `node` then numbers these. */
-  climb(level, above, left, isTold, node) {
+  /** Sum what is not shown yet over the squares of the next level; `node` then numbers these. */
+  climb(level, above, left, isShown, node) {
     const [rows, cols] = this.shape(above);
     const count = new Float64Array(rows * cols);
     const area = new Float64Array(rows * cols);
@@ -258,7 +259,7 @@ class Surface {
       const row = Math.floor(at / left.cols) + off[0];
       const col = (at % left.cols) + off[1];
       parent[at] = Math.floor(row / step) * cols + Math.floor(col / step);
-      if (isTold[at]) continue;
+      if (isShown[at]) continue;
       count[parent[at]] += left.count[at];
       area[parent[at]] += left.area[at];
       land[parent[at]] += left.land[at];

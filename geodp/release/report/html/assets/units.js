@@ -65,9 +65,9 @@ class UnitView extends MapView {
   }
 
   /** The colours of all units, as texts. */
-  paint(level, { density, count, told }) {
+  paint(level, { density, count, levelShown }) {
     return Array.from(density, (each, i) => {
-      const [red, green, blue] = this.colour(each, count[i], told[i], level);
+      const [red, green, blue] = this.colour(each, count[i], levelShown[i], level);
       return `rgb(${red},${green},${blue})`;
     });
   }

@@ -1,15 +1,15 @@
 // Water: nobody lives there, whatever the mean of a square around it.
 
-/** All of a square's land in quarters; and how one is covered that cannot be told from none. */
+/** All of a square's land in quarters; and how one is covered whose count may be 0. */
 const WHOLE = 4;
 const UNSURE = 5;
 
 /**
  * How the finest squares are covered on the map of a level: by so many quarters as are
- * water, or wholly by what cannot be told from none. A count above 0 is never hidden: the shore may
+ * water, or wholly where the count may be 0. A count above 0 is never hidden: the shore may
  * be off, and an islet missing.
  */
-function coverWater(surface, level, times, { told, landless }) {
+function coverWater(surface, level, times, { levelShown, landless }) {
   const { rows, cols, land, counts } = surface;
   if (!land) return null;
   const margin = surface.margin(surface.levels[0]);
@@ -20,7 +20,7 @@ function coverWater(surface, level, times, { told, landless }) {
       const at = row * cols + col;
       if (land[at] === WHOLE || (times === 0 && counts[at] !== 0)) continue;
       const square = surface.squareOf(level, row, col);
-      if (told[square] === OUTSIDE && land[at] > 0) continue;
+      if (levelShown[square] === OUTSIDE && land[at] > 0) continue;
       if (counts[at] <= 0) found[at] = WHOLE - land[at];
       else if (land[at] === 0 && counts[at] < least && !landless[square]) found[at] = UNSURE;
     }

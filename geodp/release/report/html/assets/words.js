@@ -13,7 +13,7 @@ class Words {
     this.exact = new Intl.NumberFormat(language, { maximumFractionDigits: 4 });
   }
 
-  say(name, values = {}) {
+  text(name, values = {}) {
     return this.sentences[name].replace(/\{(\w+)\}/g, (_, field) => String(values[field]));
   }
 
@@ -24,7 +24,7 @@ class Words {
 
   count(count) {
     return this.isFew(count)
-      ? this.say("few", { below: this.number.format(this.below) })
+      ? this.text("few", { below: this.number.format(this.below) })
       : this.whole.format(count);
   }
 
@@ -32,7 +32,7 @@ class Words {
   interval({ count, low, high }) {
     if (this.isFew(count)) return "–";
     const ends = [Math.floor(low), Math.ceil(high)].map((each) => this.whole.format(each));
-    return this.say("interval", { low: ends[0], high: ends[1] });
+    return this.text("interval", { low: ends[0], high: ends[1] });
   }
 
   /** How a sum came about; empty where the count is not shown. */
@@ -40,14 +40,15 @@ class Words {
     if (this.isFew(count)) return "";
     const figures = { cells, error, low: Math.floor(low), high: Math.ceil(high) };
     const texts = Object.entries(figures).map(([name, value]) => [name, this.whole.format(value)]);
-    return this.say("estimate_facts", Object.fromEntries(texts));
+    return this.text("estimate_facts", Object.fromEntries(texts));
   }
 
   /** A level's name by the width of its squares; in cells where no more is known. */
   level({ side }, surface) {
     const km = this.width(side, surface);
-    if (km) return this.say("level_cells") + this.say("level_km", { km });
-    return this.say(side === 1 ? "level_cells" : "level_blocks", { side: this.number.format(side) });
+    if (km) return this.text("level_cells") + this.text("level_km", { km });
+    const name = side === 1 ? "level_cells" : "level_blocks";
+    return this.text(name, { side: this.number.format(side) });
   }
 
   /** The same within a sentence. */
@@ -66,27 +67,27 @@ class Words {
 
   /** The square of a level at a cell, as a sentence names it. */
   square({ surface, projection }, { side }, [row, col], [top, left, bottom, right]) {
-    if (surface.units) return this.say("place_unit", { name: surface.units.codes[col] });
+    if (surface.units) return this.text("place_unit", { name: surface.units.codes[col] });
     const km = this.width(side, surface);
-    if (!projection.isKnown || !km) return this.say("place_cells", { row: top, col: left });
+    if (!projection.isKnown || !km) return this.text("place_cells", { row: top, col: left });
     const [a, , c, , e, f] = surface.place.transform;
     const middle = [c + (a * (left + right)) / 2, f + (e * (top + bottom)) / 2];
     const digits = Number(km) < 2 ? 3 : 2;
     const degrees = projection.toDegrees(middle).map((each) => Number(each.toFixed(digits)));
-    return this.say("place_here", { km, where: this.degrees(degrees) });
+    return this.text("place_here", { km, where: this.degrees(degrees) });
   }
 
   point(view, at) {
     const [x, y] = view.toMap(at);
     const { projection } = view;
     if (!projection.isKnown) {
-      return this.say("at_map", { x: this.exact.format(x), y: this.exact.format(y) });
+      return this.text("at_map", { x: this.exact.format(x), y: this.exact.format(y) });
     }
     return this.degrees(projection.toDegrees([x, y]));
   }
 
   degrees([lon, lat]) {
-    return this.say("at_degrees", {
+    return this.text("at_degrees", {
       lat: this.exact.format(Math.abs(lat)),
       lon: this.exact.format(Math.abs(lon)),
       north: this.sentences[lat < 0 ? "south" : "north"],
