@@ -38,7 +38,7 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     table = prepared.table
     reading = table.reading
     assert reading is not None  # every reader of files tells
-    card = prepared.outline.card()
+    card = prepared.preview.card()
     written = write_check(
         options["output"],
         {

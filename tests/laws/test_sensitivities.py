@@ -202,7 +202,7 @@ def selection_neighbours(grid, kind, contribution, most=300):
 
 def event_of(question, table, kind, contribution):
     terms = Terms.of(epsilon=1, neighbours=kind, contribution=contribution)
-    return prepare_selection(table, question, Request(terms=terms)).outline.event
+    return prepare_selection(table, question, Request(terms=terms)).preview.event
 
 
 def changes(question, grid, kind, contribution):

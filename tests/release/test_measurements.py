@@ -128,7 +128,7 @@ def test_levels_are_complete_down_to_the_area_that_is_named(grid, least, complet
         return
     asked = ask_measurements(mechanism("topdown"), grid, published("topdown").event, least)
     assert (len(asked.sizes) - 1 or 1, len(asked.levels) - 1) == complete
-    words = asked.words
+    words = asked.summary
     assert f"{sum(asked.sizes):,} nodes" in words
     assert ("visits" in words) == (complete[0] < complete[1])
 

@@ -399,16 +399,16 @@ def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
         {"postprocessing": ("smoothed",)},
         {"margins": UNKNOWN},
         {"metadata": StatedMetadata(title="other")},
-        {"own": Pyramid(passes=1)},
+        {"custom_method": Pyramid(passes=1)},
         {"table": geodp.publish(TABLE, epsilon=2, contribution=1).table},
     ],
 )
 def test_a_changed_release_has_a_card_of_its_own(change):
     release = geodp.publish(TABLE, epsilon=1, contribution=1)
     changed = replace(release, **change)
-    assert changed.card() == replace(changed, outline=None).card()
+    assert changed.card() == replace(changed, preview=None).card()
     assert changed.card() != release.card()
-    assert changed.block_errors == replace(changed, outline=None).block_errors
+    assert changed.block_errors == replace(changed, preview=None).block_errors
 
 
 def test_a_charge_is_all_that_the_card_adds_to_that_of_nobody(tmp_path):
@@ -417,7 +417,7 @@ def test_a_charge_is_all_that_the_card_adds_to_that_of_nobody(tmp_path):
     found = release.card()
     assert found.budget is not None
     assert found == card_of(release)
-    assert replace(found, budget=None) == release.outline.card()
+    assert replace(found, budget=None) == release.preview.card()
 
 
 @pytest.mark.parametrize("method", ["parts", "pyramid", "topdown", "laplace"])

@@ -8,7 +8,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.settled_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
+from geodp.release.settlement_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law
@@ -48,7 +48,7 @@ def test_settlements_of_all_kinds_have_the_people_and_surroundings_that_are_said
     company = []
     for one in maps:
         people = one.table.to_dense()
-        for kind, own, around in zip(one.kinds, one.own, one.around, strict=True):
+        for kind, own, around in zip(one.kinds, one.cells, one.around, strict=True):
             size, place = KINDS[kind]
             settled = cells(grid, own)
             assert 0.9 * SIZES[size] <= people[settled].sum() <= 1.1 * SIZES[size + 1]
@@ -101,9 +101,9 @@ def test_biases_are_those_of_releases_of_the_maps(release):
             some = [i for i, other in enumerate(one.kinds) if other == kind]
             own, around = (
                 sum(error[cells(BOX, keys[i])].sum() for i in some)
-                for keys in (one.own, one.around)
+                for keys in (one.cells, one.around)
             )
-            true = sum(one.table.to_dense()[cells(BOX, one.own[i])].sum() for i in some)
+            true = sum(one.table.to_dense()[cells(BOX, one.cells[i])].sum() for i in some)
             off[KINDS[kind]].append((100 * own / true, 100 * around / true))
     assert len(said.settlements) == len(KINDS)
     for row, (kind, some) in zip(said.settlements, off.items(), strict=True):

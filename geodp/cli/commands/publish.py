@@ -185,14 +185,14 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         if plan is not None:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
-    for words in _warnings(prepared.outline):
+    for words in _warnings(prepared.preview):
         click.echo(translate_message(f"Warning: {words}"), err=True)
     if prepared.event.layout:
         click.echo(_say_assumed(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
-    if prepared.asked is not None:
-        click.echo(prepared.asked.words, err=True)
+    if prepared.measurements_request is not None:
+        click.echo(prepared.measurements_request.summary, err=True)
     return _write(options, start, prepared, seconds, inferred=inferred)
 
 
@@ -294,7 +294,7 @@ def _release(
     def pack(drawn: Release) -> Packed:
         return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
 
-    place.try_out(prepared.outline.view(), table.key.size, prepared.nodes)
+    place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
     with keep_charged(place.folder, request, call, run, pack) as keep:
         release = prepared.release(keep)
@@ -362,6 +362,6 @@ def _say(release: Release, written: dict[str, list[str]], options: dict[str, Any
 
 def _warnings(release: Release) -> list[str]:
     """Return what must be known of it before it is published."""
-    from geodp.release.outline import list_warnings
+    from geodp.release.preview import list_warnings
 
     return [*list_warnings(release)]

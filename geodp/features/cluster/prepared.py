@@ -21,7 +21,7 @@ from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
 from geodp.mechanisms import choose_method
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -36,12 +36,12 @@ class PreparedRun:
     Attributes
     ----------
     run : Run
-    outline : Release
+    preview : Release
         Of nobody: card and closed forms are those of the release, but for its charge.
     """
 
     run: Run
-    outline: Release
+    preview: Release
 
     def release(self) -> Release:
         """Draw, and charge, and bring the released table to this process."""
@@ -50,7 +50,7 @@ class PreparedRun:
         found, charge = run.release(lambda _: (tasks.finish,))
         cells, counts = (np.concatenate(column) for column in zip(*found, strict=True))
         table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-        return replace(self.outline, table=table, charge=charge, **self._known())
+        return replace(self.preview, table=table, charge=charge, **self._known())
 
     def write(
         self,
@@ -68,13 +68,13 @@ class PreparedRun:
         why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not asked for"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
-            stated = folder.name_card(self.outline.card())
+            stated = folder.name_card(self.preview.card())
 
             def last(number: int) -> tuple[Any, ...]:
                 return tasks.write, str(part_path(folder.public, name, number)), stated, tiling
 
             entries, charge = run.release(last, folder.require_space)
-            card = replace(self.outline, charge=charge, **self._known()).card()
+            card = replace(self.preview, charge=charge, **self._known()).card()
             rasters: list[File] = []
             if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
                 why, tiling = "a count is too large to be exact in a raster", None
@@ -104,7 +104,7 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     method = choose_method(request.method, grid)
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
-    nobody = outline(grid, method, event, request.terms.people, metadata=request.metadata)
+    nobody = preview_release(grid, method, event, request.terms.people, metadata=request.metadata)
     if prior is not None:
         nobody = replace(nobody, prior=prior.describe(), margins=cut.margins)
     return PreparedRun(Run(client, partitions, cut, request, options), nobody)

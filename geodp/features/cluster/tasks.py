@@ -242,7 +242,7 @@ def write(
     table = ReleasedTable(job.partitions.grid, cells, values, job.cut.event)
     somebody = tops.count > 0
     whole = job.cut.stride, tops.prefix[somebody], tops.count[somebody]
-    errors = Release(table, own=job.cut.method, margins=job.cut.margins).errors(whole)
+    errors = Release(table, custom_method=job.cut.method, margins=job.cut.margins).errors(whole)
     entry = write_part(View(table, card, errors), Path(path))
     if tiling is not None:
         entry["tiles"] = tiling.touched(table.grid.decode(cells)).tolist()

@@ -24,7 +24,7 @@ from geodp.features.local.tree import TreeState, draw_uniforms, restore_state
 from geodp.grid.lattice import parse_codes
 from geodp.kernels.pyramid.shares import share
 from geodp.privacy.reports import LocalReports
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
@@ -332,7 +332,7 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     event = round_.event(sums.reports)
     grid, method = round_.coarse.grid, round_.protocol
     if sums.reports < FEWEST:
-        error = outline(grid, method, round_.event(FEWEST), None).standard_error()
+        error = preview_release(grid, method, round_.event(FEWEST), None).standard_error()
         raise UsageError(
             f"A release needs at least {FEWEST:,} reports, and there are {sums.reports:,}: even of "
             f"{FEWEST:,} a cell has a standard error of {error:,.0f}; collect more of them.",

@@ -15,7 +15,7 @@ from geodp.features.local.round import Round
 from geodp.io.folder.stopping import commits
 from geodp.io.folder.whole import write_whole
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 
@@ -85,7 +85,9 @@ def open_round(
         plan.allow_weak,
     )
     Round.from_json(found.to_json())
-    outline(found.coarse.grid, found.protocol, found.event(plan.devices), float(plan.devices))
+    preview_release(
+        found.coarse.grid, found.protocol, found.event(plan.devices), float(plan.devices)
+    )
     if path is None:
         return _charge(found, ledger, dataset)
     return _write(found, ledger, dataset, Path(path))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.features.plan.regions import CellSets, Settlements
-from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, settle_alone
+from geodp.release.settlement_map import AROUND, ISOLATION, KINDS, SIZES, settle_alone
 from geodp.table.counts import CountTable
 
 FEW = 500
@@ -53,7 +53,8 @@ def draw_islands(
         ]
     words = (
         f"{number} settlements of {FEW} people and more, placed there with nobody else within "
-        f"{FAR} cells, and as many on empty maps; what they lose, with all within {AROUND} cells"
+        f"{ISOLATION} cells, and as many on empty maps; what they lose, with all within {AROUND} "
+        "cells"
     )
     return tuple(groups), words
 

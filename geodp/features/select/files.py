@@ -45,13 +45,13 @@ class StagedSelection:
 
 @contextmanager
 def stage_selection(
-    outline: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
+    preview: SelectionCard | None, path: str | Path, *, overwrite: bool, resume: bool = False
 ) -> Iterator[StagedSelection]:
     """Yield a :class:`StagedSelection` that takes the place of ``path`` when the block ends well.
 
     Parameters
     ----------
-    outline : SelectionCard or None
+    preview : SelectionCard or None
         As long as the one to come; it is written to try the disk. None to resume.
     path : path
     overwrite : bool
@@ -69,8 +69,8 @@ def stage_selection(
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "public").mkdir()
         make_restricted(folder, path, again=resume)
-        if outline is not None:
-            _write_card(outline, folder / "public")
+        if preview is not None:
+            _write_card(preview, folder / "public")
         yield StagedSelection(folder, Path(path))
 
 

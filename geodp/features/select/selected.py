@@ -28,7 +28,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.identity import encode, ground, release_key, spent
+from geodp.release.identity import encode, grid_components, loss_fields, release_key
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -188,7 +188,7 @@ class PreparedSelection:
     ----------
     table : CountTable
     request : Request
-    outline : Selected
+    preview : Selected
         With an answer that depends on no data; all else but the charge is that of the selection.
     measured
         What the draws go by: confidential.
@@ -196,12 +196,12 @@ class PreparedSelection:
 
     table: CountTable = field(repr=False)
     request: Request
-    outline: Selected
+    preview: Selected
     measured: Any = field(repr=False)
 
     def release(self, keep: Keep[Selected] | None = None) -> Selected:
         """Draw, and charge; ``keep`` gets the selection before, and the charge's fingerprint."""
-        at, request = self.outline, self.request
+        at, request = self.preview, self.request
         draws = Draws.of(at.draws)
         own, fingerprint = release_key(request.key, draws, lambda: selection_digest(self.table, at))
 
@@ -278,11 +278,11 @@ def prepare(
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *require_no_sums(table.grid, event, WholeTable(table)),
     )
-    outline = Selected(
+    preview = Selected(
         table.grid, question, selector, event, question.longest(table.grid), None, facts
     )
-    outline.card()
-    return PreparedSelection(table, request, outline, question.measure(table, event))
+    preview.card()
+    return PreparedSelection(table, request, preview, question.measure(table, event))
 
 
 def selection_digest(table: CountTable, at: Selected) -> bytes:
@@ -292,11 +292,11 @@ def selection_digest(table: CountTable, at: Selected) -> bytes:
     every stream that can be drawn with its exact law.
     """
     said: dict[str, Plain] = {
-        **ground(at.grid),
+        **grid_components(at.grid),
         "question": (at.question.name, at.question.version),
         "settings": at.question.settings,
         "mechanism": (at.selector.name, at.selector.version),
-        "event": spent(at.event),
+        "event": loss_fields(at.event),
         "draws": tuple((draw.stream, draw.law) for draw in at.draws),
     }
     return digest(

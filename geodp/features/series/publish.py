@@ -25,9 +25,9 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.identity import encode, release_digest, release_key, spent
+from geodp.release.identity import encode, loss_fields, release_digest, release_key
 from geodp.release.metadata import require_alike, state_metadata
-from geodp.release.outline import outline, warn_of
+from geodp.release.preview import preview_release, warn_of
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -160,7 +160,7 @@ def publish_series(
     )
     options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_of(prepared.outline)
+    warn_of(prepared.preview)
     return prepared.release()
 
 
@@ -177,7 +177,7 @@ class PreparedSeries:
     smoothing : Smoothing
     whole, each : Measurement
         What all snapshots spend together, and one of them.
-    outline : Release
+    preview : Release
         A snapshot of nobody, without what tells one from another.
     """
 
@@ -188,7 +188,7 @@ class PreparedSeries:
     smoothing: Smoothing
     whole: Measurement
     each: Measurement
-    outline: Release
+    preview: Release
 
     @property
     def method(self) -> Mechanism:
@@ -224,7 +224,7 @@ class PreparedSeries:
         named: tuple[Plain, ...] = (
             ("times", self.periods.names),
             ("person", self.sharing.person),
-            ("whole", spent(self.whole)),
+            ("whole", loss_fields(self.whole)),
         )
         digests = [release_digest(table, self.method, self.each) for table in self.tables]
         return digest(LABEL, encode(named), *digests)
@@ -232,7 +232,7 @@ class PreparedSeries:
     def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
         """Return the series of tables that were drawn."""
         return complete_series(
-            self.outline, self.periods, self.sharing, self.smoothing, self.whole, drawn, charge
+            self.preview, self.periods, self.sharing, self.smoothing, self.whole, drawn, charge
         )
 
     def _draw(self, own: NoiseKey) -> list[ReleasedTable]:
@@ -314,7 +314,9 @@ def _outline(
 ) -> Release:
     """Return the snapshot of nobody."""
     people = request.terms.people
-    nobody = outline(grid, sharing.method, each, people, public_facts, reading, request.metadata)
+    nobody = preview_release(
+        grid, sharing.method, each, people, public_facts, reading, request.metadata
+    )
     return smoothing.say(nobody)
 
 

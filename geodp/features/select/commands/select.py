@@ -197,12 +197,12 @@ def _choose(
         "occupied_cells": int(table.key.size),
         "people": int(table.count.sum()),
     }
-    outline = prepared.outline.card()
+    preview = prepared.preview.card()
 
     def pack(drawn: Selected) -> Packed:
         return drawn.card().to_json(), {}
 
-    with stage_selection(outline, output, overwrite=overwrite) as place:
+    with stage_selection(preview, output, overwrite=overwrite) as place:
         with keep_charged(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)

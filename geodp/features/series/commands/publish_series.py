@@ -174,12 +174,12 @@ def _publish(options: dict[str, Any]) -> str:
     if options["resume"]:
         return _write(options, start, None, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
-    from geodp.release.outline import list_warnings
+    from geodp.release.preview import list_warnings
 
     require_uninterrupted(options["output"])
     progress.begin("Reading")
     prepared = _prepare(options, start)
-    for words in list_warnings(prepared.outline):
+    for words in list_warnings(prepared.preview):
         click.echo(f"Warning: {words}", err=True)
     for words in prepared.sharing.sentences:
         click.echo(words, err=True)
@@ -262,10 +262,10 @@ def _release(
     }
 
     def pack(drawn: list[ReleasedTable]) -> Packed:
-        nobody = prepared.outline
+        nobody = prepared.preview
         return pack_tables(drawn, nobody.public_facts, {}, nobody.reading)
 
-    place.try_out(prepared.outline.view(), cells)
+    place.try_out(prepared.preview.view(), cells)
     call = describe_call(options)
     with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
