@@ -31,11 +31,11 @@ def explain_selection(card: SelectionCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.say("selection_title", release_id=card.release_id)
-    return write_explanation(page, title, card.private, partial(_tell_selection, page, card))
+    title = page.write("selection_title", release_id=card.release_id)
+    return write_explanation(page, title, card.private, partial(_selection_sections, page, card))
 
 
-def _tell_selection(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
+def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
     """Return the page of a selection."""
     said = card.guarantee
     reach_of = partial(reach_of_pure, float(Fraction(said.epsilon)))
@@ -43,9 +43,11 @@ def _tell_selection(page: Writer, card: SelectionCard) -> tuple[Section, ...]:
     kind = "add" if said.neighbours == ADD_REMOVE else "replace"
     return (
         _tell_answer(page, card),
-        _tell_promise(page, said, say_factor(page, alone), page.say(f"suppose_{kind}", unit=unit)),
+        _promise_section(
+            page, said, say_factor(page, alone), page.write(f"suppose_{kind}", unit=unit)
+        ),
         tell_beliefs(page, alone, unit, kind),
-        tell_guess(page, alone, page.say(f"guess_{kind}", unit=unit)),
+        tell_guess(page, alone, page.write(f"guess_{kind}", unit=unit)),
         tell_households(page, reach_of, "households_epsilon"),
         tell_open(page, said.not_protected, card.budget, unit, "open_counts"),
     )
@@ -60,30 +62,32 @@ def _tell_answer(page: Writer, card: SelectionCard) -> Section:
     asked = card.question
     sentences = [
         _say_question(page, asked),
-        page.say("selection_named", candidates=asked.candidates, chosen=asked.chosen),
-        page.say("selection_lot"),
-        page.say(f"near_{asked.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
+        page.write("selection_named", candidates=asked.candidates, chosen=asked.chosen),
+        page.write("selection_lot"),
+        page.write(f"near_{asked.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
     ]
     if card.false_hot_spots is not None:
-        sentences.append(page.say("selection_empty", below=card.false_hot_spots.count))
+        sentences.append(page.write("selection_empty", below=card.false_hot_spots.count))
     shown = card.chosen[:SHOWN]
-    sentences.append(page.say("selection_all" if len(shown) == asked.chosen else "selection_some"))
+    sentences.append(
+        page.write("selection_all" if len(shown) == asked.chosen else "selection_some")
+    )
     head = tuple(dict.fromkeys(name for one in shown for name in one))
     rows = tuple(tuple(_write_cell(one.get(name, "")) for name in head) for one in shown)
     return Section(
-        page.say("heading_answer"), tuple(sentences), tuple(map(_write_cell, head)), rows
+        page.write("heading_answer"), tuple(sentences), tuple(map(_write_cell, head)), rows
     )
 
 
 def _say_question(page: Writer, asked: StatedQuestion) -> str:
     """Return the question with its settings."""
     if asked.name == "top" and asked.level is not None:
-        return page.say("asked_areas", level=asked.level)
+        return page.write("asked_areas", level=asked.level)
     if asked.name == "level":
-        return page.say("asked_level", next_epsilon=str(asked.next_epsilon))
+        return page.write("asked_level", next_epsilon=str(asked.next_epsilon))
     if asked.name == "quantile":
-        return page.say("asked_quantile", axis=str(asked.axis), q=str(asked.q))
-    return page.say(f"asked_{asked.name}")
+        return page.write("asked_quantile", axis=str(asked.axis), q=str(asked.q))
+    return page.write(f"asked_{asked.name}")
 
 
 def _write_cell(value: Code) -> str:
@@ -91,12 +95,12 @@ def _write_cell(value: Code) -> str:
     return printable(str(value)).replace("|", "\\|")
 
 
-def _tell_promise(page: Writer, said: StatedPromise, factor: str, suppose: str) -> Section:
+def _promise_section(page: Writer, said: StatedPromise, factor: str, suppose: str) -> Section:
     """Return the guarantee, its measure and what it needs."""
     sentences = (
         suppose,
         factor,
-        page.say("named_epsilon", epsilon=said.epsilon),
+        page.write("named_epsilon", epsilon=said.epsilon),
         tell_bound(page, said, page.unit(said.unit)),
     )
-    return Section(page.say("heading_promise"), sentences)
+    return Section(page.write("heading_promise"), sentences)

@@ -1,4 +1,4 @@
-"""``geodp report``: a written release, explained."""
+"""``geodp report``: report on a written release, as text, page or registry record."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ FOR_PAGES = {
     "place_name": "--place-name",
     "embed": "--embed",
 }
-"""Options of pages, and what they are called."""
+"""Parameters that only pages have, and their options."""
 
 
 def _require_fitting(options: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def _require_fitting(options: dict[str, Any]) -> None:
 
 
 def _page(path: Path, options: dict[str, Any]) -> str:
-    """Return a release as one HTML page, with its record where the office says the rest."""
+    """Render a release as one HTML page, with a registry record if the office's file is given."""
     from geodp.features.explain.card import explain_people
     from geodp.features.explain.page import Writer
     from geodp.io.read.public.places import read_places
@@ -137,7 +137,7 @@ def _page(path: Path, options: dict[str, Any]) -> str:
     from geodp.release.report.registry import registry_record
 
     language: Language = options["language"] or "en"
-    said = None if options["about"] is None else _about(options["about"])
+    about_values = None if options["about"] is None else _about(options["about"])
     view = open_view(path)
     card = view.card
     unit, places = Writer(language).unit(card.guarantee.unit), None
@@ -145,13 +145,13 @@ def _page(path: Path, options: dict[str, Any]) -> str:
         places = read_places(options["places"], view.table.grid, name=options["place_name"])
     if options["embed"]:
         return write_embed(view, unit, language, places)
-    record = None if said is None else registry_record(card, said)
-    told = explain_people(card, language)
-    return write_page(view, told, unit, language, record, places)
+    record = None if about_values is None else registry_record(card, about_values)
+    sections = explain_people(card, language)
+    return write_page(view, sections, unit, language, record, places)
 
 
 def _about(path: Path) -> ReleaseMetadata:
-    """Return what the office says in a TOML file."""
+    """Read the office's TOML file for the registry."""
     from geodp.release.metadata import read_office_file
     from geodp.release.report.metadata import ReleaseMetadata
 
