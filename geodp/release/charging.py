@@ -112,7 +112,7 @@ def _charge_arguments(
     if ledger is None and dataset is None:
         if records is not None:
             raise UsageError(
-                "What a release is made from is declared to a ledger; give one.",
+                "records= declares to a ledger what a release was made from; give a ledger.",
                 code="records-need-ledger",
             )
         return None

@@ -203,19 +203,19 @@ def _shapes(frame: Any, grid: Grid) -> list[Any]:
     crs = places[0].crs if places else None
     if crs is None:
         raise UsageError(
-            "The grid has no CRS, so nothing says where geometries lie on it.",
+            "The grid has no CRS, so geometries cannot be located on it.",
             code="geometries-need-crs",
         )
     if frame.crs is None:
         raise UsageError(
-            f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).",
+            f"The frame has no CRS; set it first: frame.set_crs({crs!r}).",
             code="frame-without-crs",
         )
     try:
         return move_shapes(frame.geometry, places[0], frame.crs.to_wkt())
     except UsageError:
         raise UsageError(
-            f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "
-            f"or, where some hundred metres are no matter, give frame.to_crs({crs!r}).",
+            f"PROJ cannot transform {frame.crs.name} to {crs} exactly here. Install its grid; "
+            f"or, if some hundred metres do not matter, pass frame.to_crs({crs!r}).",
             code="frame-transformation-missing",
         ) from None

@@ -41,7 +41,9 @@ def state_metadata(values: Mapping[str, Any]) -> StatedMetadata | None:
     for name, text in plain.items():
         # Control characters could change what a terminal shows of a card, line breaks cannot.
         if isinstance(text, str) and not (text.strip() and text.replace("\n", " ").isprintable()):
-            raise UsageError(f"metadata.{name} must be a text in words.", code="metadata-not-text")
+            raise UsageError(
+                f"metadata.{name} must be printable text, and not empty.", code="metadata-not-text"
+            )
     days = [] if metadata.reference_date is None else metadata.reference_date.split("/")
     try:
         dates = [date.fromisoformat(day) for day in days]
@@ -64,8 +66,8 @@ def require_alike(metadata: StatedMetadata | None) -> StatedMetadata | None:
     for name in ("supersedes", "reference_date"):
         if metadata is not None and getattr(metadata, name) is not None:
             raise UsageError(
-                f"metadata.{name} is of one release, and the snapshots of a series share what is "
-                "said of them: leave it out. Each has its time.",
+                f"metadata.{name} describes one release, but the snapshots of a series share their "
+                "metadata: leave it out. Each snapshot has its time.",
                 code="metadata-of-one-release",
             )
     return metadata

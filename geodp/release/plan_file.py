@@ -144,7 +144,7 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         or not (people is None or (type(people) in (int, float) and 0 < people < inf))
         or values["neighbours"] not in NEIGHBOURS
     ):
-        raise InputError(f"{file.name} has a setting of a wrong kind.", code="plan-setting-kind")
+        raise InputError(f"{file.name} has a setting of a wrong type.", code="plan-setting-kind")
     method, grid_sha256 = values.pop("method"), values.pop("grid_sha256")
     try:
         return Settings(method, Terms.of(**values), grid_sha256)

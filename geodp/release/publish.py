@@ -61,9 +61,7 @@ NO_GRID = Rule(
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
     "Grid.mesh('jis:half', bounds=...).",
 )
-READ_ALREADY = (
-    "Not for a table of counts, which is read already: {}. They go with a frame or a file."
-)
+READ_ALREADY = "These arguments need a frame or a file, and a table of counts is read already: {}."
 
 
 @by_names(
@@ -497,7 +495,8 @@ def make_event(
     names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
     if any(getattr(event, name) != getattr(terms, name) for name in names):
         raise UsageError(
-            f"{method.name} spends something else than it is given.", code="method-spends-otherwise"
+            f"The event of {method.name} has another budget, contribution or unit than its terms.",
+            code="method-spends-otherwise",
         )
     if overload := method.undrawable(grid, event):
         raise UsageError(overload)

@@ -34,7 +34,7 @@ def require_simulated(method: Method[Any], grid: Grid, event: Spent, releases: i
     """Raise UsageError if cells of a release cannot be simulated, before anything is drawn."""
     if not MIN_RELEASES <= releases <= MAX_RELEASES:
         raise UsageError(
-            f"Simulated are {MIN_RELEASES} to {MAX_RELEASES:,} releases, or 0.",
+            f"The number of simulated releases is 0, or from {MIN_RELEASES} to {MAX_RELEASES:,}.",
             code="simulated-releases-range",
         )
     central = isinstance(method, Mechanism) and isinstance(event, Measurement)

@@ -25,21 +25,23 @@ CARD = "release.json"
 @click.option(
     "--differencing",
     is_flag=True,
-    help="Instead of a release: what seven questions about a made-up class reveal together.",
+    help="Explain a differencing attack instead: seven questions about a fictitious class.",
 )
-@click.option("--epsilon", help="With --differencing: of all noisy answers.  [default: 1]")
+@click.option(
+    "--epsilon", help="With --differencing: epsilon of all noisy answers together.  [default: 1]"
+)
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
     default="en",
     show_default=True,
-    help="Of the sentences.",
+    help="Language of the explanation.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def explain(
     release: Path | None, differencing: bool, epsilon: str | None, language: str, as_json: bool
 ) -> None:
-    """Tell in plain words what a written RELEASE reveals of one person, from its card alone.
+    """Explain in plain language what a written RELEASE reveals of one person, from its card alone.
 
     \b
     geodp explain release
@@ -50,12 +52,12 @@ def explain(
     """
     if (release is None) != differencing:
         raise UsageError(
-            "Name a RELEASE, or ask for --differencing, which looks at none.",
+            "Name a RELEASE, or give --differencing, which needs none.",
             code="explain-names-nothing",
         )
     if epsilon is not None and not differencing:
         raise UsageError(
-            "--epsilon goes with --differencing; a release states its own.",
+            "--epsilon needs --differencing; a release states its own epsilon.",
             code="epsilon-needs-differencing",
         )
     if release is None:

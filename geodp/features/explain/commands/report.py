@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     type=click.Choice(["md", "html", "json", "registry"]),
     default="md",
     show_default=True,
-    help="For people, as text or as one page with maps; the card itself; or a record for the DP "
-    "Deployments Registry.",
+    help="md: text for readers; html: one page with maps; json: the card itself; registry: a "
+    "record for the DP Deployments Registry.",
 )
 @click.option(
     "--language",
     type=click.Choice(["en", "ja"]),
-    help="Of the page (--format html). Default: en.",
+    help="Language of the page (--format html). Default: en.",
 )
 @click.option(
     "--about",
@@ -117,10 +117,10 @@ def _require_fitting(options: dict[str, Any]) -> None:
         if options[name] and form != "html":
             raise UsageError(f"{flag} is for --format html only.", code="option-needs-html")
     if options["place_name"] and not options["places"]:
-        raise UsageError("--place-name goes with --places only.", code="place-name-needs-places")
+        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
     if options["embed"] and about is not None:
         raise UsageError(
-            "--about is of the page, and --embed has no room for the registry's record; leave one "
+            "--about adds the registry's record to a page, which --embed does not have; leave one "
             "out.",
             code="embed-without-about",
         )
