@@ -18,7 +18,7 @@ from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import list_assumptions
 from geodp.release.parts import PartErrors
-from geodp.release.protocol import Described
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
@@ -37,7 +37,7 @@ from geodp.table.stated.error import (
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 
 
-def card_of(release: Described) -> Card:
+def card_of(release: ReleaseProtocol) -> Card:
     """Build the card of a release, without its list of files; see :meth:`geodp.Release.card`."""
     grid, method = release.grid, release.method
     return Card(
@@ -65,7 +65,7 @@ def state_budget(charge: Charge | StatedCharge | None) -> StatedCharge | None:
     return None if charge is None else read_plain(StatedCharge, charge.describe(), "budget")
 
 
-def _guarantee(release: Described) -> StatedGuarantee:
+def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
     """Describe the guarantee: the event's loss, the method's proof, and all assumptions."""
     method, event, grid = release.method, release.event, release.grid
     values = {
@@ -86,7 +86,7 @@ def _guarantee(release: Described) -> StatedGuarantee:
     return read_plain(StatedGuarantee, {**values, **event.describe()}, "guarantee")
 
 
-def _mechanism(release: Described) -> StatedMechanism:
+def _mechanism(release: ReleaseProtocol) -> StatedMechanism:
     """Describe the method with its version and all settings."""
     method = release.method
     # A method names its noise under epsilon; under rho the law is Gaussian whatever it names.
@@ -109,7 +109,7 @@ def _mechanism(release: Described) -> StatedMechanism:
     )
 
 
-def _error(release: Described) -> StatedError:
+def _error(release: ReleaseProtocol) -> StatedError:
     """Describe the expected error, as far as it is known before any data are read."""
     grid, event, method = release.grid, release.event, release.method
     blocks, isolated = release.expected_error(), method.isolated_cell(grid, event)
@@ -152,7 +152,7 @@ def _error(release: Described) -> StatedError:
     )
 
 
-def state_cells(release: Described) -> StatedCells | None:
+def state_cells(release: ReleaseProtocol) -> StatedCells | None:
     """Describe how intervals of single cells are made; None without a closed form.
 
     States the interval of cells that are not listed, as the files have no rows for them.
@@ -209,7 +209,7 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
     return StatedCells(meaning, VERSION, low, near, isolated, closed_form=False, parts=PARTS)
 
 
-def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
+def _area_errors(release: ReleaseProtocol) -> tuple[StatedLevel, ...]:
     """List the errors of every level of official areas or regions, the coarsest first."""
     errors = release.block_errors
     if errors is None:
@@ -219,7 +219,7 @@ def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
     )
 
 
-def _floor(release: Described) -> StatedFloor | None:
+def _floor(release: ReleaseProtocol) -> StatedFloor | None:
     """Compute the smallest useful block; None without a public guess of the people."""
     errors = release.block_errors
     if release.people is None or errors is None:

@@ -21,7 +21,7 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.kernels.cell_paths import PLAIN
-from geodp.release.protocol import Described
+from geodp.release.protocol import ReleaseProtocol
 
 MAX_CELLS = 1 << 20
 """Cells of regions in one batch, about: bounds the memory of an estimate."""
@@ -75,7 +75,7 @@ class Estimates:
             getattr(self, name)[at] = getattr(estimates, name)
 
 
-def require_tree(release: Described) -> TreeVariance:
+def require_tree(release: ReleaseProtocol) -> TreeVariance:
     """Return the tree of a release's closed form; UsageError if it has none."""
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
@@ -87,7 +87,7 @@ def require_tree(release: Described) -> TreeVariance:
     return tree
 
 
-def error_of_region(release: Described, region: Region) -> float:
+def error_of_region(release: ReleaseProtocol, region: Region) -> float:
     """Compute the closed-form standard error of a region; 0 where public totals fix the sum."""
     if release.parts is not None:
         return release.parts.estimate(region).standard_error
@@ -101,7 +101,7 @@ def error_of_region(release: Described, region: Region) -> float:
     return float(np.sqrt(max(require_tree(release).region(key, grid), 0.0)))
 
 
-def estimate_regions(release: Described, regions: Sequence[Region]) -> Estimates:
+def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Estimates:
     """Estimate regions in closed form; see :meth:`geodp.Release.estimate`.
 
     Raises UsageError for a method without a closed form.
@@ -128,7 +128,7 @@ def estimate_regions(release: Described, regions: Sequence[Region]) -> Estimates
     return Estimates(result.count + public_sums, result.standard_error, low, high, result.clamped)
 
 
-def _estimate(release: Described, tree: TreeVariance, cells: RegionKeys) -> Estimates:
+def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -> Estimates:
     """Estimate regions none of whose cells has a public total."""
     method, grid, event = release.method, release.grid, release.event
     first, domain = cells.first, grid if method.skips_outside else None
@@ -163,7 +163,7 @@ def _estimate(release: Described, tree: TreeVariance, cells: RegionKeys) -> Esti
     return Estimates(count, error, low, high, visited.clamped)
 
 
-def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any:
+def estimate_frame(release: ReleaseProtocol, frame: Any, labels: Labels | None) -> Any:
     """Add ``COLUMNS`` to a ``GeoDataFrame`` of polygons.
 
     Rows whose polygons contain no cell of the domain have 0 ``cells`` and NaN elsewhere.
@@ -189,6 +189,7 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
     cells = np.array([region.cells for region in regions], np.int64)
     result = estimate_regions(release, regions)
     columns: dict[str, Any] = {name: getattr(result, name) for name in COLUMNS[1:]}
+    # NaN and not 0: without cells there is no estimate, and 0 people would be one.
     if not cells.all():
         for name in COLUMNS[1:-1]:
             columns[name] = np.where(cells > 0, columns[name], np.nan)

@@ -88,6 +88,7 @@ class InMemory:
         """Raise TypeError with what to call instead; iteration comes here, too."""
         raise TypeError(ITEMS)
 
+    # Hidden from type checkers, which would otherwise accept every name as an attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:

@@ -84,6 +84,7 @@ def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, P
     # Names of built-in methods are unique and survive a move of their module. Two plug-ins may
     # share a name, so their classes are told apart by module, too.
     is_builtin = qualified_name[0].startswith("geodp.")
+    # A base release has noise of its own, and the table drawn from it depends on that.
     base = method.base(grid, event)
     return {
         **grid_components(grid),

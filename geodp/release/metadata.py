@@ -83,6 +83,7 @@ def read_office_file(path: Path, parse: Callable[[dict[str, Any]], Metadata]) ->
 
     Raises InputError for a file that cannot be read, and UsageErrors of ``parse`` with the path.
     """
+    # A pipe or a device could block forever.
     require_regular(path)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import KnownParts, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.release.protocol import Described
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -30,13 +30,13 @@ class PartErrors:
         The released counts of the parts.
     split : Split
         The same release as a map and its parts.
-    map : Described
+    map : ReleaseProtocol
         The release of the map: all parts of a cell together.
     """
 
     table: ReleasedTable = field(repr=False)
     split: Split = field(repr=False)
-    map: Described = field(repr=False)
+    map: ReleaseProtocol = field(repr=False)
 
     alike: ClassVar[int] = 1
 
@@ -47,6 +47,7 @@ class PartErrors:
         """
         cell, part = self.split.joint.split(region.key)
         cells, parts = np.unique(cell), np.unique(part)
+        # Only a product of cells and parts has the same parts in all of its cells.
         if cells.size * parts.size != region.key.size:
             raise UsageError(
                 "The cells of this region have different labels: ask for each set of labels by "

@@ -126,6 +126,7 @@ def read_plan(path: str | PathLike[str]) -> Settings:
         raise InputError(
             f"{file.name} cannot be read ({error.strerror}).", code="plan-of-round-unreadable"
         ) from None
+    # tomllib raises RecursionError for deeply nested arrays.
     except (ValueError, RecursionError):
         raise InputError(f"{file.name} is no TOML file.", code="plan-not-toml") from None
     # Types are checked here: Terms takes more of them from Python than a file may contain.

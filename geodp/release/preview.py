@@ -31,6 +31,7 @@ def preview_release(
 
     They depend on public things only, so an error in computing them is raised before the charge.
     """
+    # Nothing on a card may depend on counts that are not drawn yet: with no rows, it cannot.
     none = np.empty(0, np.int64)
     table = ReleasedTable(grid, none.astype(np.uint64), none, event)
     release = Release(table, None, people, public_facts, method, metadata=metadata, reading=reading)

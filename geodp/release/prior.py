@@ -30,6 +30,7 @@ def choose_prior(
             "The prior is the table itself; a prior must not be made from it.",
             code="prior-is-table",
         )
+    # An earlier release may be used freely, as its own charge has paid for it.
     if isinstance(prior, Release):
         return Prior.of(table.grid, prior.table, source or describe_charge(prior.charge))
     if not isinstance(prior, Prior):

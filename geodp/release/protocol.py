@@ -36,7 +36,7 @@ class PartsOfMap(Protocol):
         ...
 
 
-class Described(Protocol):
+class ReleaseProtocol(Protocol):
     """A released table and all that may be said about it; see :class:`geodp.Release`."""
 
     @property

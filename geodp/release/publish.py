@@ -64,6 +64,7 @@ NO_GRID = Rule(
 READ_ALREADY = "These arguments need a frame or a file, and a table of counts is read already: {}."
 
 
+# Keywords of other libraries: the error names the argument that is meant.
 @by_names(
     eps="epsilon",
     privacy_budget="epsilon",
@@ -456,6 +457,7 @@ def restore_beside(
     measurements: bool | str | int = False,
 ) -> Release:
     """Add a stored prior's description and stored measurements to a restored release."""
+    # With a prior the margins are unknown, as in `_add_prior`.
     if (prior_card := restore_stated(arrays)) is not None:
         release = replace(release, prior=prior_card, margins=UNKNOWN)
     measurements_request = _request_measurements(method, release.grid, event, measurements)

@@ -98,6 +98,7 @@ class Release(InMemory):
     preview: Release | None = None
 
     def __post_init__(self) -> None:
+        # A CountTable has the same columns: it would be written without any noise.
         if not isinstance(self.table, ReleasedTable):
             raise UsageError(
                 "A Release holds a released table; geodp.publish makes one.",
@@ -388,6 +389,7 @@ class Release(InMemory):
 
         ``name``: name of the count; default: that of the release, or ``population``.
         """
+        # The name is chosen when a release is written, and the cached card has the default one.
         return View(
             self.table,
             replace(self.card(), name=name or self.name),

@@ -87,6 +87,7 @@ def make_maps(grid: Grid, people: float, max_maps: int) -> tuple[list[Settlement
     random, towns = np.random.default_rng(SEED), Proxy.make_up(grid, people).table
     place = _draw_places(grid, random)
     coastal = _lies_at_coast(grid, place)
+    # Without a coast in the domain, the towns on one side of a settlement are removed instead.
     inhabited = grid.decode(towns.key)[:2].astype(np.int64).T if towns.key.size else place
     coast = place[coastal] if coastal.any() else place
     sites: dict[Surroundings, IntArray] = {ALONE: place, COASTAL: coast, INLAND: inhabited}

@@ -102,6 +102,7 @@ def simulate_cells(release: Release, releases: int) -> Release:
     # show their loss: never narrower than public maps then.
     if tree.drops:
         down, up = np.maximum(down, public.down), np.maximum(up, public.up)
+    # A cell is the smallest planted settlement, of side 1.
     alone = tuple(simulation.losses()[0].tolist())
     settlements = simulate_settlements(simulation)
     return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)

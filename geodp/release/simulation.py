@@ -34,7 +34,7 @@ from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.release.protocol import Described
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
@@ -78,7 +78,7 @@ POPULOUS = 64
 SEED = 20150901
 
 
-def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Estimate]:
+def simulate_estimates(release: ReleaseProtocol, regions: Sequence[Region]) -> list[Estimate]:
     """Estimate regions with simulated standard errors and 95 % intervals.
 
     Parameters
@@ -145,7 +145,7 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
     return estimates
 
 
-def _require_simulated(release: Described) -> None:
+def _require_simulated(release: ReleaseProtocol) -> None:
     """Raise UsageError for a release whose method cannot be run on a stand-in."""
     central = isinstance(release.method, Mechanism)
     if not central or not isinstance(release.table.event, Measurement):
@@ -248,9 +248,11 @@ class Simulation:
             errors, shown = self._run(runs, key, map_)
             if not time:
                 square = (errors**2).mean(axis=0)
+            # At most a share RISK of the simulated errors lies beyond this order statistic.
             rank = max(1, int(RISK * (self.releases + 1)))
             errors.sort(axis=0)
             low, high = np.minimum(low, errors[rank - 1]), np.maximum(high, errors[-rank])
+            # The next stand-in shows about as many people as the release does.
             map_ = np.maximum(map_ + count - shown, 0)
         return low, high, np.sqrt(square)
 
@@ -279,6 +281,7 @@ class Simulation:
         places = [empty[depth == i] for i in range(len(self.tree.fanouts) + 1)]
         some = [i for i, place in enumerate(places) if place.size]
         lost: dict[tuple[int, int], list[float]] = {}
+        # So many people that the clamp would not take more from a settlement with even more.
         people = int(POPULOUS * sqrt(max(self.tree.nodes() + list(self.tree.variances)))) + 1
         number = min(MAX_PLANTED, self.table.grid.domain.cells // CELLS_EACH + 1) if some else 0
         for trial in range(self.releases):
@@ -322,6 +325,7 @@ class Simulation:
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a public key."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
+        # The method would report progress of its own for every single run.
         with progress.unsaid():
             released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()

@@ -108,6 +108,7 @@ def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     guarantee = card.guarantee
     reach_of, unit = _reach_of(guarantee), page.unit(guarantee.unit)
     alone = reach_of(1)
+    # Kinds name sentences: a device's report is compared with one from another place.
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     kind = "local" if _is_local(guarantee) else kind
     return (
@@ -129,6 +130,7 @@ def _is_local(guarantee: StatedGuarantee) -> bool:
 def _reach_of(guarantee: StatedGuarantee) -> ReachOf:
     """Return the function from a number of dependent people to how far beliefs move."""
     if guarantee.rho is not None:
+        # Zero-concentrated privacy bounds beliefs only up to some delta, so there is always one.
         delta = RARE if guarantee.delta is None else float(Fraction(guarantee.delta))
         return partial(reach_of_concentrated, float(Fraction(guarantee.rho)), delta)
     if guarantee.epsilon is None:
@@ -183,6 +185,7 @@ def _errors_section(page: Writer, error: StatedError) -> Section:
     if error.blocks is None:
         return Section(heading, (page.write("errors_unknown"),))
     sentences = [page.write("errors_table")]
+    # The card states in words where the closed form holds; only this one word is relied on.
     if error.holds and "clamped" in error.holds:
         sentences.append(page.write("errors_clamped"))
     if (cell := error.isolated_cell) is not None:

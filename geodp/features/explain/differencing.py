@@ -121,6 +121,7 @@ def differencing(epsilon: Budget = 1) -> tuple[Answer, ...]:
         noisy = exact + _geometric(rng, shrink) - _geometric(rng, shrink)
         for number, way in enumerate(ways):
             count = sum(way[pupil] for pupil in group)
+            # Likelihood of the noisy answer, up to a factor that all assignments share.
             weights[number] *= shrink ** abs(noisy - count)
             possible[number] &= count == exact
         left = [way for way, may in zip(ways, possible, strict=True) if may]

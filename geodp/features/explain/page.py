@@ -147,6 +147,7 @@ class Writer:
             text = "\n".join(more.values())
         heading = self.write("heading_words")
         sentences = [self.write("word", term=t, meaning=meanings[t]) for t in sorted(meanings)]
+        # Terms and meanings pass through `write`, but are no figures of the page.
         for name in ("term", "meaning"):
             self.figures.pop(name, None)
         return Section(heading, tuple(sentences))
@@ -160,6 +161,7 @@ def write_number(value: float) -> str:
     >>> [write_number(x) for x in (2.7183, 12345.6, 0.000123, 1e-30, 0)]
     ['2.72', '12,346', '0.000123', '10^-30', '0']
     """
+    # Digits of very large and very small numbers would fill the line and tell nothing.
     if value and not -7 < (power := math.log10(abs(value))) < 15:
         return f"10^{power:.0f}"
     if abs(value) >= 1000:

@@ -59,6 +59,7 @@ class Bound(Protocol):
 def tell_bound(page: Writer, bound: Bound, unit: str) -> str:
     """Write the sentence on how often a unit is counted at most, and who vouches for it."""
     figures: dict[str, float | str] = {"unit": unit, "contribution": bound.contribution}
+    # Who vouches for the bound: geodp, the layout of an official table, or else the office.
     if bound.enforced:
         return page.write("bound_enforced", **figures)
     if bound.layout:
@@ -140,6 +141,7 @@ def tell_open(
         quoted = {} if names else {"quoted": line}
         sentences.append(page.write(*(names or ["open_quoted"]), unit=unit, **quoted))
     sentences.append(_budget_sentence(page, charge))
+    # Several lines of a card may map to one sentence.
     return Section(page.write("heading_open"), tuple(dict.fromkeys(sentences)))
 
 

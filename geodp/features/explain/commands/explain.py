@@ -64,6 +64,7 @@ def explain(
         from geodp.features.explain.differencing import explain_differencing
 
         explanation = explain_differencing("1" if epsilon is None else epsilon, language)
+    # A release is a folder, a zip archive or a card alone; any other file is an audit.
     elif release.is_file() and release.name != CARD and not is_zipfile(release):
         explanation = _explain_file(release, language)
     else:

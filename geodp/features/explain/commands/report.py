@@ -88,6 +88,7 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
     if output is None:
         click.echo(text, nl=False)
         return
+    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
     complete_with_commit()
     write_file(output, text.encode(), True, True)
     click.echo(str(output))
