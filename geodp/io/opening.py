@@ -16,8 +16,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,6 +296,26 @@ def strange_entry(folder: Path) -> str | None:
     return None
 
 
+def database_uri(path: PurePath) -> str:
+    """Return the URI by which SQLite opens an absolute path for reading alone, without a journal.
+
+    SQLite takes no host in a URI, and a network drive of Windows resolves to a path with one: it is
+    part of the path here, behind four slashes.
+
+    Examples
+    --------
+    >>> from pathlib import PurePosixPath, PureWindowsPath
+    >>> database_uri(PurePosixPath("/data/a b.gpkg"))
+    'file:///data/a%20b.gpkg?mode=ro&immutable=1'
+    >>> database_uri(PureWindowsPath("C:/data/a.gpkg"))
+    'file:///C:/data/a.gpkg?mode=ro&immutable=1'
+    >>> database_uri(PureWindowsPath("//server/share/a.gpkg"))
+    'file:////server/share/a.gpkg?mode=ro&immutable=1'
+    """
+    name = quote(os.fsencode(path.as_posix()), safe="/:")
+    return f"file://{'' if name.startswith('/') else '/'}{name}?mode=ro&immutable=1"
+
+
 @contextmanager
 def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
     """Open a database of SQLite for reading alone: nothing beside it is looked at, or written.
@@ -310,11 +331,9 @@ def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
         It is none.
     """
     import sqlite3
-    from pathlib import Path
 
     require_regular(path)
-    uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
-    base = sqlite3.connect(uri, uri=True)
+    base = sqlite3.connect(database_uri(Path(path).resolve()), uri=True)
     try:
         base.execute("PRAGMA trusted_schema = OFF")
         base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
