@@ -178,6 +178,9 @@ def _end(code: int) -> NoReturn:
     if code == INTERRUPTED and not all(one.daemon for one in others):
         sys.stdout.flush()
         sys.stderr.flush()
+        if not hasattr(signal, "SIGHUP"):
+            # Windows has no end by a signal: its C library exits with 3, another code of geodp.
+            os._exit(code)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
     gc.freeze()  # nothing of the process is worth a search for garbage any more
@@ -187,7 +190,10 @@ def _end(code: int) -> NoReturn:
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
-    signal.signal(signal.SIGTERM, signals.take_termination)
+    # SIGBREAK is what Windows sends for Ctrl+Break, by which schedulers stop a process.
+    for name in ("SIGTERM", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signals.take_termination)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)
