@@ -67,6 +67,11 @@ NOT_UTF8 = Rule(
     "files take no other name; rename it.",
 )
 
+_DEVICE = re.compile(
+    r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
@@ -90,6 +95,20 @@ def require_regular(path: str | os.PathLike[str]) -> None:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError(NOT_REGULAR, file=str(path))
+
+
+def is_device_name(name: str) -> bool:
+    """Return whether a file name, without folders, is that of a device on Windows.
+
+    Up to Windows 10 an ending changes nothing: what is written to ``nul.csv`` is gone. Public files
+    are read on every system and archives come from any, so callers look on every system.
+
+    Examples
+    --------
+    >>> [is_device_name(name) for name in ("nul.csv", "COM1", "aux.tar.gz", "console", "com.csv")]
+    [True, True, True, False, False]
+    """
+    return _DEVICE.fullmatch(name) is not None
 
 
 def require_utf8(path: str | os.PathLike[str]) -> None:

@@ -25,6 +25,7 @@ from geodp.io.folder.publication import (
     write_restricted,
 )
 from geodp.io.folder.staging import require_free, require_own, stage
+from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
 from geodp.table.card import Card
@@ -193,6 +194,12 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             "The name must be a file name of letters, digits, '_' and '-', with at most "
             f"{LONGEST_NAME} bytes.",
             code="release-name-form",
+        )
+    if is_device_name(name):
+        raise UsageError(
+            f"{name} is the name of a device on Windows, where no file can have it; choose another "
+            "name for the count.",
+            code="release-name-of-device",
         )
     if TAKEN.match(name):
         raise UsageError(

@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from geodp import progress
 from geodp.errors import GeodpError, InputError, OutputError, Rule, UsageError, printable
+from geodp.io.opening import is_device_name
 
 PROTOCOLS = {
     **dict.fromkeys(("http", "https"), "aiohttp"),
@@ -200,7 +201,7 @@ def _name_of(parts: SplitResult) -> str:
     """Return the file name of a URL, of letters, digits and symbols allowed on every disk."""
     last = unquote(parts.path.rpartition("/")[2] or parts.netloc.rpartition("@")[2])
     plain = re.sub(r"[^\w.() -]", "_", last).encode()[-_NAME:].decode(errors="ignore").lstrip(". ")
-    return plain or "file"
+    return f"_{plain}" if is_device_name(plain) else plain or "file"
 
 
 def _download(text: str, scheme: str, fetched: Fetched) -> None:

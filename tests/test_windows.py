@@ -3,12 +3,21 @@
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from contextlib import closing
 from pathlib import PureWindowsPath
+from urllib.parse import urlsplit
 
 import pytest
 
+from geodp.errors import UsageError, VerificationError
+from geodp.grid.grid import Grid
+from geodp.io.folder.staged_release import check_publication
 from geodp.io.opening import database_uri
+from geodp.io.read.rows.forms import packed
+from geodp.io.read.rows.forms.url import _name_of
+from geodp.io.verify.packed import unpack_release
+from tests.refusals import refuses
 
 
 def test_a_database_on_a_network_drive_has_a_uri_without_a_host(tmp_path):
@@ -56,3 +65,27 @@ def test_ctrl_break_ends_a_run_as_a_termination_does():
         "cli.main()\n"
     )
     assert (done.returncode, done.stdout) == (143, "temporary files are removed\n")
+
+
+@pytest.mark.parametrize("name", ["nul", "CON", "Aux", "com1", "LPT9", "com²"])
+def test_a_release_has_no_name_of_a_device(tmp_path, name):
+    with refuses(UsageError, "release-name-of-device"):
+        check_publication(Grid.regular((4, 4)), tmp_path / "out", name=name, overwrite=False)
+    check_publication(Grid.regular((4, 4)), tmp_path / "out", name=f"{name}s", overwrite=False)
+
+
+def test_files_of_urls_and_archives_get_other_names_than_devices():
+    assert _name_of(urlsplit("https://host/nul.csv")) == "_nul.csv"
+    members = [zipfile.ZipInfo(f"data/con.{ending}") for ending in ("tif", "tfw")]
+    assert [packed._name_of(one) for one in members] == ["_con.tif", "_con.tfw"]
+
+
+def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("release.json", "SHA256SUMS", "con.csv"):
+            archive.writestr(f"out/public/{name}", "{}")
+    assert (unpack_release(tmp_path / "a.zip") / "public" / "con.csv").exists()
+    (tmp_path / "a.zip").rename(tmp_path / "b.zip")
+    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", False)
+    with refuses(VerificationError, "archive-has-device-name"):
+        unpack_release(tmp_path / "b.zip")
