@@ -1,18 +1,23 @@
 """What Windows does differently with names, paths and locks, as far as it shows elsewhere."""
 
+import errno
+import os
 import sqlite3
 import subprocess
 import sys
 import zipfile
 from contextlib import closing
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from urllib.parse import urlsplit
 
 import pytest
 
 from geodp.errors import UsageError, VerificationError
 from geodp.grid.grid import Grid
+from geodp.io.folder.disk import move
 from geodp.io.folder.staged_release import check_publication
+from geodp.io.folder.staging import _exchange
+from geodp.io.folder.whole import write_whole
 from geodp.io.opening import database_uri
 from geodp.io.read.rows.forms import packed
 from geodp.io.read.rows.forms.url import _name_of
@@ -89,3 +94,41 @@ def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
     monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", False)
     with refuses(VerificationError, "archive-has-device-name"):
         unpack_release(tmp_path / "b.zip")
+
+
+@pytest.fixture
+def scanned(monkeypatch):
+    """Let a virus scanner have what is renamed open for three looks, on a system like Windows."""
+    looks, rename, replace = [], os.rename, os.replace
+
+    def wait(step):
+        def renamed(source, target):
+            looks.append(Path(source).name)
+            if len(looks) < 3:
+                raise PermissionError(errno.EACCES, "Access is denied", str(source))
+            step(source, target)
+
+        return renamed
+
+    monkeypatch.setattr(os, "rename", wait(rename))
+    monkeypatch.setattr(os, "replace", wait(replace))
+    for name in ("disk", "whole", "staging"):
+        monkeypatch.setattr(f"geodp.io.folder.{name}.OPENS_FOLDERS", False)
+    return looks
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_file_is_renamed_once_a_scanner_lets_it_go(tmp_path, monkeypatch, scanned, overwrite):
+    monkeypatch.setattr("geodp.io.folder.whole._open_nameless", lambda *_: None)
+    with write_whole(tmp_path / "a.csv", "It exists.", overwrite=overwrite) as file:
+        file.write(b"x")
+    assert ((tmp_path / "a.csv").read_bytes(), len(scanned)) == (b"x", 3)
+
+
+def test_a_release_gets_its_name_once_a_scanner_lets_it_go(tmp_path, scanned):
+    (tmp_path / "partial").mkdir()
+    with pytest.raises(PermissionError):
+        move(tmp_path / "partial", tmp_path / "tried")
+    _exchange(tmp_path / "partial", tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(scanned) == 3
