@@ -12,10 +12,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from geodp.errors import UsageError, VerificationError
+from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.io.folder.disk import move
-from geodp.io.folder.staged_release import check_publication
+from geodp.io.folder.staged_release import (
+    LONGEST_ENDING,
+    check_publication,
+    try_longest_name,
+)
 from geodp.io.folder.staging import _exchange
 from geodp.io.folder.whole import write_whole
 from geodp.io.opening import database_uri
@@ -132,3 +136,21 @@ def test_a_release_gets_its_name_once_a_scanner_lets_it_go(tmp_path, scanned):
     _exchange(tmp_path / "partial", tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert len(scanned) == 3
+
+
+def test_a_path_that_is_too_long_for_windows_is_refused_before_the_charge(tmp_path, monkeypatch):
+    touch = Path.touch
+
+    def limited(path):
+        if len(str(path)) >= 260:
+            raise FileNotFoundError(errno.ENOENT, "The system cannot find the path specified")
+        touch(path)
+
+    monkeypatch.setattr(Path, "touch", limited)
+    monkeypatch.setattr("geodp.io.folder.staged_release.OPENS_FOLDERS", False)
+    room = 260 - len(str(tmp_path / "public" / f".{'x' * LONGEST_ENDING}"))
+    try_longest_name(tmp_path, "n" * (room - 1))
+    for name, inner in (("n" * room, ""), ("n" * (room - 3), "2024")):
+        with refuses(OutputError, "output-path-too-long"):
+            try_longest_name(tmp_path, name, inner)
+    assert not [*tmp_path.iterdir()]
