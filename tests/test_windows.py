@@ -8,6 +8,7 @@ import sys
 import zipfile
 from contextlib import closing
 from pathlib import Path, PureWindowsPath
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,10 +23,11 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import _exchange
 from geodp.io.folder.whole import write_whole
-from geodp.io.opening import database_uri
-from geodp.io.read.rows.forms import packed
-from geodp.io.read.rows.forms.url import _name_of
+from geodp.io.opening import database_uri, strange_entry
+from geodp.io.read.rows.forms import folder, packed
+from geodp.io.read.rows.forms.url import _name_of, is_url
 from geodp.io.verify.packed import unpack_release
+from geodp.io.verify.verify_release import plain_files
 from tests.refusals import refuses
 
 
@@ -154,3 +156,52 @@ def test_a_path_that_is_too_long_for_windows_is_refused_before_the_charge(tmp_pa
         with refuses(OutputError, "output-path-too-long"):
             try_longest_name(tmp_path, name, inner)
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_junction_is_no_folder_of_a_release(tmp_path, monkeypatch):
+    (tmp_path / "public" / "more").mkdir(parents=True)
+    assert strange_entry(tmp_path) is None
+    lstat = os.lstat
+
+    def tagged(path):
+        seen = lstat(path)
+        tag = 0xA0000003 if str(path).endswith("more") else 0
+        return SimpleNamespace(st_mode=seen.st_mode, st_reparse_tag=tag)
+
+    monkeypatch.setattr("geodp.io.opening.os.lstat", tagged)
+    assert strange_entry(tmp_path) == os.path.join("public", "more")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [
+        (r"C:\data\*.csv", r"C:\data"),
+        (r"\\server\share\data\?.csv", r"\\server\share\data"),
+        (r"\\?\C:\data\[ab].csv", r"\\?\C:\data"),
+        (r"data\**\a.csv", "data"),
+    ],
+)
+def test_the_folder_of_a_pattern_is_found_on_drives_and_shares(monkeypatch, pattern, where):
+    monkeypatch.setattr(folder, "Path", PureWindowsPath)
+    assert folder._folder_of(pattern) == PureWindowsPath(where)
+
+
+def test_a_long_path_is_no_pattern():
+    assert folder.find_files(r"\\?\C:\data\a.csv") == [r"\\?\C:\data\a.csv"]
+
+
+def test_a_url_is_told_from_a_drive_also_as_a_path():
+    for address in ("https://host/a.csv", "s3://store/a"):
+        assert is_url(address)
+        assert is_url(str(PureWindowsPath(address)))
+    for path in (r"C:\a.csv", "C:/a.csv", r"\\server\share\a.csv", r"\\?\C:\a.csv"):
+        assert not is_url(path)
+
+
+def test_the_script_that_verifies_follows_no_junction(tmp_path, monkeypatch):
+    (tmp_path / "public").mkdir()
+    seen = SimpleNamespace(st_mode=os.lstat(tmp_path / "public").st_mode, st_reparse_tag=0xA0000003)
+    assert plain_files(str(tmp_path)) == []
+    monkeypatch.setattr("geodp.io.verify.verify_release.os.lstat", lambda _: seen)
+    with pytest.raises(ValueError, match="public is a link"):
+        plain_files(str(tmp_path))

@@ -67,6 +67,9 @@ NOT_UTF8 = Rule(
     "files take no other name; rename it.",
 )
 
+JUNCTION = 0xA0000003
+"""The tag of a junction (IO_REPARSE_TAG_MOUNT_POINT), which modules of Python have on Windows."""
+
 _DEVICE = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?",
     re.IGNORECASE | re.DOTALL,
@@ -302,6 +305,16 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def is_plain(status: os.stat_result) -> bool:
+    """Return whether the status of a path itself is that of a plain file or folder.
+
+    A junction of Windows has the mode of a folder, and leads to another one, as a link does.
+    """
+    if getattr(status, "st_reparse_tag", 0) == JUNCTION:
+        return False
+    return stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+
+
 def strange_entry(folder: Path) -> str | None:
     """Name of the first thing below a folder that is neither a plain file nor a folder, if any.
 
@@ -309,8 +322,7 @@ def strange_entry(folder: Path) -> str | None:
     """
     for parent, folders, files in os.walk(folder):
         for name in sorted(folders + files):
-            mode = os.lstat(os.path.join(parent, name)).st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            if not is_plain(os.lstat(os.path.join(parent, name))):
                 return os.path.relpath(os.path.join(parent, name), folder)
     return None
 
