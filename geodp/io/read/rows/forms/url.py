@@ -32,7 +32,7 @@ PROTOCOLS = {
 """Supported protocols, and the package by which fsspec reads them. Others access files of this
 machine by another name, run programs, or cannot distinguish a complete file from a part."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
 _CHAINED = re.compile(r"[A-Za-z0-9+.-]+::")
 _NAME = 120
 """Maximum length of a file name, in bytes."""
@@ -63,7 +63,7 @@ DISK_FULL = Rule(
 
 
 def is_url(value: object) -> bool:
-    """Whether a text or path is a URL, even if a path merged its two slashes into one.
+    """Whether a text or path is a URL, even if a path has merged or turned its slashes.
 
     >>> is_url("https://host/a.csv"), is_url("simplecache::s3://store/a"), is_url("C:/a.csv")
     (True, True, False)
