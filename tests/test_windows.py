@@ -1,6 +1,7 @@
 """What Windows does differently with names, paths and locks, as far as it shows elsewhere."""
 
 import errno
+import json
 import os
 import sqlite3
 import subprocess
@@ -205,3 +206,20 @@ def test_the_script_that_verifies_follows_no_junction(tmp_path, monkeypatch):
     monkeypatch.setattr("geodp.io.verify.verify_release.os.lstat", lambda _: seen)
     with pytest.raises(ValueError, match="public is a link"):
         plain_files(str(tmp_path))
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "cp1252", "utf-8"])
+def test_json_on_a_screen_of_another_encoding_is_json(encoding):
+    code = (
+        "import click, json\n"
+        "from geodp import cli\n"
+        "cli._open_streams()\n"
+        "click.echo(json.dumps('é 人口 \\U0001f600 \\udc90', ensure_ascii=False))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+    assert json.loads(done.stdout.decode(encoding)) == "é 人口 \U0001f600 \udc90"

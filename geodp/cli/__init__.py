@@ -5,9 +5,11 @@ Nothing heavy is imported here or at the top of a command's module, so that ``--
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
 import io
+import json
 import logging
 import os
 import pkgutil
@@ -145,11 +147,20 @@ def _open_streams() -> None:
     """Have the screen take every name of a file.
 
     A name that is not UTF-8 is written as Python and JSON escape it (``\\udc90``), as is what the
-    encoding of the screen lacks.
+    encoding of the screen lacks: a file or a pipe on Windows has that of the language.
     """
+    codecs.register_error("geodp-escape", _escape)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a closed one is None
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="geodp-escape")
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Escape what an encoding lacks as JSON does, as a document may be printed."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    # Python's own "backslashreplace" writes \xe9, which no reader of JSON takes.
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _silence_libraries() -> None:
