@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from geodp.errors import OutputError, UsageError, VerificationError
+from geodp.features.evaluate.trials import count_processes
 from geodp.grid.grid import Grid
 from geodp.io.folder.disk import move
+from geodp.io.folder.kept import DRAWN, KEPT, settle
 from geodp.io.folder.staged_release import (
     LONGEST_ENDING,
     check_publication,
@@ -29,6 +31,7 @@ from geodp.io.read.rows.forms import folder, packed
 from geodp.io.read.rows.forms.url import _name_of, is_url
 from geodp.io.verify.packed import unpack_release
 from geodp.io.verify.verify_release import plain_files
+from geodp.io.write.drawing.fonts import _folders
 from tests.refusals import refuses
 
 
@@ -223,3 +226,22 @@ def test_json_on_a_screen_of_another_encoding_is_json(encoding):
         env={**os.environ, "PYTHONIOENCODING": encoding},
     )
     assert json.loads(done.stdout.decode(encoding)) == "é 人口 \U0001f600 \udc90"
+
+
+def test_a_charged_draw_gets_its_name_once_a_scanner_lets_it_go(tmp_path, scanned):
+    (tmp_path / DRAWN).parent.mkdir()
+    (tmp_path / DRAWN).write_bytes(b"x")
+    settle(tmp_path)
+    assert ((tmp_path / KEPT).read_bytes(), len(scanned)) == (b"x", 3)
+
+
+def test_an_evaluation_starts_no_more_processes_than_windows_takes(monkeypatch):
+    assert [count_processes(*both) for both in ((100, 500), (4, 2))] == [100, 2]
+    monkeypatch.setattr("geodp.features.evaluate.trials.sys.platform", "win32")
+    assert [count_processes(*both) for both in ((100, 500), (100, 40), (4, 2))] == [61, 40, 2]
+
+
+def test_a_service_without_a_home_has_fonts(monkeypatch):
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.setenv("LOCALAPPDATA", "somewhere")
+    assert [*_folders()]

@@ -170,7 +170,8 @@ def font_files() -> tuple[str, ...]:
 
 def _folders() -> Iterator[Path]:
     """Where systems keep their fonts."""
-    home, given = Path("~").expanduser(), os.environ
+    # Path.expanduser raises where a service has no home; here its folder is then not there.
+    home, given = Path(os.path.expanduser("~")), os.environ
     if sys.platform == "win32":
         yield Path(given.get("WINDIR", "C:/Windows"), "Fonts")
         yield Path(given.get("LOCALAPPDATA", home / "AppData/Local"), "Microsoft/Windows/Fonts")
