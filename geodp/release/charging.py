@@ -112,7 +112,8 @@ def _charge_arguments(
     if ledger is None and dataset is None:
         if records is not None:
             raise UsageError(
-                "records= declares to a ledger what a release was made from; give a ledger.",
+                "What a release is made from (--records, records=) is declared to a ledger; "
+                "give one.",
                 code="records-need-ledger",
             )
         return None
