@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from geodp.privacy.event import Event as Event
     from geodp.privacy.event import Guarantee as Guarantee
     from geodp.privacy.event import Measurement as Measurement
-    from geodp.privacy.event import Spent as Spent
+    from geodp.privacy.event import TableEvent as TableEvent
     from geodp.privacy.hash_chain import Head as Head
     from geodp.privacy.key import NoiseKey as NoiseKey
     from geodp.privacy.ledger import Ledger as Ledger

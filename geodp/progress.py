@@ -218,7 +218,7 @@ def show(
     if stream is not None:
         live = stream.isatty() and os.environ.get("TERM") != "dumb"
         if live or lines:
-            watch = _watch if live else tell_lines
+            watch = _watch if live else print_lines
             watcher = threading.Thread(target=watch, args=(_bar, over, stream), daemon=True)
             watcher.start()
     try:
@@ -241,7 +241,7 @@ def unsaid() -> Iterator[None]:
         _silent -= 1
 
 
-def tell_lines(bar: Bar, over: Over, stream: IO[str]) -> None:
+def print_lines(bar: Bar, over: Over, stream: IO[str]) -> None:
     """Write the step of the bar every ``EVERY`` seconds until the work is over."""
     turns = 0
     while not over.wait(EVERY):

@@ -179,7 +179,7 @@ def test_a_pipe_is_told_every_ten_seconds_what_is_done_and_of_public_steps_how_l
     stream, before = io.StringIO(), threading.active_count()
     with progress.show(None) as bar:
         assert threading.active_count() == before
-        progress.tell_lines(bar, turns, stream)
+        progress.print_lines(bar, turns, stream)
     assert stream.getvalue().splitlines() == [
         "[10 s] Starting",
         "[20 s] Reading",
@@ -221,7 +221,7 @@ class Closed(io.StringIO):
 
 def test_a_reader_who_has_gone_hinders_nobody():
     turns = Turns(lambda: None, lambda: None)
-    progress.tell_lines(Bar(), turns, Closed())
+    progress.print_lines(Bar(), turns, Closed())
     assert len(turns.waited) == 1
 
 

@@ -25,7 +25,7 @@ from geodp.io.folder.staged_release import (
     try_longest_name,
 )
 from geodp.io.folder.staging import _exchange
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.whole import write_atomically
 from geodp.io.opening import database_uri, strange_entry
 from geodp.io.read.rows.forms import folder, packed
 from geodp.io.read.rows.forms.url import _name_of, is_url
@@ -130,7 +130,7 @@ def scanned(monkeypatch):
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_file_is_renamed_once_a_scanner_lets_it_go(tmp_path, monkeypatch, scanned, overwrite):
     monkeypatch.setattr("geodp.io.folder.whole._open_nameless", lambda *_: None)
-    with write_whole(tmp_path / "a.csv", "It exists.", overwrite=overwrite) as file:
+    with write_atomically(tmp_path / "a.csv", "It exists.", overwrite=overwrite) as file:
         file.write(b"x")
     assert ((tmp_path / "a.csv").read_bytes(), len(scanned)) == (b"x", 3)
 

@@ -23,7 +23,7 @@ from geodp.features.plan.simulation import FRESH, PlanSimulation, public_key
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
-from geodp.release.settlement_map import KINDS, SIZES, settle_alone
+from geodp.release.settlement_map import KINDS, SIZES, place_isolated
 from geodp.table.proxy import Proxy
 
 TITLE = """\
@@ -90,7 +90,7 @@ def losses(source: geodp.CountTable, name: str, epsilon: str, trials: int) -> li
     towns = _keep_inside(source, land)
     people = float(f"{source.count.sum():.1e}")
     plan = serve(land, "islands=1", people=people, epsilon=epsilon)
-    maps = [settle_alone(towns, FEW, np.random.default_rng(seed)) for seed in SEEDS]
+    maps = [place_isolated(towns, FEW, np.random.default_rng(seed)) for seed in SEEDS]
     rows = []
     for spec in (*METHODS, plan.name):
         method, every = mechanism(spec), dict[int, list[tuple[float, float]]]()

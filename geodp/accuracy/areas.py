@@ -14,7 +14,7 @@ from geodp.grid.coarsen import coarser_lattice
 from geodp.grid.grid import Grid
 from geodp.grid.hierarchy import CELL
 from geodp.grid.order import Order
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
 from geodp.typing import CountArray, FloatArray, IntArray
@@ -44,7 +44,7 @@ class Areas:
     __repr__ = one_line
 
     level: str
-    event: Spent
+    event: TableEvent
     count: CountArray = field(repr=False)
     standard_error: FloatArray | None = field(repr=False)
     table: ReleasedTable | None = None

@@ -185,7 +185,7 @@ class Split:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownParts:
+class PartEstimates:
     """What is known of some parts together, where they live.
 
     Attributes
@@ -247,11 +247,11 @@ class Sum:
         return found
 
     @cached_property
-    def known(self) -> list[KnownParts]:
+    def known(self) -> list[PartEstimates]:
         """What is known of nodes, by level."""
         root = self.held[0] / self.tree.count[0]
         variance = self.left[0]
-        found = [KnownParts(root, np.sqrt(variance) / self.tree.count[0], variance)]
+        found = [PartEstimates(root, np.sqrt(variance) / self.tree.count[0], variance)]
         for i in range(1, len(self.held)):
             people, parent = self.tree.count[i], self.tree.parent[i]
             part = people / self.tree.count[i - 1][parent]
@@ -261,12 +261,12 @@ class Sum:
             share, doubt = found[-1].share[parent], found[-1].doubt[parent]
             if i <= self.last:
                 share, doubt = self.held[i] / people, np.sqrt(variance) / people
-            found.append(KnownParts(share, doubt, variance))
+            found.append(PartEstimates(share, doubt, variance))
         return found
 
-    def of_cells(self, key: KeyArray) -> KnownParts:
+    def of_cells(self, key: KeyArray) -> PartEstimates:
         """Return what is known of cells: of those without anybody, by the area around them."""
-        found = KnownParts(*(np.zeros(key.size) for _ in range(3)))
+        found = PartEstimates(*(np.zeros(key.size) for _ in range(3)))
         missing = np.ones(key.size, np.bool_)
         for i in range(len(self.held) - 1, -1, -1):
             node, some = self.tree.node[i], np.flatnonzero(missing)
@@ -282,7 +282,7 @@ class Sum:
             missing[some] = False
         return found
 
-    def of_region(self, key: KeyArray) -> KnownParts:
+    def of_region(self, key: KeyArray) -> PartEstimates:
         """Return what is known of cells together: float64[1] each."""
         cells = self.of_cells(key)
         at, some = self.tree.find(key)
@@ -291,7 +291,7 @@ class Sum:
         people = self.tree.add_up(inside * self.tree.count[-1])
         if not some.any():
             share, doubt = (float(each.max(initial=0.0)) for each in (cells.share, cells.doubt))
-            return KnownParts(np.array([share]), np.array([doubt]), np.zeros(1))
+            return PartEstimates(np.array([share]), np.array([doubt]), np.zeros(1))
         weight = self.tree.count[-1][at[some]] / people[0].sum()
         share, doubt = (float(weight @ each[some]) for each in (cells.share, cells.doubt))
         of = [own / count for own, count in zip(people, self.tree.count, strict=True)]
@@ -299,7 +299,7 @@ class Sum:
         for i in range(1, len(of)):
             apart = of[i] - of[i - 1][self.tree.parent[i]]
             variance += float(apart**2 @ self.left[i])
-        return KnownParts(np.array([share]), np.array([doubt]), np.array([variance]))
+        return PartEstimates(np.array([share]), np.array([doubt]), np.array([variance]))
 
 
 def pool(one: FloatArray, other: FloatArray) -> FloatArray:
@@ -325,7 +325,7 @@ def spread(mean: Any) -> Any:
 
 
 def intervals_around(
-    count: Any, known: KnownParts, people: Any, ends: tuple[Any, Any]
+    count: Any, known: PartEstimates, people: Any, ends: tuple[Any, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """Return low and high ends of 95 % intervals of sums of parts: float64[n] each.
 

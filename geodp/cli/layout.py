@@ -140,11 +140,11 @@ def settle(
 
     What was given stays as it is.
     """
-    from geodp.cli.readers import require_known
+    from geodp.cli.readers import check_applicable
     from geodp.io.read.reader import convert_by
 
     _apply(context, options, known)
-    require_known(context)  # what would change nothing is told before a file is looked at
+    check_applicable(context)  # what would change nothing is told before a file is looked at
     require_system(options)
     asks: tuple[str, ...] = ()
     settled = bool(known)

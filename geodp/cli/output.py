@@ -70,9 +70,9 @@ def write_picture(
 
 def write_file(path: Path, data: bytes, public: bool, overwrite: bool) -> None:
     """Write a whole file or keep the one before; only its owner may read what is confidential."""
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.whole import write_atomically
 
-    with write_whole(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
+    with write_atomically(path, REPLACE.format(path), overwrite=overwrite, public=public) as file:
         file.write(data)
 
 

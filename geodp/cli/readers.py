@@ -28,7 +28,7 @@ from geodp.cli.inputs import (
     read_named,
 )
 from geodp.cli.options import GridCommand
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import PluginWarning, UsageError, printable
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _fetched(context: click.Context) -> Iterator[None]:
         )
     require_scratch(options["scratch"])
     with ExitStack() as held:
-        with tell_steps(lines=not options.get("pad_time")):
+        with report_progress(lines=not options.get("pad_time")):
             fetched = held.enter_context(fetch_urls(options["inputs"], options["scratch"]))
         options["inputs"] = fetched
         yield
@@ -253,7 +253,7 @@ def choose_reader(options: Mapping[str, Any]) -> type[Reader]:
     )
 
 
-def require_known(context: click.Context) -> None:
+def check_applicable(context: click.Context) -> None:
     """Raise UsageError for options that would change nothing in this call, or are ill-formed."""
     options = context.params
     names = {str(o.name): o.opts[-1] for o in context.command.get_params(context)}

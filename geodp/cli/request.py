@@ -16,7 +16,7 @@ import click
 from geodp.cli.help import Command, add_options, option
 from geodp.cli.inputs import read_public_totals
 from geodp.cli.readers import read_prior
-from geodp.cli.stated import read_stated
+from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
         "totals": lambda: read_public_totals(options, grid),
         "prior": lambda: read_prior(options, grid),
         "measurements": lambda: _ask_measurements(options),
-        "metadata": lambda: read_stated(options),
+        "metadata": lambda: read_metadata_options(options),
         **{name: partial(options.get, name) for name in PLAIN},
     }
     asked = {"terms", *(name for name in made if SOURCES.get(name, name) in options)}

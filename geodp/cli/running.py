@@ -46,7 +46,7 @@ def describe_call(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 @contextmanager
-def tell_steps(*, lines: bool = True) -> Iterator[None]:
+def report_progress(*, lines: bool = True) -> Iterator[None]:
     """Tell on stderr what the block does and how long it takes, unless ``--quiet`` was given.
 
     What is told to whom: :mod:`geodp.progress`. Results are printed after the block, where no line
@@ -61,11 +61,11 @@ def tell_steps(*, lines: bool = True) -> Iterator[None]:
     if context is not None and context.find_root().params.get("quiet"):
         yield
         return
-    with progress.show(sys.stderr, say_compiling, lines=lines):
+    with progress.show(sys.stderr, report_compiling, lines=lines):
         yield
 
 
-def say_compiling() -> None:
+def report_compiling() -> None:
     """Say why this run takes longer than the next."""
     from geodp.kernels.jit import count_kept
 
@@ -96,7 +96,7 @@ def time_phase(label: str, name: str, seconds: dict[str, float]) -> Iterator[Non
 
 
 @contextmanager
-def tell_if_kept(output: Path) -> Iterator[None]:
+def report_stored_draw(output: Path) -> Iterator[None]:
     """Say, where a run ends early, that what it was charged for is not lost."""
     from geodp.io.folder.staging import find_interrupted
 

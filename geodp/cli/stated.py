@@ -16,7 +16,7 @@ METADATA = "recipe_metadata"
 """Under which what a recipe says of the release stands beside options; no option has this name."""
 
 
-def read_stated(options: Mapping[str, Any]) -> StatedMetadata | None:
+def read_metadata_options(options: Mapping[str, Any]) -> StatedMetadata | None:
     """Return what the office says; None where it says nothing. A file goes before a recipe.
 
     Raises UsageError where an option and the file say the same thing.

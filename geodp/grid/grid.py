@@ -392,7 +392,7 @@ class Grid:
             raise UsageError(refusal)
         return place
 
-    def require_whole_map(self, refusal: str) -> Lattice:
+    def require_full_map(self, refusal: str) -> Lattice:
         """Return the grid's only map, all of whose cells are in the domain; else UsageError."""
         place = self.require_map(refusal)
         if not self.domain.is_box:

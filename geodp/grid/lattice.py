@@ -134,7 +134,7 @@ class Lattice:
         elif west >= -180 and east <= 180:  # of degrees as of metres, without asking for the CRS
             return None
         else:
-            whole = whole_turn(self.crs)
+            whole = longitude_period(self.crs)
         return whole if whole is not None and (west < -whole / 2 or east > whole / 2) else None
 
     def turned(self, x: ArrayLike) -> NDArray[np.float64]:
@@ -283,13 +283,13 @@ def _edges(system: CodeSystem, bounds: Sequence[float | Fraction]) -> list[int]:
 
 
 @cache
-def whole_turn(crs: str) -> float | None:
+def longitude_period(crs: str) -> float | None:
     """Return the width of the Earth in units of a CRS: 360 degrees, 400 grads, or metres of web
     Mercator.
 
     None for other projections, which do not go around it.
 
-    >>> whole_turn("EPSG:4326"), whole_turn("EPSG:3035")
+    >>> longitude_period("EPSG:4326"), longitude_period("EPSG:3035")
     (360.0, None)
     """
     from pyproj import CRS  # late: it is slow, and most grids do without

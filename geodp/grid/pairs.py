@@ -21,7 +21,7 @@ from geodp.grid.order import KEY_BITS, Limits, Order
 ENDS = ("origin", "destination")
 """Names of the two ends of a pair."""
 
-MOST_PARTS = 2048
+MAX_PARTS = 2048
 """Most children of a node that is split by origin and destination at once."""
 
 
@@ -56,11 +56,11 @@ class PairOrder(TableOrder):
         """Levels of the tree and how many digits lead to them; one named "" is no pair of a level.
 
         Both digits of a level make one step, which leaves more of the budget to each level; where
-        a node would have more than ``MOST_PARTS`` children, the origin's comes before.
+        a node would have more than ``MAX_PARTS`` children, the origin's comes before.
         """
         found: list[tuple[str, int]] = []
         for name, radices in zip(self.hierarchy.levels, self.hierarchy.digits, strict=False):
-            if len(radices) == 1 and radices[0] ** 2 <= MOST_PARTS:
+            if len(radices) == 1 and radices[0] ** 2 <= MAX_PARTS:
                 found.append((name, 2))
             else:
                 found += [("", 1)] * (2 * len(radices) - 1) + [(name, 1)] * bool(radices)

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from geodp.errors import UsageError
 
-LEAST_MEMORY = 1 << 20
+MIN_MEMORY = 1 << 20
 """Bytes below which a limit is a mistake."""
 
 WORK = 128 << 20
@@ -48,7 +48,7 @@ def bytes_of(memory: int | str | None) -> int:
             "Memory is a number of bytes or a size such as 512MiB or 4GiB.", code="memory-form"
         )
     size = int(float(found[1]) * units[found[2].upper()])
-    if size < LEAST_MEMORY:
+    if size < MIN_MEMORY:
         raise UsageError("Readers need a memory of at least 1MiB.", code="memory-too-small")
     return size
 
@@ -65,7 +65,7 @@ def _machine() -> int:
                 found = min(found, int(file.read()))
         except (OSError, ValueError):  # no container, or one without a limit
             continue
-    return max(found, 2 * LEAST_MEMORY)
+    return max(found, 2 * MIN_MEMORY)
 
 
 @contextmanager

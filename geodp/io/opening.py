@@ -28,10 +28,10 @@ from geodp.errors import InputError, Rule, is_utf8
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-MOST_JSON = 1 << 26
+MAX_JSON_BYTES = 1 << 26
 """Bytes of a JSON document."""
 
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 """Brackets of a JSON document that are open at once."""
 
 MOST_DIGITS = 20
@@ -249,7 +249,7 @@ def read_json(path: Path) -> Any:
     """
     require_regular(path)
     with path.open("rb") as file:
-        return parse_json(file.read(MOST_JSON + 1))
+        return parse_json(file.read(MAX_JSON_BYTES + 1))
 
 
 def parse_json(data: bytes) -> Any:
@@ -270,12 +270,12 @@ def parse_json(data: bytes) -> Any:
         Anything else, NaN and infinities, whole numbers of more than 20 digits, and an object
         with the same name twice, which readers take differently.
     """
-    if len(data) > MOST_JSON:
-        raise ValueError(f"it has more than {MOST_JSON} bytes")
+    if len(data) > MAX_JSON_BYTES:
+        raise ValueError(f"it has more than {MAX_JSON_BYTES} bytes")
     marks = np.frombuffer(_TEXT.sub(b"", data), np.uint8)
     step = np.isin(marks, (0x5B, 0x7B)).astype(np.int32) - np.isin(marks, (0x5D, 0x7D))
-    if step.cumsum().max(initial=0) > MOST_DEPTH:
-        raise ValueError(f"its brackets are more than {MOST_DEPTH} deep")
+    if step.cumsum().max(initial=0) > MAX_DEPTH:
+        raise ValueError(f"its brackets are more than {MAX_DEPTH} deep")
     return json.loads(
         data.decode("utf-8-sig"),
         parse_int=_whole,

@@ -21,7 +21,7 @@ from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.privacy.event import Guarantee, Measurement, Spent
+from geodp.privacy.event import Guarantee, Measurement, TableEvent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.noise.draws import Draw, Draws
 from geodp.privacy.terms import Terms
@@ -62,7 +62,7 @@ class Query:
     what: tuple[Plain, ...]
 
 
-E = TypeVar("E", bound=Spent)
+E = TypeVar("E", bound=TableEvent)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Method(ABC, Generic[E]):
     def unsupported(self, grid: Grid) -> str | None:
         """Why the method cannot take a grid, as one sentence; asked before it allocates."""
 
-    def sensitivity_words(self, grid: Grid, event: E | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: E | None = None) -> str:
         """Why it is that, as one sentence for the release card of an event."""
         return "a person counted once changes one count by 1"
 
@@ -300,7 +300,7 @@ class Mechanism(Method[Measurement]):
         """Return the table that :meth:`base` releases."""
         raise NotImplementedError
 
-    def release_over(
+    def refine_base(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
         """Draw the rest of a release of which :meth:`base` is drawn; as :meth:`release`."""
@@ -356,15 +356,15 @@ class Mechanism(Method[Measurement]):
             )
         return None
 
-    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
+    def explain_noise_limit(self, grid: Grid, event: Measurement) -> str | None:
         """Why the noise of an event would be too much for a grid; asked before any charge."""
         try:
-            event.require_drawable(self.least_share(grid, event))
+            event.require_drawable(self.min_share(grid, event))
         except UsageError as error:
             return Rule(error.code, str(error))
         return None
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Smallest part of the budget that noise is drawn with: of scale ``event.scale / part``."""
         return Fraction(1)
 

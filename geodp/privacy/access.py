@@ -18,7 +18,7 @@ def has_owners() -> bool:
     return hasattr(os, "geteuid")
 
 
-def tell_unchecked(path: str | Path) -> None:
+def warn_access_unchecked(path: str | Path) -> None:
     """Warn that nobody looks at who may read a place, where the system has no permission bits."""
     if not has_owners():
         warnings.warn(

@@ -14,11 +14,11 @@ from typing import Literal, Self
 from geodp.errors import UsageError
 from geodp.reprs import one_line
 
-StatedBy = Literal["operator", "geodp", "layout", "device"]
+Responsible = Literal["operator", "geodp", "layout", "device"]
 """Who answers for an assumption: the operator in this call; geodp, which enforces it on the
 records; the documented layout of a publisher's table; or each device that sends a report."""
 
-ANSWERS: dict[StatedBy, str] = {
+ANSWERS: dict[Responsible, str] = {
     "operator": "The operator vouches for it",
     "geodp": "geodp enforces it on the records",
     "layout": "The layout of one table of its publisher states it",
@@ -43,7 +43,7 @@ class ContributionBound:
     __repr__ = one_line
 
     value: int
-    stated_by: StatedBy = "operator"
+    stated_by: Responsible = "operator"
     layout: str = ""
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class ContributionBound:
     @classmethod
     def of(cls, value: int, enforced: bool, layout: str) -> Self:
         """Make the bound of an event, which has the answers as two fields."""
-        stated_by: StatedBy = "geodp" if enforced else "layout" if layout else "operator"
+        stated_by: Responsible = "geodp" if enforced else "layout" if layout else "operator"
         return cls(value, stated_by, layout)
 
     @property
@@ -89,7 +89,7 @@ class Assumption:
 
     kind: str
     statement: str
-    stated_by: StatedBy
+    stated_by: Responsible
     source: str | None = None
 
     @property

@@ -4,7 +4,7 @@ Who reads what
 --------------
 The ledger and every sum of losses read :attr:`Event.loss`, ``neighbours`` and ``unit``, of any
 event. A mechanism reads the :class:`Measurement` that it made of its :class:`Terms`, and no terms
-any more. Closed forms, cards and files of a released table read a :class:`Spent`, whatever made
+any more. Closed forms, cards and files of a released table read a :class:`TableEvent`, whatever made
 the table. New kinds of events are new classes, each with its own ``loss`` and its own words; nobody
 asks an event which kind it is.
 
@@ -115,7 +115,7 @@ class Event(ABC):
         """Plain values for a card."""
 
 
-class Spent(Event):
+class TableEvent(Event):
     """What a released table was made with, as cards, files and closed forms read it.
 
     Attributes
@@ -175,7 +175,7 @@ class Spent(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement(Spent):
+class Measurement(TableEvent):
     """One use of a mechanism on confidential data.
 
     Attributes

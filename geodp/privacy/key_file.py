@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 
 from geodp.errors import InputError
-from geodp.privacy.access import has_owners, tell_unchecked
+from geodp.privacy.access import has_owners, warn_access_unchecked
 
 DIGITS = 64
 LEAST = 16
@@ -37,7 +37,7 @@ def write_key(path: str | Path, secret: bytes | bytearray | memoryview) -> None:
     """Write 32 bytes into a new file that only its owner can use; OSError where that fails.
 
     The file is there before it is whole: where a process that is killed must leave nothing,
-    what :func:`format_key` returns is written by :func:`geodp.io.folder.whole.write_whole`.
+    what :func:`format_key` returns is written by :func:`geodp.io.folder.whole.write_atomically`.
     """
     text = format_key(secret)
     try:
@@ -107,7 +107,7 @@ def _require_private(handle: int, path: str | Path) -> None:
             "A key file must be a regular file.", file=str(path), code="key-file-not-regular"
         )
     if not has_owners():
-        tell_unchecked(path)
+        warn_access_unchecked(path)
         return
     if found.st_uid not in (os.geteuid(), 0):
         raise InputError(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.privacy.loss import Loss, PureDP
 from geodp.privacy.neighbours import REPLACE
 from geodp.reprs import one_line
@@ -17,7 +17,7 @@ LOCAL_PRIVACY = "local epsilon-differential privacy"
 
 
 @dataclass(frozen=True, slots=True)
-class LocalReports(Spent):
+class LocalReports(TableEvent):
     """One report of every device, randomised on the device.
 
     Attributes

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from geodp.grid.grid import Grid
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.privacy.selected import Selection
 from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.prior import StatedPrior
 
 
 def list_assumptions(
-    event: Spent | Selection,
+    event: TableEvent | Selection,
     grid: Grid,
     prior: StatedPrior | None = None,
     totals: PublicTotals | None = None,

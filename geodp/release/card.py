@@ -76,7 +76,7 @@ def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
             write_plain(one) for one in list_assumptions(event, grid, release.prior, release.totals)
         ],
         "source": method.guarantee.source,
-        "sensitivity_counts": method.sensitivity_words(grid, event),
+        "sensitivity_counts": method.describe_sensitivity(grid, event),
         "not_protected": [
             "the domain, the grid and every value of this card: public by construction",
             *event.not_protected,

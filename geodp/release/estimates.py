@@ -94,7 +94,7 @@ def error_of_region(release: ReleaseProtocol, region: Region) -> float:
     key = region.key
     if release.totals is not None:
         # Areas whose totals are public are met exactly, so only the other cells have an error.
-        key = key[~release.totals.whole_areas(region)]
+        key = key[~release.totals.complete_areas(region)]
         if not key.size:
             return 0.0
     grid = release.grid if release.method.skips_outside else None
@@ -113,7 +113,7 @@ def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Est
     public_sums = np.zeros(len(regions), count.dtype)
     if release.totals is not None:
         for number, region in enumerate(regions):
-            exact = release.totals.whole_areas(region)
+            exact = release.totals.complete_areas(region)
             public_sums[number] = release.table.counts_at(region.key[exact]).sum()
             keys[number] = region.key[~exact]
     result = Estimates.empty(len(keys), count)

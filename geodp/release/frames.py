@@ -11,7 +11,7 @@ import numpy as np
 
 from geodp.advice import no_attribute
 from geodp.errors import Rule, UsageError
-from geodp.io.write.frame import MOST_BLOCKS
+from geodp.io.write.frame import MAX_BLOCKS
 from geodp.io.write.geometry import geometry_crs
 from geodp.io.write.map.look import Look
 from geodp.io.write.picture import draw_map, why_no_picture
@@ -234,7 +234,7 @@ class InMemory:
             raise UsageError(
                 "Matplotlib is not installed: pip install geodp[plots].", code="library-missing"
             ) from None
-        while max(place.rows, place.cols) > block * MOST_BLOCKS:
+        while max(place.rows, place.cols) > block * MAX_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
         # Matplotlib shows the nearest of several cells in a pixel: isolated ones would vanish.

@@ -158,7 +158,7 @@ class MeasurementsRequest:
         return replace(self, biases=biases)
 
 
-def ask_measurements(
+def choose_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
 ) -> MeasurementsRequest:
     """Choose which measurements of a release are written, from public things only.

@@ -58,7 +58,7 @@ def state_metadata(values: Mapping[str, Any]) -> StatedMetadata | None:
     return metadata
 
 
-def require_alike(metadata: StatedMetadata | None) -> StatedMetadata | None:
+def require_series_metadata(metadata: StatedMetadata | None) -> StatedMetadata | None:
     """Return metadata that all snapshots of a series share.
 
     Raises UsageError for fields that can be true of one snapshot only.

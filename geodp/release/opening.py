@@ -15,9 +15,9 @@ from geodp.errors import UsageError
 from geodp.io.verify.card import open_card, public_folder, read_table_card
 from geodp.io.verify.measurements import read_measurements
 from geodp.io.verify.readback import read_rows
-from geodp.io.verify.totals import read_own_totals
+from geodp.io.verify.totals import read_release_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
-from geodp.io.write.uncertainty import Intervals, RowErrors, beside_of
+from geodp.io.write.uncertainty import Intervals, RowErrors, extra_columns_of
 from geodp.io.write.view import View
 from geodp.release.release import Release
 from geodp.table.card import Card
@@ -198,7 +198,7 @@ def open_release(path: str | Path) -> WrittenRelease:
 
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
     """Read the release of a table in a public folder, given its card."""
-    names = beside_of(card)
+    names = extra_columns_of(card)
     table, columns = read_rows(folder, card, masked=True, beside=names)
     errors = None
     if names:
@@ -206,7 +206,7 @@ def _open_table(folder: Path, card: Card) -> WrittenRelease:
         ends = WrittenIntervals(table.key, columns[1], columns[2], cells)
         errors = WrittenErrors(columns[0], ends, columns)
     measured = read_measurements(folder, table, card)
-    totals = read_own_totals(folder, card, table.grid)
+    totals = read_release_totals(folder, card, table.grid)
     return WrittenRelease.of(View(table, card, errors, measurements=measured, totals=totals))
 
 

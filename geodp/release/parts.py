@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.parts import KnownParts, Split, Sum, intervals_around
+from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.release.protocol import ReleaseProtocol
@@ -85,12 +85,12 @@ class PartErrors:
         cell, part = self.split.joint.split(self.table.key)
         return np.searchsorted(self.split.map.key, cell), part
 
-    def _estimate_parts(self, key: KeyArray) -> tuple[KnownParts, KeyArray, IntArray]:
+    def _estimate_parts(self, key: KeyArray) -> tuple[PartEstimates, KeyArray, IntArray]:
         """Estimate shares of single parts; return also the distinct cells, and their indices."""
         cell, part = self.split.joint.split(key)
         cells, place = np.unique(cell, return_inverse=True)
         # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
-        estimates = KnownParts(*(np.empty(key.size) for _ in range(3)))
+        estimates = PartEstimates(*(np.empty(key.size) for _ in range(3)))
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):

@@ -11,7 +11,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.public.land import warn_of_sea
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.trees.attributes import warnings_of
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.release.release import Release
 from geodp.table.card import StatedMetadata
 from geodp.table.released import ReleasedTable
@@ -21,7 +21,7 @@ from geodp.table.stated.reading import StatedReading
 def preview_release(
     grid: Grid,
     method: Method[Any],
-    event: Spent,
+    event: TableEvent,
     people: float | None,
     public_facts: tuple[str, ...] = (),
     reading: StatedReading | None = None,
@@ -49,7 +49,7 @@ def list_warnings(release: Release) -> tuple[str, ...]:
     return (*about, *warn_of_sea(release.grid))
 
 
-def warn_of(preview: Release, between: int = 0) -> None:
+def warn_before_release(preview: Release, between: int = 0) -> None:
     """Issue the warnings about a release at the line of the user's code that publishes it.
 
     ``between`` is the number of stack frames between that line and the caller of this function,

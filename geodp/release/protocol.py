@@ -17,7 +17,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.uncertainty import Intervals
 from geodp.mechanisms.base import Method
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
 from geodp.table.card import StatedMetadata
 from geodp.table.charged import StatedCharge
@@ -100,7 +100,7 @@ class ReleaseProtocol(Protocol):
         ...
 
     @property
-    def event(self) -> Spent:
+    def event(self) -> TableEvent:
         """Mechanism, budget, neighbours and sensitivity."""
         ...
 

@@ -19,7 +19,7 @@ from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.reading import read
-from geodp.io.read.rows.input_files import ArrowStream, Given, LabelledArray
+from geodp.io.read.rows.input_files import ArrowStream, LabelledArray, TableSource
 from geodp.io.read.rows.pairing import Values
 from geodp.mechanisms import Mechanism, choose_method
 from geodp.privacy.budget import Budget
@@ -30,9 +30,9 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
-from geodp.release.measurements import MeasurementsRequest, ask_measurements
+from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
-from geodp.release.preview import preview_release, warn_of
+from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -42,8 +42,8 @@ from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.prior import StatedPrior, restore_stated
-from geodp.table.totals import WholeTable
+from geodp.table.stated.prior import StatedPrior, unpack_prior
+from geodp.table.totals import InMemoryTable
 
 NO_TABLE = Rule(
     "table-or-grid-expected",
@@ -78,7 +78,7 @@ READ_ALREADY = "These arguments need a frame or a file, and a table of counts is
     seed="key",
 )
 def publish(
-    table: CountTable | Given,
+    table: CountTable | TableSource,
     *,
     grid: Grid | str | None = None,
     value: Values = None,
@@ -251,7 +251,7 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_of(prepared.preview, between=1)  # the frame of the decorator by_names
+    warn_before_release(prepared.preview, between=1)  # the frame of the decorator by_names
     release = prepared.release()
     if not simulate:
         return release
@@ -261,7 +261,7 @@ def publish(
 
 
 def _read(
-    table: CountTable | Given, grid: Grid | str | None, named: Mapping[str, Any]
+    table: CountTable | TableSource, grid: Grid | str | None, named: Mapping[str, Any]
 ) -> CountTable:
     """Read the counts of a frame or of files on a grid; return a table unchanged."""
     if isinstance(table, CountTable):
@@ -360,7 +360,7 @@ class Prepared:
             first = base.method.release(table, base.event, derived_key)
         finally:
             derived_key.forget()
-        return self.method.release_over(first, self.table, self.event, key), None
+        return self.method.refine_base(first, self.table, self.event, key), None
 
 
 def prepare(table: CountTable, request: Request) -> Prepared:
@@ -377,7 +377,7 @@ def prepare(table: CountTable, request: Request) -> Prepared:
     event = make_table_event(table, method, request)
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, event, WholeTable(table)),
+        *require_no_sums(table.grid, event, InMemoryTable(table)),
         *state_land(table.grid),
     )
     public = None if table.reading is None else table.reading.public
@@ -446,10 +446,10 @@ def _request_measurements(
     if measurements is False:
         return None
     complete_to = None if measurements is True else measurements
-    return ask_measurements(method, grid, event, complete_to)
+    return choose_measurements(method, grid, event, complete_to)
 
 
-def restore_beside(
+def restore_extras(
     release: Release,
     method: Mechanism,
     event: Measurement,
@@ -458,7 +458,7 @@ def restore_beside(
 ) -> Release:
     """Add a stored prior's description and stored measurements to a restored release."""
     # With a prior the margins are unknown, as in `_add_prior`.
-    if (prior_card := restore_stated(arrays)) is not None:
+    if (prior_card := unpack_prior(arrays)) is not None:
         release = replace(release, prior=prior_card, margins=UNKNOWN)
     measurements_request = _request_measurements(method, release.grid, event, measurements)
     return (
@@ -500,6 +500,6 @@ def make_event(
             f"The event of {method.name} has another budget, contribution or unit than its terms.",
             code="method-spends-otherwise",
         )
-    if overload := method.undrawable(grid, event):
+    if overload := method.explain_noise_limit(grid, event):
         raise UsageError(overload)
     return event

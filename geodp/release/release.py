@@ -29,7 +29,7 @@ from geodp.io.write.uncertainty import Intervals, RowErrors
 from geodp.io.write.view import View
 from geodp.mechanisms import Mechanism, find_method
 from geodp.mechanisms.base import Method
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.privacy.ledger import Charge
 from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
@@ -42,7 +42,7 @@ from geodp.table.measured import Measurements
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedSettlements
-from geodp.table.stated.prior import StatedPrior, keep_stated
+from geodp.table.stated.prior import StatedPrior, pack_prior
 from geodp.table.stated.reading import StatedReading
 
 
@@ -111,13 +111,13 @@ class Release(InMemory):
         return self.table.grid
 
     @property
-    def drawn_beside(self) -> dict[str, NDArray[Any]]:
+    def extra_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays that were drawn in addition to the table, by name, to be stored with the draw."""
         arrays = {} if self.measurements is None else self.measurements.to_arrays()
-        return arrays | keep_stated(self.prior)
+        return arrays | pack_prior(self.prior)
 
     @cached_property
-    def event(self) -> Spent:
+    def event(self) -> TableEvent:
         """Mechanism, epsilon, neighbours and sensitivity."""
         return self.table.event
 

@@ -102,7 +102,9 @@ def make_maps(grid: Grid, people: float, max_maps: int) -> tuple[list[Settlement
     return maps, bool(coastal.any())
 
 
-def settle_alone(towns: CountTable, min_people: int, random: np.random.Generator) -> SettlementMap:
+def place_isolated(
+    towns: CountTable, min_people: int, random: np.random.Generator
+) -> SettlementMap:
     """Make a map of isolated settlements of all size classes; everybody near them is removed.
 
     Parameters

@@ -19,7 +19,7 @@ from geodp.grid.grid import Grid
 from geodp.io.verify.intervals import CellErrors
 from geodp.mechanisms import Mechanism, is_method
 from geodp.mechanisms.base import Method
-from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.event import Measurement, TableEvent
 from geodp.release.card import state_cells
 from geodp.release.release import Release
 from geodp.release.settlements import simulate_settlements
@@ -30,7 +30,7 @@ MIN_RELEASES, MAX_RELEASES = 20, 10_000
 """Allowed numbers of simulated releases of each stand-in."""
 
 
-def require_simulated(method: Method[Any], grid: Grid, event: Spent, releases: int) -> None:
+def require_simulated(method: Method[Any], grid: Grid, event: TableEvent, releases: int) -> None:
     """Raise UsageError if cells of a release cannot be simulated, before anything is drawn."""
     if not MIN_RELEASES <= releases <= MAX_RELEASES:
         raise UsageError(

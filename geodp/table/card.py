@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from geodp.table.caption import caption
 from geodp.table.charged import StatedCharge
 from geodp.table.display import LARGEST
-from geodp.table.plain import Least, Text, read_plain, write_plain
+from geodp.table.plain import AtLeast, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.error import StatedError
 from geodp.table.stated.prior import StatedPrior
@@ -137,7 +137,7 @@ class StatedMetadata:
             "置き換える公開物（今後は使わないでください）",
         ),
     )
-    display_below: Annotated[int, Least(2, LARGEST)] | None = None
+    display_below: Annotated[int, AtLeast(2, LARGEST)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from geodp.privacy.accounts import Charge
-from geodp.table.plain import Least, Text, read_plain, write_plain
+from geodp.table.plain import AtLeast, Text, read_plain, write_plain
 
 Exact = Annotated[str, Text(r"[0-9]{1,400}(/[0-9]{1,400})?")]
 """An exact number; an exponent could ask for more digits than memory holds."""
 
-Count = Annotated[int, Least(0)]
-Amount = Annotated[float, Least(0)]
+Count = Annotated[int, AtLeast(0)]
+Amount = Annotated[float, AtLeast(0)]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.kernels.radix import sort_pairs
-from geodp.privacy.assumption import ContributionBound, StatedBy
+from geodp.privacy.assumption import ContributionBound, Responsible
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.privacy.selected import Selection
@@ -133,7 +133,7 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
         enforced = bound is not None and bound.enforced
         bound = ContributionBound(contribution, "geodp" if enforced else "operator")
     if bound is None:
-        raise UsageError(ASK_CONTRIBUTION)
+        raise UsageError(REQUEST_CONTRIBUTION)
     named = _find_named_totals(table.grid)
     least = _least(table.grid, named)
     if not named and table.reading is not None and table.reading.totals:
@@ -155,12 +155,12 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     >>> combine_bounds([ContributionBound(1, "geodp"), ContributionBound(3)])
     ContributionBound(value=3, stated_by='operator')
     """
-    order: tuple[StatedBy, ...] = ("operator", "layout", "geodp")
+    order: tuple[Responsible, ...] = ("operator", "layout", "geodp")
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
     return replace(weakest, value=max(bound.value for bound in bounds))
 
 
-ASK_CONTRIBUTION = Rule(
+REQUEST_CONTRIBUTION = Rule(
     "contribution-unstated",
     "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
     "(contribution=N), which is 1 where everybody is counted once in all cells, labels, columns "

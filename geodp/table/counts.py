@@ -18,7 +18,7 @@ from geodp.kernels.searching import find
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.reading import Reading
 
-MOST_PEOPLE = 1 << 60
+MAX_PEOPLE = 1 << 60
 """Largest total of a table: sums, details and their noise stay within int64."""
 
 
@@ -174,7 +174,7 @@ class CountTable(Cells):
                 "Counts of a table must be int64 and above 0; from_keys and from_dense make them.",
                 code="counts-not-canonical",
             )
-        if exact_sum(self.count) > MOST_PEOPLE:
+        if exact_sum(self.count) > MAX_PEOPLE:
             raise InputError(TOO_MANY)
 
     @classmethod
@@ -236,14 +236,14 @@ class CountTable(Cells):
             key, 2**64, Rule("key-not-whole", "A key must be a whole number and not negative.")
         )
         keys = keys.astype(np.uint64)
-        counts = whole_counts(count)
+        counts = as_counts(count)
         if keys.shape != counts.shape or keys.ndim != 1:
             raise UsageError(
                 "Keys and counts must be two one-dimensional arrays of one length.",
                 code="keys-and-counts-differ",
             )
         _require_cells(grid, keys)
-        if exact_sum(counts) > MOST_PEOPLE:
+        if exact_sum(counts) > MAX_PEOPLE:
             raise InputError(TOO_MANY)
         keys, counts = coalesce(keys, counts)
         return cls.of_cells(grid, keys, counts, bound=bound, reading=reading)
@@ -271,7 +271,7 @@ class CountTable(Cells):
             raise UsageError(
                 f"The array must have the grid's shape {grid.shape}.", code="array-shape-differs"
             )
-        counts = whole_counts(dense.reshape(-1)).reshape(dense.shape)
+        counts = as_counts(dense.reshape(-1)).reshape(dense.shape)
         index = np.array(np.nonzero(counts), np.int64)
         return cls.from_index(grid, index, counts[tuple(index)])
 
@@ -351,9 +351,9 @@ def coalesce(
     return out_key[:n].copy(), out_count[:n].copy()
 
 
-def whole_counts(values: ArrayLike) -> NDArray[np.int64]:
+def as_counts(values: ArrayLike) -> NDArray[np.int64]:
     """Return counts as int64, checked; raises CodeError with the first bad one's position."""
-    return _whole(values, MOST_PEOPLE, WHOLE).astype(np.int64)
+    return _whole(values, MAX_PEOPLE, WHOLE).astype(np.int64)
 
 
 def _whole(values: ArrayLike, limit: int, rule: str) -> NDArray[Any]:

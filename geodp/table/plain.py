@@ -29,7 +29,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Least:
+class AtLeast:
     """A number that is not smaller, and not larger where a largest is given."""
 
     value: int
@@ -172,7 +172,7 @@ def _is(kind: Any, value: Any) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def _within(value: Any, limit: Text | Least, where: str) -> Any:
+def _within(value: Any, limit: Text | AtLeast, where: str) -> Any:
     """Return a value that keeps a limit."""
     if isinstance(limit, Text):
         _require(re.fullmatch(limit.pattern, value) is not None, where, "of its form")

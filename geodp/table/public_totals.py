@@ -26,7 +26,7 @@ from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import REPLACE
 from geodp.reprs import one_line
-from geodp.table.counts import Cells, CountTable, whole_counts
+from geodp.table.counts import Cells, CountTable, as_counts
 from geodp.table.released import ReleasedTable
 
 
@@ -117,7 +117,7 @@ class PublicTotals:
                 "the area has a cell that another has too.",
                 code="total-cell-repeated",
             )
-        counts = whole_counts(total)
+        counts = as_counts(total)
         return cls(grid, tuple(names), columns, counts, place, area, source.strip())
 
     @cached_property
@@ -221,7 +221,7 @@ class PublicTotals:
             return np.zeros(block.size, np.bool_)
         return np.asarray((held[at] == block) & (cells[at] == each), np.bool_)
 
-    def whole_areas(self, region: Region) -> NDArray[np.bool_]:
+    def complete_areas(self, region: Region) -> NDArray[np.bool_]:
         """Return which cells of a region lie in areas that it holds completely: bool[n]."""
         area = self.areas_of(region.key)
         held = np.bincount(area[area >= 0], minlength=self.total.size)

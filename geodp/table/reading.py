@@ -14,7 +14,7 @@ from typing import Any
 
 from geodp.errors import Rule, UsageError
 from geodp.table.source import Fact, Source
-from geodp.table.stated.reading import StatedReading, join_stated
+from geodp.table.stated.reading import StatedReading, join_descriptions
 
 MET = (
     "that at least one row of every file that was read, or of the table in memory, meets the "
@@ -137,7 +137,7 @@ def join_readings(readings: Sequence[Reading]) -> Reading:
     """Return what was read of files that were read one by one, as one table."""
     stated = dict.fromkeys(words for one in readings for words in one.stated)
     sources = tuple(source for one in readings for source in one.sources)
-    public = join_stated(one.public for one in readings)
+    public = join_descriptions(one.public for one in readings)
     return Reading(sources, tuple(stated), sum(one.doubled for one in readings), public)
 
 

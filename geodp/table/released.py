@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.privacy.event import Spent
+from geodp.privacy.event import TableEvent
 from geodp.table.counts import Cells
 from geodp.typing import CountArray
 
@@ -25,7 +25,7 @@ class ReleasedTable(Cells):
     """
 
     count: CountArray = field(repr=False)
-    event: Spent
+    event: TableEvent
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from geodp.errors import Rule
 from geodp.reprs import one_line
 
-KnownBy: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
+FactSource: TypeAlias = Literal["operator", "file", "layout", "values", "default"]
 """Who says a fact: an option of this call, the file's own metadata, the layout of a publisher, the
 form of the first values, or nobody, so that geodp's default holds."""
 
@@ -35,7 +35,7 @@ class Fact:
 
     field: str
     value: str
-    known_by: KnownBy
+    known_by: FactSource
 
 
 TABLE_IN_MEMORY = Fact("format", "table in memory", "file")

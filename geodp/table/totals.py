@@ -228,7 +228,7 @@ class Summed(Protocol):
 
 
 @dataclass(frozen=True)
-class WholeTable:
+class InMemoryTable:
     """A table in one piece."""
 
     cells: Cells

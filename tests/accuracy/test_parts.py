@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.accuracy.parts import ABOVE, BELOW, KnownParts, MapTree, Split, StepNoise, difference
+from geodp.accuracy.parts import ABOVE, BELOW, MapTree, PartEstimates, Split, StepNoise, difference
 from geodp.accuracy.parts import intervals_around as around
 from geodp.grid.grid import Grid
 from geodp.grid.joint import split_grid
@@ -103,7 +103,7 @@ def test_noise_of_parts_of_groups_and_of_all():
 
 
 def test_intervals_take_the_map_s_share_and_stay_within_it():
-    known = KnownParts(np.array([0.5]), np.array([0.0]), np.array([9.0]))
+    known = PartEstimates(np.array([0.5]), np.array([0.0]), np.array([9.0]))
     low, high = around(
         np.array([50.0]), known, np.array([100.0]), (np.array([80.0]), np.array([104.0]))
     )

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from geodp.cli import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import GRIDS, grid_of, read_named
-from geodp.cli.readers import choose_reader, make_reader, require_addresses, require_known
+from geodp.cli.readers import check_applicable, choose_reader, make_reader, require_addresses
 from geodp.cli.request import NEIGHBOURS as RELATIONS
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
@@ -69,12 +69,12 @@ def test_an_option_without_effect_is_refused(call: list[str], options: list[str]
         more = {"--origin": ["1", "1"], "--bounds": ["1"] * 4}.get(name, [value or "a"])
         flag = name in ("--domain-is-public", "--allow-ballpark")
         with refuses(UsageError, f"{WITHOUT_EFFECT}: {name}"):
-            require_known(context(*call, name, *([] if flag else more)))
+            check_applicable(context(*call, name, *([] if flag else more)))
 
 
 @pytest.mark.parametrize("call", [POINTS, RASTER, TABLE, MESH])
 def test_defaults_are_no_options(call: list[str]) -> None:
-    require_known(context(*call))
+    check_applicable(context(*call))
 
 
 @pytest.mark.parametrize("grid", ["inspire:1km", "regular:3x4", "like:b.tif"])
@@ -84,7 +84,7 @@ def test_only_a_jis_grid_has_official_mesh_files(grid) -> None:
     for where, more in ((GRID, []), (MESHES, ["--code", "c"]), (MESHES, ["--x", "x", "--y", "y"])):
         with refuses(UsageError, "suppressed-needs-mesh: --suppressed.*--missing"):
             make_reader(context(*call, "--suppressed", "zero", *more).params, where, None)
-    require_known(context(*call, "--missing", "-1", "--by", "a"))
+    check_applicable(context(*call, "--missing", "-1", "--by", "a"))
 
 
 def test_a_european_table_is_read_by_its_codes(tmp_path) -> None:

@@ -12,7 +12,7 @@ from geodp.errors import UsageError
 from geodp.features.series import files as series_folder
 from geodp.io.folder import kept as kept_module
 from geodp.io.folder import staged_release
-from geodp.io.folder.kept import read_kept
+from geodp.io.folder.kept import read_pending_draw
 from geodp.io.folder.kept_tables import unpack_tables
 from geodp.privacy.ledger import Ledger
 from geodp.release.publish import Prepared
@@ -47,7 +47,7 @@ def test_every_option_that_settles_a_release_is_compared(tmp_path, command):
     table = drawn()
     options = dict.fromkeys(EACH[command])
     write_kept(tmp_path, table, describe_call(options))
-    found = read_kept(tmp_path, describe_call(options))
+    found = read_pending_draw(tmp_path, describe_call(options))
     assert (found.ledger, found.dataset, found.fingerprint) == ("a ledger", "stays", "f" * 64)
     (read,), facts, beside = unpack_tables(found, GRID, tmp_path)
     assert (facts, read.event, dict(found.run)) == (("a fact",), table.event, {"told": 7})
@@ -55,10 +55,10 @@ def test_every_option_that_settles_a_release_is_compared(tmp_path, command):
     for option in options:
         other = describe_call({**options, option: "another"})
         if option in CARRIED_OUT:
-            assert read_kept(tmp_path, other).fingerprint == "f" * 64
+            assert read_pending_draw(tmp_path, other).fingerprint == "f" * 64
         else:
             with refuses(UsageError, f"resumed-options-differ: --{option.replace('_', '-')};"):
-                read_kept(tmp_path, other)
+                read_pending_draw(tmp_path, other)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from geodp.cli.running import (
     COMPILING,
     COMPILING_MORE,
     pad_time,
-    say_compiling,
-    tell_steps,
+    report_compiling,
+    report_progress,
     time_phase,
 )
 from geodp.kernels import jit
@@ -36,12 +36,12 @@ def test_a_run_that_is_to_take_no_time_is_as_long_as_it_is(capsys):
 @pytest.mark.parametrize(("kept", "said"), [(0, COMPILING), (3, COMPILING_MORE)])
 def test_compiling_is_told_once(kept, said, capsys, monkeypatch):
     monkeypatch.setattr(jit, "count_kept", lambda: kept)
-    with tell_steps():
+    with report_progress():
         for kernel in "ab":
             progress.compile_begins(kernel)
             progress.compile_ends()
     assert capsys.readouterr().err == said + "\n"
-    say_compiling()
+    report_compiling()
     assert capsys.readouterr().err == said + "\n"
 
 
@@ -56,7 +56,7 @@ def test_whoever_wants_quiet_is_told_nothing(words, shown, monkeypatch):
 
     @click.command("test-quiet")
     def command():
-        with tell_steps():
+        with report_progress():
             pass
 
     monkeypatch.setattr(progress, "show", show)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.cli.stated import read_stated
+from geodp.cli.stated import read_metadata_options
 from geodp.errors import UsageError, VerificationError
 from geodp.table.card import StatedMetadata
 from tests.command import geodp as run
@@ -17,7 +17,9 @@ ID = "0123456789abcdef"
 
 
 def stated(**given):
-    return read_stated({"metadata": None, "supersedes": None, "display_below": None, **given})
+    return read_metadata_options(
+        {"metadata": None, "supersedes": None, "display_below": None, **given}
+    )
 
 
 @pytest.fixture

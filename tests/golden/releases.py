@@ -153,7 +153,7 @@ def pinned(row: Mechanism, grid: Grid, amounts: dict[str, str], neighbours: str,
     use = row.event(
         grid, Terms.of(**amounts, neighbours=neighbours, contribution=most), key_origin="fixed"
     )
-    if row.undrawable(grid, use) is not None:
+    if row.explain_noise_limit(grid, use) is not None:
         return REFUSED
     if row.spec in ASKED:
         asked = tuple((query.stream, query.noise, query.what) for query in row.queries(grid, use))

@@ -12,7 +12,7 @@ from geodp.errors import InputError, UsageError
 from geodp.grid.codes import code_system
 from geodp.grid.codes.quadkey import HALF
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice, parse_codes, whole_turn
+from geodp.grid.lattice import Lattice, longitude_period, parse_codes
 from geodp.io.read.public.areas import find_bounds
 from geodp.io.read.public.land import cut_to_land
 from geodp.io.read.public.mask import read_mask
@@ -41,7 +41,7 @@ def test_points_are_in_the_same_cells_however_their_longitude_is_counted(grid, t
     _, col = grid.decode(table.key)
     west, _, east, _ = grid.places[0].bounds
     middles = west + (col + 0.5) / grid.shape[1] * (east - west)
-    unit = (whole_turn(grid.places[0].crs) or 0) / 360
+    unit = (longitude_period(grid.places[0].crs) or 0) / 360
     wanted = sorted(lon % 360 for lon, _ in places)
     assert np.allclose(np.sort(middles) / unit, wanted, atol=0.75)
 

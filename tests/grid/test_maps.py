@@ -55,7 +55,7 @@ def test_a_plain_map_has_no_attributes_and_a_whole_one_no_mask():
     labelled = MAP.with_attribute("sex", ["male", "female"])
     assert MAP.plain_map is MAP.require_plain_map("unused") is MAP.places[0]
     assert labelled.plain_map is PLAIN.plain_map is None
-    assert labelled.require_whole_map("unused") is labelled.places[0]
+    assert labelled.require_full_map("unused") is labelled.places[0]
     with pytest.raises(UsageError, match="without attributes"):
         labelled.require_plain_map("A map without attributes.")
 

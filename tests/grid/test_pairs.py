@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.pairs import MOST_PARTS, PairOrder
+from geodp.grid.pairs import MAX_PARTS, PairOrder
 from geodp.grid.tree import overlaps
 from geodp.grid.units import grid_of_units, pairs_of_units
 from geodp.privacy.key import NoiseKey
@@ -72,7 +72,7 @@ def test_pairs_of_every_level_are_runs_of_keys(level: str, grid: Grid) -> None:
 
 
 def test_a_level_of_many_parts_is_split_by_origin_first() -> None:
-    many = int(MOST_PARTS**0.5) + 1
+    many = int(MAX_PARTS**0.5) + 1
     blocks = [f"{i:03}" for i in range(many)]
     wide = pairs_of_units(grid_of_units({"block": blocks, "county": ["1"] * many}, "a test"))
     assert wide.areas.steps == (("", 1), ("block", 1))

@@ -23,18 +23,18 @@ def text_of(file):
 @pytest.mark.parametrize(
     ("file", "figure", "value"),
     [
-        ("docs/verify.md", "64 MiB", opening.MOST_JSON >> 20),
-        ("docs/verify.md", "64 brackets", opening.MOST_DEPTH),
+        ("docs/verify.md", "64 MiB", opening.MAX_JSON_BYTES >> 20),
+        ("docs/verify.md", "64 brackets", opening.MAX_DEPTH),
         ("docs/verify.md", "20 digits", opening.MOST_DIGITS),
         ("docs/planning.md", "16 places", plan.PLACES),
         ("docs/planning.md", "2^20 cells", plan.MOST_KEYS.bit_length() - 1),
         ("docs/planning.md", "2 %", shares.LEAST * 100 // shares.PARTS),
-        ("docs/distributed.md", "64 combinations", geotiff.MOST_BANDS),
-        ("docs/distributed.md", "4,096 tiles", tiles.MOST_TILES),
+        ("docs/distributed.md", "64 combinations", geotiff.MAX_BANDS),
+        ("docs/distributed.md", "4,096 tiles", tiles.MAX_TILES),
         ("docs/proofs/cluster.md", "16,384 nodes", partitioned.MOST_ROOTS),
         ("docs/proofs/cluster.md", "`parts`, 64)", run.PARTS),
         ("docs/proofs/cluster.md", "2^23 cells", run.AT_ONCE.bit_length() - 1),
-        ("docs/proofs/privacy.md", "2^60 people", counts.MOST_PEOPLE.bit_length() - 1),
+        ("docs/proofs/privacy.md", "2^60 people", counts.MAX_PEOPLE.bit_length() - 1),
     ],
 )
 def test_limits_in_the_documents_are_those_of_the_code(file, figure, value):

@@ -81,7 +81,7 @@ def test_methods_draw_what_was_declared_charged_and_fingerprinted(name, key, led
             continue
         for amounts in AMOUNTS[: 1 + method.gaussian]:
             event = method.event(grid, Terms.of(**amounts, **EVENT), "file")
-            if method.undrawable(grid, event) is not None:
+            if method.explain_noise_limit(grid, event) is not None:
                 continue
             made = {"method": name, "key": key, **amounts, **EVENT}
             if "rho" not in amounts:

@@ -137,7 +137,7 @@ class Losses:
             return [Measured(int(occupied.stream), occupied.noise, table.to_vector())]
         if isinstance(method, Parts):
             with watched() as seen:
-                method.release_over(self.first, table, event, KEY)
+                method.refine_base(self.first, table, event, KEY)
             return [
                 Measured(stream, law, np.asarray(values, np.int64))
                 for (stream, _), (law, values) in sorted(seen.items(), key=lambda row: row[0])

@@ -57,7 +57,7 @@ def _replaced(real, table_at, key_at):
 
 
 def _fix_methods(patch):
-    at = {"release": (0, 2), "release_informed": (0, 2), "release_over": (1, 3)}
+    at = {"release": (0, 2), "release_informed": (0, 2), "refine_base": (1, 3)}
     classes = {one for method in METHODS.values() for one in type(method).__mro__}
     for one in classes:
         for name, places in at.items():

@@ -88,7 +88,7 @@ def loss_of(method, grid, tables, terms):
     found = []
     for table in tables:
         with watched() as seen:
-            method.release_over(first, table, event, KEY)
+            method.refine_base(first, table, event, KEY)
         found.append(seen)
     one, two = found
     assert one.keys() == two.keys(), "what is measured depends on the released map alone"

@@ -11,7 +11,7 @@ import pytest
 import geodp
 from geodp.io.write.measurements import MeasurementsFile
 from geodp.mechanisms import mechanism
-from geodp.release.measurements import ask_measurements
+from geodp.release.measurements import choose_measurements
 
 pytestmark = pytest.mark.law
 
@@ -64,7 +64,7 @@ def test_complete_levels_are_unbiased_by_pandas_alone(tmp_path, spec):
     release = geodp.publish(
         table, method=spec, epsilon="1/5", key=kept[0], measurements=4, contribution=1
     )
-    asked = ask_measurements(mechanism(spec), GRID, release.event, 4)
+    asked = choose_measurements(mechanism(spec), GRID, release.event, 4)
     for number, key in enumerate(kept):
         drawn = asked.method.release(table, asked.event, key)
         found = asked.measure(table, drawn, key)

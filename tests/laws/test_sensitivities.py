@@ -36,7 +36,7 @@ from geodp.release import publish
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution, require_no_sums
 from geodp.table.public_totals import PublicTotals
-from geodp.table.totals import WholeTable
+from geodp.table.totals import InMemoryTable
 from tests.command import geodp as run
 from tests.features.local.oracles.cases import TWINS
 from tests.golden.releases import grids
@@ -89,7 +89,7 @@ def ratios(name, where, most=6):
                 terms = Terms.of(**amounts, neighbours=kind, contribution=counted)
                 event = method.event(grid, terms, "fixed")
                 for scale in (1, 1000):
-                    if method.undrawable(grid, event) is None:
+                    if method.explain_noise_limit(grid, event) is None:
                         found = largest(method, grid, event, scale=scale, most=most)
                         if found is not None:
                             yield (*amounts, kind, counted, scale), found
@@ -423,9 +423,9 @@ def test_sums_that_no_name_tells_count_a_person_twice_and_are_refused_for_less()
     table, method = table_of(grid, dense), mechanism("geometric")
     once = method.event(grid, Terms.of(epsilon=1, contribution=1))
     with refuses(UsageError, "contribution-below-sums-found"):
-        require_no_sums(grid, once, WholeTable(table))
+        require_no_sums(grid, once, InMemoryTable(table))
     twice = method.event(grid, Terms.of(epsilon=1, contribution=2))
-    require_no_sums(grid, twice, WholeTable(table))
+    require_no_sums(grid, twice, InMemoryTable(table))
     more = dense.copy()
     for label in (0, 1):
         more[int(grid.encode(np.array([[0], [1], [label]]))[0])] += 1

@@ -97,7 +97,7 @@ class TestWhatItSaysOfItself:
         assert row.guarantee.variant
         assert row.postprocessing
         assert all(sentence.endswith(".") for sentence in row.postprocessing)
-        assert row.sensitivity_words(GRID)
+        assert row.describe_sensitivity(GRID)
 
     def test_its_docstring_names_every_setting(self, method):
         row = geodp.METHODS[method]
@@ -264,7 +264,7 @@ class TestWhatItReleases:
         ):
             monkeypatch.setattr(module, "LARGEST_SCALE", 5000)
         row = mechanism(spec)
-        least = row.least_share(GRID, spent(row, GRID, Fraction(1, 10**6)))
+        least = row.min_share(GRID, spent(row, GRID, Fraction(1, 10**6)))
         widest = row.sensitivity(GRID) / least / 5000
         ledger = Ledger.create(tmp_path / "office.ledger")
         ledger.add_dataset("census", PureDP(Fraction(10**6)))
@@ -279,7 +279,7 @@ class TestWhatItReleases:
                 table, epsilon=widest * Fraction(101, 100), **{"contribution": 1, **given}
             )
         except UsageError:  # for another reason, and as early
-            assert row.undrawable(GRID, spent(row, GRID, widest * Fraction(101, 100)))
+            assert row.explain_noise_limit(GRID, spent(row, GRID, widest * Fraction(101, 100)))
             assert not ledger.charges("census")
 
     def test_an_empty_table_is_released_too(self, spec):

@@ -364,9 +364,9 @@ TARGETS = (
         "geodp.mechanisms.central.parts",
         PARTS,
         (
-            *("Parts.queries", "Parts.least_share", "Parts.share_of_map", "Parts.event_of_map"),
+            *("Parts.queries", "Parts.min_share", "Parts.share_of_map", "Parts.event_of_map"),
             *("Parts.count_vectors", "Parts.schedule", "Parts.first", "Parts.release"),
-            "Parts.release_over",
+            "Parts.refine_base",
         ),
     ),
     Target(

@@ -4,7 +4,7 @@ import warnings
 import pytest
 
 from geodp.errors import AccessWarning
-from geodp.privacy.access import has_owners, tell_unchecked
+from geodp.privacy.access import has_owners, warn_access_unchecked
 from geodp.privacy.key_file import read_key, write_key
 
 KEY = bytes(37 * n * n % 256 for n in range(32))
@@ -15,7 +15,7 @@ def test_where_bits_are_looked_at_nothing_is_said(tmp_path):
     assert has_owners()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tell_unchecked(tmp_path)
+        warn_access_unchecked(tmp_path)
 
 
 def test_a_system_without_owners_is_said_and_reads_a_key_that_is_open_to_others(

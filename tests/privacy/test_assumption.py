@@ -9,7 +9,7 @@ from geodp.privacy.assumption import (
     ANSWERS,
     Assumption,
     ContributionBound,
-    StatedBy,
+    Responsible,
     describe_bound,
     name_layout,
 )
@@ -53,7 +53,7 @@ def test_what_cards_say_word_by_word():
         "One trip adds at most 1 to the sum of all counts. The layout of one table of its "
         "publisher states it: census (Census of 2020).",
     ]
-    assert {*ANSWERS} == {*get_args(StatedBy)}
+    assert {*ANSWERS} == {*get_args(Responsible)}
 
 
 @pytest.mark.parametrize("wrong", [(0,), (-1, "geodp"), (1, "operator", "x"), (1, "layout")])

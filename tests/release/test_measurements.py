@@ -9,7 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
 from geodp.release import measurements
-from geodp.release.measurements import ask_measurements
+from geodp.release.measurements import choose_measurements
 from geodp.table.measured import truth_of
 from tests.refusals import refuses
 
@@ -75,7 +75,7 @@ def test_one_pass_shared_out_by_these_very_values():
 @pytest.mark.parametrize("method", METHODS[::2])
 def test_complete_levels_are_unbiased_and_visited_nodes_are_not(method):
     """Over 400 releases; the control is 0 for nodes that are not there."""
-    request = ask_measurements(mechanism(method), GRID, published(method).event, 16)
+    request = choose_measurements(mechanism(method), GRID, published(method).event, 16)
     method, trials = request.method, 400
     sums, squares = ([0] * len(request.levels) for _ in range(2))
     missed = []
@@ -119,14 +119,17 @@ def test_levels_are_complete_down_to_the_area_that_is_named(grid, complete_to, c
     if complete_to is None:
         event = published().event
         requests = [
-            ask_measurements(mechanism("pyramid"), grid, event, w) for w in ("basic", "jis:basic")
+            choose_measurements(mechanism("pyramid"), grid, event, w)
+            for w in ("basic", "jis:basic")
         ]
         assert requests[0].sizes == requests[1].sizes
         assert len(requests[0].sizes) == len(requests[0].levels) - 1
         with refuses(UsageError, "measurements-levels: jis:basic"):
-            ask_measurements(mechanism("pyramid"), grid, event, "municipality")
+            choose_measurements(mechanism("pyramid"), grid, event, "municipality")
         return
-    request = ask_measurements(mechanism("topdown"), grid, published("topdown").event, complete_to)
+    request = choose_measurements(
+        mechanism("topdown"), grid, published("topdown").event, complete_to
+    )
     assert (len(request.sizes) - 1 or 1, len(request.levels) - 1) == complete
     summary = request.summary
     assert f"{sum(request.sizes):,} nodes" in summary
@@ -140,8 +143,8 @@ def test_other_methods_refuse_in_a_sentence():
 
 def test_what_was_drawn_is_kept_and_restored():
     release = published(measurements=64)
-    request = ask_measurements(mechanism("pyramid"), GRID, release.event, 64)
-    again = request.restore(release.drawn_beside)
+    request = choose_measurements(mechanism("pyramid"), GRID, release.event, 64)
+    again = request.restore(release.extra_arrays)
     for one, other in zip(release.measurements.levels, again.levels, strict=True):
         assert np.array_equal(one.node, other.node)
         assert np.array_equal(one.value, other.value)
@@ -150,9 +153,9 @@ def test_what_was_drawn_is_kept_and_restored():
 
 def test_the_simulation_looks_at_no_data(monkeypatch):
     event = published().event
-    first = ask_measurements(mechanism("pyramid"), GRID, event, 64)
+    first = choose_measurements(mechanism("pyramid"), GRID, event, 64)
     monkeypatch.setattr(measurements, "REPEATS", 4)
-    other = ask_measurements(mechanism("pyramid"), GRID, event, 64)
+    other = choose_measurements(mechanism("pyramid"), GRID, event, 64)
     assert first.biases != other.biases
-    assert ask_measurements(mechanism("pyramid"), GRID, event, 64).biases == other.biases
+    assert choose_measurements(mechanism("pyramid"), GRID, event, 64).biases == other.biases
     assert json.dumps([bias._asdict() for bias in first.biases])

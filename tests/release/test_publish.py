@@ -211,7 +211,7 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
         monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
     row = geodp.METHODS["pyramid"]
     total_event = row.event(GRID, Terms.of(epsilon=1, contribution=1))
-    min_share = row.least_share(GRID, total_event)
+    min_share = row.min_share(GRID, total_event)
     epsilon = row.sensitivity(GRID) / min_share / 5000 * Fraction(99, 100)
     assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
     ledger = small_ledger(tmp_path)

@@ -11,7 +11,7 @@ from geodp.release.settlement_map import (
     KINDS,
     MIN_ISOLATED,
     SIZES,
-    settle_alone,
+    place_isolated,
 )
 from geodp.table.proxy import Proxy
 from tests.grids import half, masked
@@ -23,7 +23,7 @@ GRID = geodp.Grid.regular((256, 256))
 @pytest.mark.parametrize("grid", [GRID, masked(GRID, half(GRID.shape, 0))], ids=["all", "half"])
 def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
     towns = Proxy.make_up(grid, 3e6).table
-    made_map = settle_alone(towns, 500, np.random.default_rng(0))
+    made_map = place_isolated(towns, 500, np.random.default_rng(0))
     people, domain = made_map.table.to_dense(), grid.domain.to_dense()
     assert len(made_map.kinds) >= 10
     assert [KINDS[kind] for kind in made_map.kinds[:4]] == [(size, ALONE) for size in range(2, 6)]
@@ -43,5 +43,5 @@ def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
 
 def test_a_small_domain_has_those_that_fit():
     towns = Proxy.make_up(geodp.Grid.regular((20, 20)), 1e4).table
-    made_map = settle_alone(towns, 500, np.random.default_rng(0))
+    made_map = place_isolated(towns, 500, np.random.default_rng(0))
     assert 1 <= len(made_map.kinds) <= MIN_ISOLATED

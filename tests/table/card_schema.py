@@ -15,7 +15,7 @@ import geodp
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
-from geodp.table.plain import Least, Text, types_of
+from geodp.table.plain import AtLeast, Text, types_of
 
 PACKAGE = Path(geodp.__file__).parent
 FILES = {
@@ -62,7 +62,7 @@ def _schema(kind, names):
             if isinstance(limit, Text)
             else {"minimum": limit.value, **({} if limit.most is None else {"maximum": limit.most})}
         )
-        assert isinstance(limit, Text | Least)
+        assert isinstance(limit, Text | AtLeast)
         return {**_schema(parts[0], names), **bound}
     if origin in (Union, UnionType):
         return {"anyOf": [_schema(part, names) for part in parts]}

@@ -16,7 +16,7 @@ from geodp.errors import UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.contribution import SUMS
 from geodp.table.counts import Cells
-from geodp.table.totals import WholeTable, find_sums, find_totals, is_near, label_sums
+from geodp.table.totals import InMemoryTable, find_sums, find_totals, is_near, label_sums
 from tests.refusals import refuses
 
 GRID = geodp.Grid.regular((4, 4))
@@ -102,7 +102,7 @@ def test_sums_are_those_of_the_definition(seed: int, labels: int, whole: int, ce
     grid = geodp.Grid.regular((1, cells)).with_attribute("a", [str(i) for i in range(labels)])
     table = geodp.CountTable.from_dense(dense[None], grid)
     assert label_sums(table)[0].tolist() == dense.sum(axis=0).tolist()
-    found = find_sums(grid, WholeTable(table))
+    found = find_sums(grid, InMemoryTable(table))
     assert {int(label) for _, label in found} == naive_sums(dense)
 
 
@@ -113,11 +113,11 @@ def test_sums_are_found_in_any_order_and_beside_other_attributes(place: str) -> 
     dense = np.random.default_rng(1).integers(0, 9, grid.shape)
     dense[..., 1] = dense[..., 0] + dense[..., 2]
     table = geodp.CountTable.from_dense(dense, grid)
-    assert find_sums(grid, WholeTable(table)) == [("sex", "b")]
+    assert find_sums(grid, InMemoryTable(table)) == [("sex", "b")]
     dense[0, 0, 0, 1] += 1
     dense[3, 3, 1, 1] -= 1  # the sums over all cells are still equal
     table = geodp.CountTable.from_dense(dense, grid)
-    assert find_sums(grid, WholeTable(table)) == []
+    assert find_sums(grid, InMemoryTable(table)) == []
 
 
 def round_at_random(counts: NDArray[np.int64], base: int, rng: np.random.Generator) -> Any:
@@ -146,7 +146,7 @@ def test_totals_are_found_though_publishers_round_and_perturb(how: str, whole: i
     dense = np.stack([PERTURBED[how](column, rng) for column in sums.T], axis=1)
     labels = [f"V{number}" for number in range(4)]
     table = by_label(labels, dense)
-    assert find_sums(table.grid, WholeTable(table)) == [("sex", labels[whole])]
+    assert find_sums(table.grid, InMemoryTable(table)) == [("sex", labels[whole])]
     with refuses(UsageError, f"contribution-below-sums-found: V{whole} \\(sex\\): .*\\b2\\b"):
         geodp.publish(table, epsilon=1, contribution=1)
 
@@ -175,12 +175,12 @@ PARTS_ONLY = {
 def test_labels_that_count_other_people_are_no_totals(how: str, seed: int) -> None:
     dense = PARTS_ONLY[how](np.random.default_rng(seed))
     table = by_label(["V0", "V1", "V2"], dense)
-    assert find_sums(table.grid, WholeTable(table)) == []
+    assert find_sums(table.grid, InMemoryTable(table)) == []
 
 
 def test_two_equal_labels_are_no_total_and_its_part() -> None:
     table = by_label(["V0", "V1"], [[500, 500]] * 30)
-    assert find_sums(table.grid, WholeTable(table)) == []
+    assert find_sums(table.grid, InMemoryTable(table)) == []
 
 
 def test_pieces_find_the_totals_of_the_whole() -> None:
@@ -194,14 +194,14 @@ def test_pieces_find_the_totals_of_the_whole() -> None:
         table = geodp.CountTable.from_dense(dense[None], own)
         ends = np.append(np.arange(0, table.key.size, 37), table.key.size)
         pieces = [
-            WholeTable(Cells(own, table.key[a:b], table.count[a:b])) for a, b in pairwise(ends)
+            InMemoryTable(Cells(own, table.key[a:b], table.count[a:b])) for a, b in pairwise(ends)
         ]
         assert find_sums(own, Pieces(pieces)) == [("a", "w")]
 
 
 @dataclass
 class Pieces:
-    pieces: list[WholeTable]
+    pieces: list[InMemoryTable]
 
     def label_sums(self) -> Any:
         return [sum(each) for each in zip(*(one.label_sums() for one in self.pieces), strict=True)]

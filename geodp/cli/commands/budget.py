@@ -158,9 +158,9 @@ def export(file: Path, output: Path | None) -> None:
         for line in lines:
             click.echo(line)
         return
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.whole import write_atomically
 
-    with write_whole(
+    with write_atomically(
         output, Rule("export-exists", f"{output} exists; choose a new file.")
     ) as target:
         target.writelines(f"{line}\n".encode() for line in lines)

@@ -11,7 +11,7 @@ import click
 
 from geodp.cli.options import StrictCommand
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 
 METHODS = ("closed-form", "simulation")
@@ -46,7 +46,7 @@ def estimate(**options: Any) -> None:
 
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
-    with tell_steps():
+    with report_progress():
         found = release.estimate_all(shapes.values(), method=options["method"])
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, found, strict=True)]
     limit = release.card().display_below

@@ -12,7 +12,7 @@ import click
 
 from geodp import progress
 from geodp.cli.options import StrictCommand
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -53,7 +53,7 @@ def export(release: Path, formats: str, output: Path, metadata: Path | None, as_
     found = open_release(release)
     if metadata is not None:
         found = replace(found, written=replace(found.written, metadata=_restate(found, metadata)))
-    with tell_steps():
+    with report_progress():
         progress.begin("Writing", public=True)
         written = write_exports(found.view(), chosen, output)
     if as_json:

@@ -20,11 +20,11 @@ def key(file: Path) -> None:
     """
     import secrets
 
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.whole import write_atomically
     from geodp.privacy.key_file import format_key
 
     refusal = Rule("key-file-exists", f"{file} exists; a key is never overwritten.")
-    with write_whole(file, refusal, public=False) as target:
+    with write_atomically(file, refusal, public=False) as target:
         target.write(format_key(secrets.token_bytes(32)))
     click.echo(f"{file}: keep it secret; it replays releases and undoes their protection.")
 

@@ -10,7 +10,7 @@ import click
 from geodp import progress
 from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_free, require_unsealed, write_file
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -93,7 +93,7 @@ def map_(
     resolution = {} if dpi is None else {"dpi": dpi}
     form: Any = output.suffix.lower()[1:]
     drawn_of = [release] if compare is None else [compare, release]
-    with tell_steps(), read_within(drawn_of, memory, DRAWING):
+    with report_progress(), read_within(drawn_of, memory, DRAWING):
         progress.begin("Reading the release", public=True)
         view = View(*read_release_table(release))
         asked = Look(**given, fade=not no_fade, ground=ground, flows=flows)

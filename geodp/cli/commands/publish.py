@@ -19,9 +19,15 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, inputs, run_options
-from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps, time_phase
+from geodp.cli.running import (
+    describe_call,
+    pad_time,
+    report_progress,
+    report_stored_draw,
+    time_phase,
+)
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
@@ -111,7 +117,7 @@ def publish(**options: Any) -> None:
     """
     with pad_time(options["pad_time"]):
         seconds: dict[str, float] = {}
-        with tell_steps(lines=not options["pad_time"]):
+        with report_progress(lines=not options["pad_time"]):
             said = _publish(options, seconds)
         if options["profile"]:
             for phase, took in seconds.items():
@@ -161,7 +167,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
     context = click.get_current_context()
     inferred = complete(context, options)
     if inferred:
-        require_known(context)  # what was given may not go with what the layout adds
+        check_applicable(context)  # what was given may not go with what the layout adds
     plan = None
     if options["plan"] is not None:
         plan = read_plan_options(context)
@@ -254,7 +260,7 @@ def _write(
 
     output, resume = options["output"], options["resume"]
     with (
-        tell_if_kept(output),
+        report_stored_draw(output),
         stage_release(start.released, output, **_place(options), resume=resume) as place,
     ):
         if inferred:
@@ -292,7 +298,7 @@ def _release(
         run["prior"] = {"file": str(options["prior"]), "cells_sha256": request.prior.sha256}
 
     def pack(drawn: Release) -> Packed:
-        return pack_tables([drawn.table], drawn.public_facts, drawn.drawn_beside, drawn.reading)
+        return pack_tables([drawn.table], drawn.public_facts, drawn.extra_arrays, drawn.reading)
 
     place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
@@ -305,14 +311,14 @@ def _resume(
     place: StagedRelease, start: _Start, options: dict[str, Any]
 ) -> tuple[Release, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
-    from geodp.io.folder.kept import read_kept
+    from geodp.io.folder.kept import read_pending_draw
     from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
-    from geodp.release.publish import restore_beside
+    from geodp.release.publish import restore_extras
     from geodp.release.release import Release
 
-    kept = read_kept(place.folder, describe_call(options))
-    (table,), facts, drawn_beside = unpack_tables(kept, start.released, place.folder)
+    kept = read_pending_draw(place.folder, describe_call(options))
+    (table,), facts, extra_arrays = unpack_tables(kept, start.released, place.folder)
     event, request = cast("Measurement", table.event), start.request
     start.require_totals(event, facts)
     charge = find_charge(request.ledger, kept.dataset, kept.fingerprint)
@@ -325,7 +331,7 @@ def _resume(
         metadata=request.metadata,
         reading=unpack_reading(kept, place.folder),
     )
-    found = restore_beside(found, start.method, event, drawn_beside, request.measurements)
+    found = restore_extras(found, start.method, event, extra_arrays, request.measurements)
     return found, {**kept.run, "released_people": table.total}
 
 

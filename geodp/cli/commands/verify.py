@@ -9,7 +9,7 @@ import click
 
 from geodp import progress
 from geodp.cli.options import StrictCommand, memory_option
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.cli.translation import translate, translate_message
 from geodp.errors import VerificationError, printable
 
@@ -25,7 +25,7 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
     from geodp.release.opening import open_view
     from geodp.release.simulated_cells import errors_of
 
-    with tell_steps(), read_within([release], memory, VERIFYING):
+    with report_progress(), read_within([release], memory, VERIFYING):
         progress.begin("Verifying", public=True)
         checks = run(release, errors_of, open_view)
     if as_json:

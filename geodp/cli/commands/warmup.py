@@ -8,7 +8,7 @@ import time
 import click
 
 from geodp.cli.options import StrictCommand
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import OutputError, Rule
 
 NO_CACHE = Rule(
@@ -38,7 +38,7 @@ def warmup(as_json: bool) -> None:
     folder = cache_folder()
     if folder is None and not SHIPPED.target:
         raise OutputError(NO_CACHE.format(CACHE.wrong))
-    with tell_steps():
+    with report_progress():
         for kernel, types, _ in calls:
             kernel.compile(types)
     made, found = count_compiled()

@@ -37,12 +37,12 @@ GUARD = 256
 SMALLEST = 1100
 """Deltas below ``2**-1100``, which no float holds, are stated as that."""
 
-MOST_PEOPLE = 1 << 20
+MAX_PEOPLE = 1 << 20
 """Most people of a cell that a walk goes up to."""
 
 TOO_MANY = Rule(
     "cells-of-too-many-people",
-    f"Cells of more than {MOST_PEOPLE:,} people would have to be looked at; choose a larger "
+    f"Cells of more than {MAX_PEOPLE:,} people would have to be looked at; choose a larger "
     "epsilon or delta, or a smaller threshold.",
 )
 
@@ -117,7 +117,7 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
     Raises
     ------
     UsageError
-        Cells of more than ``MOST_PEOPLE`` would have to be looked at.
+        Cells of more than ``MAX_PEOPLE`` would have to be looked at.
     """
     p, q = rate.numerator, rate.denominator
     one = 1 << bits
@@ -128,7 +128,7 @@ def walk(rate: Fraction, epsilon: Fraction, bits: int, bound: Bound) -> Iterator
     equal, above = (one, one), (0, 0)  # of 0 people all have a sample of 0
     while True:
         end = ratio.divide(threshold - (bound == "exact"))
-        if end > MOST_PEOPLE:
+        if end > MAX_PEOPLE:
             raise UsageError(TOO_MANY)
         while people < end:
             above = (above[0] + equal[0] * p // q, above[1] + _up(equal[1] * p, q))
@@ -191,7 +191,7 @@ def exceed(rate: Fraction, epsilon: Fraction, delta: Fraction, bound: Bound) -> 
     decline, wait = exponent(rate, epsilon), surprise(delta)
     bits = GUARD + _bits_of(1 / delta)
     most, enough = (delta.numerator << bits) // delta.denominator, least_certain(rate, delta)
-    if enough > MOST_PEOPLE:
+    if enough > MAX_PEOPLE:
         raise UsageError(TOO_MANY)
     for term in walk(rate, epsilon, bits, bound):
         if term.people * decline >= wait:
@@ -212,7 +212,7 @@ def least_certain(rate: Fraction, delta: Fraction) -> int:
         ratio = to_decimal(delta).ln() / to_decimal(rate).ln()
         near = ratio.to_integral_value()
         above = int(ratio.to_integral_value(ROUND_CEILING))
-        if abs(ratio - near) > Decimal("1e-30") or near > MOST_PEOPLE:
+        if abs(ratio - near) > Decimal("1e-30") or near > MAX_PEOPLE:
             return above
     return int(near) + (rate ** int(near) > delta)
 

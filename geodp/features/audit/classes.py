@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, UsageError
-from geodp.table.counts import CountTable, whole_counts
+from geodp.table.counts import CountTable, as_counts
 
 MOST_CODES = 1 << 62
 """Most combinations of values of all columns."""
@@ -82,7 +82,7 @@ class Classes:
             )
         coded = {name: _encode(table[name], name) for name in names}
         rows = {codes.size for codes, _ in coded.values()}
-        people = None if count is None else whole_counts(np.asarray(table[count]))
+        people = None if count is None else as_counts(np.asarray(table[count]))
         if len(rows | ({people.size} if people is not None else set())) != 1:
             raise UsageError(
                 "All columns have the same number of rows.", code="columns-differ-in-length"

@@ -13,7 +13,7 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.audit.classes import require_k
 from geodp.features.audit.threshold import require_rate
 from geodp.privacy.budget import Budget
-from geodp.table.counts import whole_counts
+from geodp.table.counts import as_counts
 
 MARK = "CONFIDENTIAL"
 
@@ -89,7 +89,7 @@ def realized(people: ArrayLike, sampled: ArrayLike, rate: Budget, k: int = 1) ->
     (Diagnostic(CONFIDENTIAL), 0.0513)
     """
     share = require_rate(rate)
-    n, s = whole_counts(people), whole_counts(sampled)
+    n, s = as_counts(people), as_counts(sampled)
     if n.ndim != 1 or n.shape != s.shape:
         raise UsageError(
             "People and sampled are two lists of one length.", code="lists-differ-in-length"

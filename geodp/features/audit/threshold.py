@@ -22,7 +22,7 @@ from typing import Any, cast, get_args
 
 from geodp.errors import UsageError
 from geodp.features.audit.binomial import (
-    MOST_PEOPLE,
+    MAX_PEOPLE,
     Bound,
     delta_bounds,
     exceed,
@@ -268,8 +268,8 @@ def require_threshold(k: Any) -> int:
     """Return a threshold; UsageError for anything else, and for a recoding."""
     if isinstance(k, Recoding):
         raise UsageError(CHOSEN)
-    if require_k(k) > MOST_PEOPLE:
-        raise UsageError(f"k must be at most {MOST_PEOPLE:,}.", code="k-too-large")
+    if require_k(k) > MAX_PEOPLE:
+        raise UsageError(f"k must be at most {MAX_PEOPLE:,}.", code="k-too-large")
     return int(k)
 
 

@@ -15,7 +15,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.points import Points
 from geodp.io.read.rows.columns import batches, find_column, open_tables
 from geodp.io.read.rows.input_files import FilePath, list_paths
-from geodp.io.read.rows.persons import Records, number_persons, part_records
+from geodp.io.read.rows.persons import Records, number_persons, partition_records
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.table import read_table
 from geodp.privacy.assumption import ContributionBound
@@ -155,7 +155,7 @@ class Partitions:
         self._require_unchanged(number)
         survey = Survey()
         found = self._points.list_records(self.paths[number], survey)
-        parted = part_records(found, weights, parts)
+        parted = partition_records(found, weights, parts)
         self._require_unchanged(number)
         return parted, survey.reading()
 

@@ -27,7 +27,7 @@ from geodp.release.charging import charge_event
 from geodp.release.identity import digest_stream, release_key
 from geodp.release.request import Request
 from geodp.table.contribution import require_no_sums
-from geodp.table.counts import MOST_PEOPLE, TOO_MANY, Cells, exact_sum
+from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, exact_sum
 from geodp.table.reading import Reading, join_readings, require_rows
 from geodp.table.stated.prior import StatedPrior
 from geodp.table.stated.reading import StatedReading
@@ -210,7 +210,7 @@ class Run:
         """Tasks whose results are the cells of every range; totals of the cut's nodes; reading."""
         files, read = self._persons() if self.partitions.by_person else (self._files(), None)
         sums = self._results(self._each(tasks.sum_nodes, [self._job] * len(files), files))
-        if sum(exact_sum(piece.count) for piece in sums) > MOST_PEOPLE:
+        if sum(exact_sum(piece.count) for piece in sums) > MAX_PEOPLE:
             raise InputError(TOO_MANY)
         totals = tasks.join(sums)
         stride = np.uint64(self.cut.stride)

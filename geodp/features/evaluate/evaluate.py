@@ -179,7 +179,7 @@ def _runs(
     """Return the methods that can run with what they spend, and why the others cannot."""
     chosen, refused = choose_methods(methods, grid, gaussian=terms.gaussian)
     runs = tuple((method, method.event(grid, terms, key_origin)) for method in chosen)
-    overloads = {method.spec: method.undrawable(grid, spent) for method, spent in runs}
+    overloads = {method.spec: method.explain_noise_limit(grid, spent) for method, spent in runs}
     refused |= {spec: reason for spec, reason in overloads.items() if reason is not None}
     runs = tuple(run for run in runs if run[0].spec not in refused)
     if not runs:

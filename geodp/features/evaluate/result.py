@@ -30,7 +30,7 @@ BY_AREA = (
 )
 """Figures that each size of block has one of."""
 
-MOST_PARTS = 10**6
+MAX_PARTS = 10**6
 """Largest denominator of a budget that people read as a ratio."""
 
 
@@ -254,7 +254,7 @@ def _exact(amount: Fraction) -> str:
     if amount.denominator == 1:
         return str(amount)
     decimal = f"{float(amount):.6g}"
-    return decimal if amount.denominator > MOST_PARTS else f"{amount} = {decimal}"
+    return decimal if amount.denominator > MAX_PARTS else f"{amount} = {decimal}"
 
 
 def _rectangles(of: dict[str, NDArray[np.float64]], people: int) -> dict[str, Any]:

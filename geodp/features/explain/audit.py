@@ -11,12 +11,12 @@ from geodp.errors import VerificationError
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.reach import reach_of_approximate
 from geodp.features.explain.sections import (
-    say_factor,
-    tell_beliefs,
-    tell_guess,
-    tell_households,
+    beliefs_section,
+    factor_sentence,
+    guess_section,
+    households_section,
 )
-from geodp.table.plain import Least, Text, read_plain
+from geodp.table.plain import AtLeast, Text, read_plain
 
 UNIT = "person"
 """Unit of privacy: an audit has no other."""
@@ -35,10 +35,10 @@ class StatedThreshold:
     epsilon, delta : float
     """
 
-    threshold: Annotated[int, Least(1)]
+    threshold: Annotated[int, AtLeast(1)]
     rate: Annotated[str, Text(r"[0-9]{1,200}/[0-9]{1,200}")]
-    epsilon: Annotated[float, Least(0)]
-    delta: Annotated[float, Least(0)]
+    epsilon: Annotated[float, AtLeast(0)]
+    delta: Annotated[float, AtLeast(0)]
 
 
 def explain_audit(document: Any, language: str = "en") -> Explanation:
@@ -79,10 +79,10 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     )
     title, unit, alone = page.write("audit_title"), page.unit(UNIT), reach_of(1)
     sections = (
-        _promise_section(page, guarantee, say_factor(page, alone), unit),
-        tell_beliefs(page, alone, unit, "add"),
-        tell_guess(page, alone, page.write("guess_add", unit=unit)),
-        tell_households(page, reach_of, "households_delta"),
+        _promise_section(page, guarantee, factor_sentence(page, alone), unit),
+        beliefs_section(page, alone, unit, "add"),
+        guess_section(page, alone, page.write("guess_add", unit=unit)),
+        households_section(page, reach_of, "households_delta"),
         _open_section(page, unit),
     )
     return Explanation(language, title, (*sections, page.write_glossary()), page.figures)

@@ -16,13 +16,13 @@ from geodp.features.explain.page import Explanation, Section, Writer, write_numb
 from geodp.features.explain.reach import BeliefShift, reach_of_concentrated, reach_of_pure
 from geodp.features.explain.sections import (
     ReachOf,
-    say_factor,
-    tell_beliefs,
-    tell_bound,
-    tell_guess,
-    tell_households,
-    tell_nothing,
-    tell_open,
+    beliefs_section,
+    bound_sentence,
+    factor_sentence,
+    guess_section,
+    households_section,
+    not_private_sections,
+    open_section,
 )
 from geodp.io.folder.kinds import PublicCard, kind_of
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -85,7 +85,7 @@ def write_explanation(
     """
     # An untrusted card may have numbers of the right type for which a formula has no value.
     try:
-        sections = make_sections() if private else tell_nothing(page)
+        sections = make_sections() if private else not_private_sections(page)
     except (ArithmeticError, ValueError):
         raise VerificationError(
             "The numbers of the card contradict each other.", code="card-numbers-contradict"
@@ -99,7 +99,7 @@ def _release_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     return (
         *_people_sections(page, card),
         _errors_section(page, card.expected_error),
-        tell_open(page, card.guarantee.not_protected, card.budget, unit),
+        open_section(page, card.guarantee.not_protected, card.budget, unit),
     )
 
 
@@ -113,9 +113,9 @@ def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     kind = "local" if _is_local(guarantee) else kind
     return (
         _promise_section(page, guarantee, alone, page.write(f"suppose_{kind}", unit=unit)),
-        tell_beliefs(page, alone, unit, kind),
-        tell_guess(page, alone, page.write(f"guess_{kind}", unit=unit)),
-        tell_households(
+        beliefs_section(page, alone, unit, kind),
+        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
+        households_section(
             page, reach_of, "households_epsilon" if guarantee.rho is None else "households_rho"
         ),
         _subtraction_section(page, card, unit),
@@ -144,7 +144,7 @@ def _promise_section(
     page: Writer, guarantee: StatedGuarantee, reach: BeliefShift, suppose: str
 ) -> Section:
     """Write the section on the guarantee, its measure and its conditions."""
-    sentences = [suppose, say_factor(page, reach)]
+    sentences = [suppose, factor_sentence(page, reach)]
     if guarantee.rho is None:
         sentences.append(page.write("named_epsilon", epsilon=str(guarantee.epsilon)))
     else:
@@ -157,7 +157,7 @@ def _promise_section(
         sentences.append(page.write("trust_local", unit=unit))
         sentences.append(page.write("period_local", unit=unit, contribution=guarantee.contribution))
     else:
-        sentences.append(tell_bound(page, guarantee, unit))
+        sentences.append(bound_sentence(page, guarantee, unit))
     return Section(page.write("heading_promise"), tuple(sentences))
 
 

@@ -56,7 +56,7 @@ class Bound(Protocol):
         """Name and title of the layout that states the bound; empty if none does."""
 
 
-def tell_bound(page: Writer, bound: Bound, unit: str) -> str:
+def bound_sentence(page: Writer, bound: Bound, unit: str) -> str:
     """Write the sentence on how often a unit is counted at most, and who vouches for it."""
     figures: dict[str, float | str] = {"unit": unit, "contribution": bound.contribution}
     # Who vouches for the bound: geodp, the layout of an official table, or else the office.
@@ -67,7 +67,7 @@ def tell_bound(page: Writer, bound: Bound, unit: str) -> str:
     return page.write("bound_vouched", **figures)
 
 
-def say_factor(page: Writer, reach: BeliefShift) -> str:
+def factor_sentence(page: Writer, reach: BeliefShift) -> str:
     """Write the sentence on how much more likely any outcome becomes."""
     # Beyond exp(700) a float overflows; no reader tells the difference.
     factor = math.exp(min(reach.shift, 700.0))
@@ -76,7 +76,7 @@ def say_factor(page: Writer, reach: BeliefShift) -> str:
     return page.write("factor", factor=factor)
 
 
-def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
+def beliefs_section(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Section:
     """Write the section on how far a belief about one unit moves.
 
     If a unit is added or removed (kind ``"add"``), it is the belief that the unit was counted. A
@@ -101,7 +101,7 @@ def tell_beliefs(page: Writer, reach: BeliefShift, unit: str, kind: str) -> Sect
     return Section(page.write("heading_beliefs"), tuple(sentences), head, rows)
 
 
-def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:
+def guess_section(page: Writer, reach: BeliefShift, question: str) -> Section:
     """Write the section on the best guess; ``question`` is what is guessed."""
     sentences = (
         question,
@@ -111,7 +111,7 @@ def tell_guess(page: Writer, reach: BeliefShift, question: str) -> Section:
     return Section(page.write("heading_guess"), sentences)
 
 
-def tell_households(page: Writer, reach_of: ReachOf, rule: str) -> Section:
+def households_section(page: Writer, reach_of: ReachOf, rule: str) -> Section:
     """Write the section on dependent people; ``rule`` names the sentence on what adds up."""
     head = tuple(page.write(f"column_{name}") for name in ("people", "before", "most"))
     rows = tuple(
@@ -127,7 +127,7 @@ def tell_households(page: Writer, reach_of: ReachOf, rule: str) -> Section:
     return Section(page.write("heading_households"), sentences, head, rows)
 
 
-def tell_open(
+def open_section(
     page: Writer, lines: Sequence[str], charge: StatedCharge | None, unit: str, *extras: str
 ) -> Section:
     """Write the section on what is not protected, by the lines of a card, and on the budget.
@@ -162,7 +162,7 @@ def _write_loss(page: Writer, loss: StatedLoss) -> str:
     return page.write("loss_epsilon", epsilon=loss.epsilon)
 
 
-def tell_nothing(page: Writer) -> tuple[Section, ...]:
+def not_private_sections(page: Writer) -> tuple[Section, ...]:
     """Write the only section of a release that is not private."""
     sentences = page.write("not_private"), page.write("nothing_holds")
     return (Section(page.write("heading_promise"), sentences),)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from geodp.errors import GeodpError, OutputError, Rule, UsageError
 from geodp.features.local.round import Round, read_round
 from geodp.io.folder.disk import hold
-from geodp.io.folder.whole import hide, remove_drafts, require_absent, write_whole
+from geodp.io.folder.whole import hide, remove_drafts, require_absent, write_atomically
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _remove(place: Path) -> None:
 def _write_note(place: Path, note: Note) -> None:
     """Write the note, unless there is one: of a run that is alive, or was interrupted."""
     plain = {"schema": SCHEMA, "ledger": note.ledger, "round": note.round.to_json()}
-    with suppress(UsageError), write_whole(place, "", public=False) as file:
+    with suppress(UsageError), write_atomically(place, "", public=False) as file:
         file.write(json.dumps(plain).encode())
 
 

@@ -13,7 +13,7 @@ from geodp.features.local.interrupted import THERE, take_name
 from geodp.features.local.plan import LocalPlan
 from geodp.features.local.round import Round
 from geodp.io.folder.stopping import commits
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.whole import write_atomically
 from geodp.privacy.ledger import Charge, Ledger
 from geodp.release.preview import preview_release
 from geodp.table.charged import StatedCharge
@@ -123,7 +123,7 @@ def _write(found: Round, ledger: Ledger | None, dataset: str | None, path: Path)
         with commits(), take_name(path, found, ledger, dataset) as (opened, is_complete):
             if is_complete:
                 return opened
-            with write_whole(path, THERE.format(path)) as file:
+            with write_atomically(path, THERE.format(path)) as file:
                 file.write(_text(opened) + b" " * ROOM)
                 file.flush()
                 os.fsync(file.fileno())

@@ -27,7 +27,7 @@ from geodp.io.verify.readback import grid_of
 from geodp.privacy.reports import LocalReports
 from geodp.reprs import one_line
 from geodp.table.charged import Exact, StatedCharge
-from geodp.table.plain import Least, Text, read_plain, write_plain
+from geodp.table.plain import AtLeast, Text, read_plain, write_plain
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import Digest, Software
 
@@ -92,7 +92,7 @@ class StatedRound:
     software: Software
     id: Digest
     protocol: str
-    version: Annotated[int, Least(1)]
+    version: Annotated[int, AtLeast(1)]
     epsilon: Exact
     epsilon_decimal: float
     allow_weak: bool
@@ -102,11 +102,11 @@ class StatedRound:
     guarantee: str
     coins: str
     domain: StatedDomain
-    depth: Annotated[int, Least(1)]
-    cells: Annotated[int, Least(1)]
-    levels: tuple[tuple[int, Annotated[int, Least(1)]], ...]
+    depth: Annotated[int, AtLeast(1)]
+    cells: Annotated[int, AtLeast(1)]
+    levels: tuple[tuple[int, Annotated[int, AtLeast(1)]], ...]
     oracles: tuple[Mapping[str, bool | int | str | None], ...]
-    chances: tuple[tuple[tuple[Annotated[int, Least(0)], ...], ...], ...]
+    chances: tuple[tuple[tuple[Annotated[int, AtLeast(0)], ...], ...], ...]
     report: tuple[tuple[str, Annotated[str, Text(r"[<|]?u[1248]")]], ...]
     dataset: str | None
     budget: StatedCharge | None

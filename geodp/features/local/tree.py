@@ -129,7 +129,7 @@ class Protocol(Method[LocalReports]):
         """Return what one report of a device spends."""
         return LocalReports(self.spec, epsilon, unit, period, reports)
 
-    def sensitivity_words(self, grid: Grid, event: LocalReports | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: LocalReports | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a device sends one report, about one level; its place changes nothing else"
 

@@ -14,7 +14,7 @@ from geodp.cli.translation import translate_message
 from geodp.errors import Rule, UsageError
 from geodp.features.new.call import OF_LAYOUT, VOUCHED, WHOLE, Call, is_of_area, is_of_persons
 from geodp.features.new.errors import EPSILONS, show_errors
-from geodp.io.read.layout.propose import ASK_CONTRIBUTION
+from geodp.io.read.layout.propose import REQUEST_CONTRIBUTION
 from geodp.io.read.rows.names import list_names
 
 WHICH_FILE = "Which file? A path, several, a folder or a pattern such as 'data/*.zip'."
@@ -145,7 +145,7 @@ def _of_ask(call: Call, ask: str) -> Question:
 
 def _sentence(ask: str) -> str:
     """Return what is asked as a sentence, in the reader's language; not a question once more."""
-    text = translate_message(ask.removeprefix(ASK_CONTRIBUTION)).removeprefix("; ")
+    text = translate_message(ask.removeprefix(REQUEST_CONTRIBUTION)).removeprefix("; ")
     return f"{text[0].upper()}{text[1:]}" + ("" if text.endswith(("。", ".")) else ".")
 
 
@@ -194,7 +194,7 @@ def _places(call: Call) -> list[tuple[str, str]]:
 
 
 def _of_contribution(call: Call) -> Question:
-    told = [one for one in call.asks if is_of_persons(one) and one != ASK_CONTRIBUTION]
+    told = [one for one in call.asks if is_of_persons(one) and one != REQUEST_CONTRIBUTION]
     named = [one for one in told if "--person" in one]
     rows = [
         ("1", "everybody is counted once, such as residents in a census"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.features.plan.regions import CellSets, Settlements
-from geodp.release.settlement_map import AROUND, ISOLATION, KINDS, SIZES, settle_alone
+from geodp.release.settlement_map import AROUND, ISOLATION, KINDS, SIZES, place_isolated
 from geodp.table.counts import CountTable
 
 FEW = 500
@@ -64,7 +64,7 @@ def _settle(others: CountTable, random: np.random.Generator) -> tuple[dict[int, 
     every: dict[int, Parts] = {}
     number = maps = 0
     while number < ENOUGH and maps < MOST_MAPS:
-        settled = settle_alone(others, FEW, random)
+        settled = place_isolated(others, FEW, random)
         number, maps = number + len(settled.kinds), maps + 1
         sizes: NDArray[np.int64] = np.array([KINDS[kind][0] for kind in settled.kinds])
         for size in np.unique(sizes).tolist():

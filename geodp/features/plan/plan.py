@@ -401,7 +401,7 @@ class Planner:
             raise UsageError(refusal)
         settled = terms if terms.contribution is not None else replace(terms, contribution=1)
         spent = chosen.event(self.grid, settled)
-        if overload := chosen.undrawable(self.grid, spent):
+        if overload := chosen.explain_noise_limit(self.grid, spent):
             raise UsageError(overload)
         settings = Settings(chosen.spec, terms, digest_of(self.grid))
         return Plan(self.grid, settings, chosen, spent, self.regions or {})

@@ -11,12 +11,12 @@ from geodp.features.explain.card import write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.reach import reach_of_pure
 from geodp.features.explain.sections import (
-    say_factor,
-    tell_beliefs,
-    tell_bound,
-    tell_guess,
-    tell_households,
-    tell_open,
+    beliefs_section,
+    bound_sentence,
+    factor_sentence,
+    guess_section,
+    households_section,
+    open_section,
 )
 from geodp.features.select.card import Code, SelectionCard, StatedPromise, StatedQuestion
 from geodp.privacy.neighbours import ADD_REMOVE
@@ -44,12 +44,12 @@ def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...
     return (
         _tell_answer(page, card),
         _promise_section(
-            page, said, say_factor(page, alone), page.write(f"suppose_{kind}", unit=unit)
+            page, said, factor_sentence(page, alone), page.write(f"suppose_{kind}", unit=unit)
         ),
-        tell_beliefs(page, alone, unit, kind),
-        tell_guess(page, alone, page.write(f"guess_{kind}", unit=unit)),
-        tell_households(page, reach_of, "households_epsilon"),
-        tell_open(page, said.not_protected, card.budget, unit, "open_counts"),
+        beliefs_section(page, alone, unit, kind),
+        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
+        households_section(page, reach_of, "households_epsilon"),
+        open_section(page, said.not_protected, card.budget, unit, "open_counts"),
     )
 
 
@@ -101,6 +101,6 @@ def _promise_section(page: Writer, said: StatedPromise, factor: str, suppose: st
         suppose,
         factor,
         page.write("named_epsilon", epsilon=said.epsilon),
-        tell_bound(page, said, page.unit(said.unit)),
+        bound_sentence(page, said, page.unit(said.unit)),
     )
     return Section(page.write("heading_promise"), sentences)

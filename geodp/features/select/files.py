@@ -18,7 +18,7 @@ from geodp.io.folder.publication import (
     make_restricted,
     write_restricted,
 )
-from geodp.io.folder.staging import require_free, require_own, stage
+from geodp.io.folder.staging import require_free, require_only_release_files, stage
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def stage_selection(
         As :func:`geodp.io.folder.staging.stage`.
     """
     require_free(path, overwrite=overwrite)
-    require_own(path)
+    require_only_release_files(path)
     with stage(path, overwrite=overwrite, resume=resume) as folder:
         (folder / "public").mkdir()
         make_restricted(folder, path, again=resume)

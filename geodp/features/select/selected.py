@@ -38,7 +38,7 @@ from geodp.table.plain import read_plain, write_plain
 from geodp.table.reading import require_rows
 from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import Software
-from geodp.table.totals import WholeTable
+from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp selection identity 2"
 """Of this use of the hash, and of the list of components."""
@@ -276,7 +276,7 @@ def prepare(
     )
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, event, WholeTable(table)),
+        *require_no_sums(table.grid, event, InMemoryTable(table)),
     )
     preview = Selected(
         table.grid, question, selector, event, question.longest(table.grid), None, facts

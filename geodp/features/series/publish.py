@@ -26,8 +26,8 @@ from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import encode, loss_fields, release_digest, release_key
-from geodp.release.metadata import require_alike, state_metadata
-from geodp.release.preview import preview_release, warn_of
+from geodp.release.metadata import require_series_metadata, state_metadata
+from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -35,8 +35,8 @@ from geodp.table.contribution import bound_contribution, combine_bounds, require
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows_of_series
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading, join_stated
-from geodp.table.totals import WholeTable
+from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.table.totals import InMemoryTable
 
 LABEL = b"geodp series identity 1"
 """Of this use of the hash, and of the list of components."""
@@ -151,7 +151,7 @@ def publish_series(
     request = Request(
         terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
         method=method,
-        metadata=require_alike(state_metadata(metadata or {})),
+        metadata=require_series_metadata(state_metadata(metadata or {})),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
@@ -160,7 +160,7 @@ def publish_series(
     )
     options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_of(prepared.preview)
+    warn_before_release(prepared.preview)
     return prepared.release()
 
 
@@ -278,9 +278,11 @@ def prepare_series(
         time: (table.rows, table.reading) for time, table in zip(periods.names, tables, strict=True)
     }
     met = require_rows_of_series(read, allow_empty=request.allow_empty)
-    sums = [fact for table in tables for fact in require_no_sums(grid, each, WholeTable(table))]
+    sums = [fact for table in tables for fact in require_no_sums(grid, each, InMemoryTable(table))]
     stated = (*dict.fromkeys((*met, *sums)), *state_land(grid))
-    public = join_stated(None if one.reading is None else one.reading.public for one in tables)
+    public = join_descriptions(
+        None if one.reading is None else one.reading.public for one in tables
+    )
     nobody = _outline(grid, each, sharing, smoothing, request, stated, public)
     return PreparedSeries(tuple(tables), periods, request, sharing, smoothing, whole, each, nobody)
 

@@ -276,7 +276,7 @@ def _compare(
     for name, loss in losses.items():
         own = settle_method(method, gaussian=name == "Gaussian")
         event = own.event(grid, replace(terms, loss=loss, contribution=bound))
-        drawable = own.undrawable(grid, event) is None
+        drawable = own.explain_noise_limit(grid, event) is None
         found[name] = own.block_errors(grid, event) if drawable else ()
     return found
 

@@ -171,7 +171,7 @@ def _is_charged(head: Mapping[str, Any]) -> bool:
     return ledger.find_charge(head["dataset"], head["fingerprint"]) is not None
 
 
-def read_kept(folder: Path, call: Mapping[str, str]) -> Kept:
+def read_pending_draw(folder: Path, call: Mapping[str, str]) -> Kept:
     """Read what was kept in a staged folder and charged, for the call that it was made by.
 
     Raises

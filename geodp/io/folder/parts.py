@@ -24,7 +24,7 @@ from geodp.io.write import tables
 from geodp.io.write.geometry import has_geometry
 from geodp.io.write.hierarchy import hierarchy_file, write_hierarchy
 from geodp.io.write.parquet import MEDIA_TYPE, write_parquet
-from geodp.io.write.uncertainty import beside_of
+from geodp.io.write.uncertainty import extra_columns_of
 from geodp.io.write.view import View
 from geodp.table.card import PARTS_SCHEMA, Card, File, LeftOut, drop_written
 
@@ -134,7 +134,7 @@ class PartsFolder:
 
     def _describe(self, card: Card, entry: dict[str, Any]) -> File:
         located = has_geometry(self.grid)
-        columns = tables.column_names(self.grid, self.name, beside_of(card))
+        columns = tables.column_names(self.grid, self.name, extra_columns_of(card))
         listed = "above 0" if card.mechanism.nonnegative else "that is not 0"
         return File(
             name=entry["name"],

@@ -17,7 +17,7 @@ from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_tex
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format
 from geodp.io.write.view import View, keep_rows
-from geodp.privacy.access import tell_unchecked
+from geodp.privacy.access import warn_access_unchecked
 from geodp.table.card import Card, File, LeftOut
 from geodp.table.plain import read_plain
 
@@ -119,7 +119,7 @@ def make_restricted(folder: Path, path: str | Path, *, again: bool = False) -> P
     """
     made = folder / "restricted"
     made.mkdir(mode=0o700, exist_ok=again)
-    tell_unchecked(Path(path, made.name))
+    warn_access_unchecked(Path(path, made.name))
     return made
 
 

@@ -25,7 +25,7 @@ from geodp.io.folder.publication import (
     write_public,
     write_restricted,
 )
-from geodp.io.folder.staging import require_free, require_own, stage
+from geodp.io.folder.staging import require_free, require_only_release_files, stage
 from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
@@ -215,7 +215,7 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
     for one in find_formats():
         one.check(grid, name)
     require_free(path, overwrite=overwrite)
-    require_own(path)
+    require_only_release_files(path)
 
 
 def try_formats(empty: View) -> None:

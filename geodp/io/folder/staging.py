@@ -93,7 +93,7 @@ def stage(target: str | Path, *, overwrite: bool = False, resume: bool = False) 
                 yield partial
                 sync_all(partial)
                 _require_free(final, overwrite=overwrite)
-                require_own(final)
+                require_only_release_files(final)
                 _exchange(partial, final)
             except BaseException:
                 spare.close()  # where file handles are short, removing needs these
@@ -330,7 +330,7 @@ def _require_free(final: Path, *, overwrite: bool) -> None:
         )
 
 
-def require_own(target: str | Path) -> None:
+def require_only_release_files(target: str | Path) -> None:
     """Raise UsageError where a release that is to be replaced holds anything else."""
     final = Path(os.path.realpath(target))
 

@@ -40,7 +40,7 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EN
 
 
 @contextmanager
-def write_whole(
+def write_atomically(
     path: Path, refusal: str, *, overwrite: bool = False, public: bool = True
 ) -> Iterator[BinaryIO]:
     """Yield a file to write to; it gets its name once all of it is on the disk.

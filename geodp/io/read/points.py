@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geodp.grid.lattice import Lattice
     from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
     from geodp.io.read.rows.persons import Persons
     from geodp.io.read.rows.selecting import Value
@@ -87,7 +87,7 @@ class Points(Reader):
     last_row: int | None = field(default=None, metadata=asks(reader.LAST_ROW))
     member: str | None = field(default=None, metadata=asks(reader.MEMBER))
 
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Count the records in the files, with what each person adds bounded where it is asked."""
         tables, named = self._open(paths), self.named()
         if not named.asks:
@@ -108,7 +108,7 @@ class Points(Reader):
         grid = self.grid.attributes
         return Named(self.by, self.labels, grid, self.columns, values=(), taken=taken)
 
-    def _open(self, paths: Given) -> Iterator[InputTable]:
+    def _open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -126,7 +126,7 @@ class Points(Reader):
 
     def _read(self, tables: Iterator[InputTable], facts: Sequence[Fact] = ()) -> CountTable:
         """Count the records of tables whose attributes the grid has; ``facts``: how found."""
-        from geodp.io.memory import LEAST_MEMORY, bytes_of
+        from geodp.io.memory import MIN_MEMORY, bytes_of
         from geodp.io.read.rows.external_sort import Runs
         from geodp.io.read.rows.survey import Survey
         from geodp.privacy.assumption import ContributionBound
@@ -134,7 +134,7 @@ class Points(Reader):
 
         share = bytes_of(self.memory)
         if self.person is not None:  # one half for the records, one for their cells
-            share = max(share // 2, LEAST_MEMORY)
+            share = max(share // 2, MIN_MEMORY)
         runs, survey, persons = Runs(share, self.scratch), Survey(), self._persons(share)
         for within, key, names, inside in self._place(tables, survey, facts):
             if persons is None:
@@ -149,7 +149,7 @@ class Points(Reader):
         return CountTable.of_cells(self.grid, *runs.arrays(), bound=bound, reading=read)
 
     def list_records(
-        self, paths: Given, survey: Survey
+        self, paths: TableSource, survey: Survey
     ) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
         """Persons as texts and keys uint64[n] of the records in the domain, in their order.
 
@@ -294,7 +294,7 @@ READERS = (Points,)
 
 
 def read_points(
-    paths: Given,
+    paths: TableSource,
     *,
     grid: str | Grid,
     x: str | None = None,

@@ -13,7 +13,7 @@ from geodp.io.read.reader import MEMBER, MISSING, OUTSIDE, ROUND, Call, Claim, O
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.input_files import FilePath, Given, LabelledArray
+    from geodp.io.read.rows.input_files import FilePath, LabelledArray, TableSource
     from geodp.io.read.rows.rounding import Rounder, Rounding
     from geodp.io.read.rows.tally import Outside, Tally
     from geodp.privacy.key import NoiseKey
@@ -65,7 +65,7 @@ class Raster(Reader):
         """Rasters are told by their endings."""
         return Claim.FILES if call.ends_in(".tif", ".tiff", ".asc", ".nc") else Claim.NONE
 
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Read the pixels of the one raster, or the numbers of the array."""
         from geodp.io.read.rows.input_files import LabelledArray
         from geodp.io.read.rows.rounding import rounder
@@ -123,7 +123,7 @@ class Raster(Reader):
         from geodp.io.read.rows.forms.packed import unpack
         from geodp.io.read.rows.forms.url import fetch_urls
         from geodp.io.read.rows.input_files import list_paths
-        from geodp.io.read.rows.pixels import align_parts
+        from geodp.io.read.rows.pixels import align_blocks
         from geodp.table.stated.reading import describe_facts
 
         if self.x is not None or self.y is not None:
@@ -138,7 +138,7 @@ class Raster(Reader):
             if others:
                 raise UsageError("Give one raster at a time.", code="raster-several")
             here = held.enter_context(unpack(path, self.scratch, self.member))
-            for part in align_parts(here, place, self.band, unit=self.unit, missing=self.missing):
+            for part in align_blocks(here, place, self.band, unit=self.unit, missing=self.missing):
                 values, stored = part.values, part.stored
                 pixels = int(np.count_nonzero(part.valid))
                 tally.survey.note(part.lines.name, part.lines.facts)

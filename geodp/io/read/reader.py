@@ -20,7 +20,7 @@ from geodp.errors import UsageError
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.input_files import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.table.counts import CountTable
 
 
@@ -440,5 +440,5 @@ class Reader(ABC):
         return bool(cls.flag and call.given.get(cls.name.replace("-", "_")))
 
     @abstractmethod
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Return the confidential table of files, or of a table in memory, on the grid."""

@@ -13,12 +13,12 @@ from geodp.io.read.reader import Call, Reader, spec_of
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
-    from geodp.io.read.rows.input_files import Given
+    from geodp.io.read.rows.input_files import TableSource
     from geodp.table.counts import CountTable
 
 
 def read(
-    paths: Given, grid: Grid | str, *, reader: str | None = None, **options: Any
+    paths: TableSource, grid: Grid | str, *, reader: str | None = None, **options: Any
 ) -> CountTable:
     """Read confidential counts or records on a public grid, by the reader that they are for.
 
@@ -69,7 +69,7 @@ def read(
 
 
 def _read(
-    paths: Given, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
+    paths: TableSource, grid: Grid | str, reader: str | None, options: Mapping[str, Any]
 ) -> CountTable:
     """Read what is not at URLs any more."""
     from geodp.grid.grid import Grid

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.io.read.layout.named import Lists, Named
     from geodp.io.read.rows.columns import InputTable, Rows
-    from geodp.io.read.rows.input_files import FilePath, Given
+    from geodp.io.read.rows.input_files import FilePath, TableSource
     from geodp.io.read.rows.locators import Locator
-    from geodp.io.read.rows.pairing import Paired, Values
-    from geodp.io.read.rows.rounding import Counting, Rounding
+    from geodp.io.read.rows.pairing import ColumnPairing, Values
+    from geodp.io.read.rows.rounding import CountParser, Rounding
     from geodp.io.read.rows.selecting import Value
     from geodp.io.read.rows.survey import Survey
     from geodp.io.read.rows.tally import Duplicates, Outside, Tally
@@ -107,11 +107,11 @@ class Table(Reader):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.suppressed != "error":
-            from geodp.io.read.rows.mesh_columns import KEY, is_of_meshes
+            from geodp.io.read.rows.mesh_columns import KEY, is_mesh_grid
             from geodp.io.read.rows.names import fold
 
             key = self.x is None and fold(self.code or KEY) == fold(KEY)
-            if not (key and is_of_meshes(self.grid)):
+            if not (key and is_mesh_grid(self.grid)):
                 raise UsageError(NO_MARKS)
 
     @classmethod
@@ -120,7 +120,7 @@ class Table(Reader):
         places = any(call.given.get(name) for name in ("code", "x", "y", "column"))
         return Claim.COLUMNS if places else Claim.ANY
 
-    def read(self, paths: Given) -> CountTable:
+    def read(self, paths: TableSource) -> CountTable:
         """Read the places and the counts of every table in the files."""
         tables, named = self._open(paths), self.named()
         if not named.asks:
@@ -211,7 +211,7 @@ class Table(Reader):
         return tally.table(one_table.bound() if self._counts_once(grid) else None)
 
     def _describe(
-        self, table: InputTable, paired: Paired, values: Sequence[str], names: Sequence[str]
+        self, table: InputTable, paired: ColumnPairing, values: Sequence[str], names: Sequence[str]
     ) -> StatedReading:
         """Describe for the card how a table is read: columns as they were named, or by its header.
 
@@ -244,7 +244,7 @@ class Table(Reader):
         counted_once = self.duplicates == "error" and self.rounding is None
         return counted_once and grid.plain_map is not None
 
-    def _open(self, paths: Given) -> Iterator[InputTable]:
+    def _open(self, paths: TableSource) -> Iterator[InputTable]:
         """Open the tables; a second header row is a property of the file."""
         from geodp.io.read.rows.columns import open_tables
 
@@ -279,21 +279,21 @@ class Table(Reader):
             scratch=self.scratch,
         )
 
-    def _counting(self, official: bool) -> Counting:
+    def _counting(self, official: bool) -> CountParser:
         """Return how values become counts; official mesh files have marks of their own."""
         from geodp.io.read.rows.flags import Flags
         from geodp.io.read.rows.mesh_columns import HIDDEN, NO_PEOPLE, SUPPRESSED
-        from geodp.io.read.rows.rounding import Counting
+        from geodp.io.read.rows.rounding import CountParser
 
         if not official:
             if self.suppressed != "error":
                 raise UsageError(NO_MARKS)
-            return Counting(
+            return CountParser(
                 self.missing, self.decimal, self.rounding, self.secret, flags=Flags.of(self.flags)
             )
         zero = (NO_PEOPLE, *(SUPPRESSED if self.suppressed == "zero" else ()), *self.missing)
         flags = Flags.of(self.flags)
-        return Counting(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
+        return CountParser(zero, self.decimal, self.rounding, self.secret, HIDDEN, flags)
 
     def _find_values(
         self, table: InputTable, names: Sequence[str] | None, official: bool
@@ -339,7 +339,7 @@ class Table(Reader):
     ) -> list[Locator]:
         """Return locators where no option names columns of places: the key, or geometries."""
         from geodp.io.read.rows.delimited import TextTable
-        from geodp.io.read.rows.mesh_columns import NO_KEY, is_of_meshes, key_of
+        from geodp.io.read.rows.mesh_columns import NO_KEY, is_mesh_grid, key_of
 
         key = key_of(table, grid)
         if official:
@@ -347,7 +347,7 @@ class Table(Reader):
         try:
             return self._locators_of_geometry(grid, table, wide)
         except UsageError:
-            if key is None and isinstance(table, TextTable) and is_of_meshes(grid):
+            if key is None and isinstance(table, TextTable) and is_mesh_grid(grid):
                 raise InputError(NO_KEY, file=table.name, row=table.head_lines) from None
             if key is None:
                 raise
@@ -377,7 +377,7 @@ class Table(Reader):
 
 
 def _count(
-    rows: Rows, values: Sequence[str], arrays: list[Any], counting: Counting, survey: Survey
+    rows: Rows, values: Sequence[str], arrays: list[Any], counting: CountParser, survey: Survey
 ) -> list[NDArray[Any]]:
     """Return the numbers of each column of values, and tell which are missing or have flags."""
     found = []
@@ -426,7 +426,7 @@ def _grid_of(grid: str | Grid) -> Grid:
 
 
 def read_table(
-    paths: Given,
+    paths: TableSource,
     *,
     grid: str | Grid,
     value: Values = None,

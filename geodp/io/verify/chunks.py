@@ -18,7 +18,7 @@ from geodp.io.opening import open_parquet, texts_of
 from geodp.io.verify.card import require
 from geodp.io.write import tables
 from geodp.io.write.geometry import geometry
-from geodp.io.write.uncertainty import beside_of
+from geodp.io.write.uncertainty import extra_columns_of
 from geodp.table.card import Card
 from geodp.typing import CountArray, IntArray
 
@@ -155,7 +155,7 @@ def parquet_schema(folder: Path, card: Card) -> Any:
 
 def columns_of(card: Card, grid: Grid) -> tuple[str, ...]:
     """Return the names of the columns of a release's tables, but for geometry."""
-    return tables.column_names(grid, card.name, beside_of(card))
+    return tables.column_names(grid, card.name, extra_columns_of(card))
 
 
 def counts_of(column: Any, card: Card) -> CountArray:

@@ -20,7 +20,7 @@ from geodp.io.crs import same_crs
 from geodp.io.folder.exports import find_exports, list_files
 from geodp.io.folder.manifest import BESIDE, SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, open_raster, parse_json, read_json, strange_entry
-from geodp.io.read.rows.columns import InputTable, open_tables, own_columns
+from geodp.io.read.rows.columns import InputTable, file_columns, open_tables
 from geodp.io.read.rows.forms.geometry import find_geometry
 from geodp.io.verify.card import require
 from geodp.io.write.format import Export
@@ -125,7 +125,7 @@ def _same_parquet(found: Path, expected: Path, view: View) -> bool:
 def _same_features(found: Path, expected: Path, view: View) -> bool:
     """Whether layers have the same fields and features, in any order, in the same place."""
     one, other = (next(open_tables(path)) for path in (found, expected))
-    if own_columns(one) != own_columns(other):
+    if file_columns(one) != file_columns(other):
         return False
     first, last = (_sorted(table) for table in (one, other))
     return bool(first.equals(last)) and find_geometry(one).crs == find_geometry(other).crs
@@ -139,12 +139,12 @@ def _same_document(found: Path, expected: Path, view: View) -> bool:
 def _same_cells(found: Path, expected: Path, view: View) -> bool:
     """Whether workbooks have the same rows on their first sheet."""
     one, other = (next(open_tables(path, header_row=1)) for path in (found, expected))
-    return own_columns(one) == own_columns(other) and bool(_sorted(one).equals(_sorted(other)))
+    return file_columns(one) == file_columns(other) and bool(_sorted(one).equals(_sorted(other)))
 
 
 def _sorted(table: InputTable) -> Any:
     """Return all rows in the order of their values."""
-    names = [*map(str, range(len(own_columns(table))))]
+    names = [*map(str, range(len(file_columns(table))))]
     batches = table.arrays(range(len(names)))
     rows = pa.concat_tables(pa.table(arrays, names) for arrays in batches)
     keys = [field.name for field in rows.schema if not pa.types.is_binary(field.type)]

@@ -95,7 +95,7 @@ def _read_levels(rows: Any, grid: Grid, levels: list[dict[str, Any]]) -> Iterato
         yield MeasuredLevel(level, complete, node, own["value"].to_numpy(), bias)
 
 
-def ask_measurements(written: Written) -> str:
+def choose_measurements(written: Written) -> str:
     """Ask whether complete levels have all nodes of the domain, and others the visited ones."""
     folder, card = written.folder, written.card
     book = read_json(folder / f"{card.name}.measurements.json")

@@ -34,7 +34,7 @@ from geodp.io.verify.outlines import with_outlines
 from geodp.io.verify.tileset import read_tileset
 from geodp.io.write import geotiff, pixels
 from geodp.io.write.hierarchy import hierarchy_file
-from geodp.privacy.event import Measurement, Spent
+from geodp.privacy.event import Measurement, TableEvent
 from geodp.privacy.reports import LocalReports
 from geodp.table.card import Card
 from geodp.table.plain import write_plain
@@ -288,7 +288,7 @@ def _lattice(place: StatedPlace) -> Lattice:
     return Lattice(place.rows, place.cols, system, *place.first, crs, place.transform)
 
 
-def event_of(card: Card) -> Spent:
+def event_of(card: Card) -> TableEvent:
     """Return what a card says was spent; VerificationError where it contradicts itself."""
     said = card.guarantee
     event = _reports(said) if said.model == "local" else _measurement(said)

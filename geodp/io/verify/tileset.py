@@ -21,7 +21,7 @@ from rasterio.windows import intersect as meet
 
 from geodp.errors import Rule, VerificationError
 from geodp.io.opening import open_raster
-from geodp.io.write.tiles import GDAL_TYPES, MOST_TILES
+from geodp.io.write.tiles import GDAL_TYPES, MAX_TILES
 
 MOST_XML = 1 << 27
 """Bytes of the file: 4096 tiles in 65 bands."""
@@ -136,7 +136,7 @@ def _parse(root: Xml.Element, folder: Path, listed: Collection[str]) -> Tileset:
     dtype = next(name for name, gdal in [*GDAL_TYPES.items(), ("", kind)] if gdal == kind)
     sources = [_sources(band, number, str(kind)) for number, band in enumerate(bands, 1)]
     _require(bool(dtype) and all(found == sources[0] for found in sources))
-    _require(len(sources[0]) <= MOST_TILES and {name for name, _ in sources[0]} <= {*listed})
+    _require(len(sources[0]) <= MAX_TILES and {name for name, _ in sources[0]} <= {*listed})
     _require_apart([rect for _, rect in sources[0]], shape)
     numbers = None
     if transform is not None:

@@ -21,7 +21,7 @@ def has_totals(card: Card) -> bool:
     return totals_file(card.name) in card.listed
 
 
-def read_own_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
+def read_release_totals(folder: Path, card: Card, grid: Grid) -> PublicTotals | None:
     """Return the public totals that a written release meets; None where it says of none."""
     if not has_totals(card):
         return None

@@ -22,7 +22,7 @@ from geodp.io.verify.files import ask_checksums, ask_files, ask_restricted
 from geodp.io.verify.formats import OpenView, ask_formats, has_formats
 from geodp.io.verify.geopackage import ask_geopackage, has_geopackage
 from geodp.io.verify.intervals import ErrorsOf, ask_intervals
-from geodp.io.verify.measurements import ask_measurements, has_measurements
+from geodp.io.verify.measurements import choose_measurements, has_measurements
 from geodp.io.verify.raster import ask_raster, read_pieces
 from geodp.io.verify.readback import (
     BROKEN,
@@ -150,7 +150,7 @@ def _list_questions(
         of(rows, "coordinates"),
         of(rows, "geometry"),
         *([of(rows, "geopackage")] if has_geopackage(card) else []),
-        *([on("measurements", partial(ask_measurements, written))] * has_measurements(card)),
+        *([on("measurements", partial(choose_measurements, written))] * has_measurements(card)),
         *([on("public totals", partial(ask_totals, written))] * has_totals(card)),
         *([("formats", partial(ask_formats, open_view))] * has_formats(folder)),
         ("restricted", ask_restricted),

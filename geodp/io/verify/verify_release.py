@@ -47,7 +47,7 @@ LETTERS = {"EW": (1, "EW"), "NS": (0, "NS"), "ew": (1, "ew"), "ns": (0, "ns")}
 SPELLINGS: dict[Any, Any] = {}
 HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
-MOST_JSON, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
+MAX_JSON_BYTES, MOST_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
 
@@ -81,8 +81,8 @@ def read_card(folder: str) -> dict[str, Any]:
 def read_json(path: str) -> Any:
     """Read strictly: JSON that readers take differently is refused."""
     with open(path, "rb") as file:
-        data = file.read(MOST_JSON + 1)
-    require(len(data) <= MOST_JSON, "The card is too large.")
+        data = file.read(MAX_JSON_BYTES + 1)
+    require(len(data) <= MAX_JSON_BYTES, "The card is too large.")
 
     def named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "An object of the card has a name twice.")

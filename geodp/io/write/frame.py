@@ -21,7 +21,7 @@ from geodp.grid.lattice import Lattice
 if TYPE_CHECKING:
     from pyproj import CRS
 
-MOST_BLOCKS = 1600
+MAX_BLOCKS = 1600
 """Blocks that are drawn along one side at most; more cells are summed first."""
 
 LONG_SIDE = 1100
@@ -33,7 +33,7 @@ MOST_SUMMED = 1 << 18
 SEEN = 1 << 5
 """Places in a masked domain that a pixel is looked for at, and cells along its side."""
 
-MOST_PIXELS = 4096
+MAX_PIXELS = 4096
 """Of the longer side of a map whose cells are much wider than high, or higher than wide."""
 
 POLE = 89
@@ -75,13 +75,13 @@ class Frame:
         ``most``: blocks along a side; 0: as many as a page has.
         """
         block = 1
-        while max(place.rows, place.cols) > block * (most or MOST_BLOCKS):
+        while max(place.rows, place.cols) > block * (most or MAX_BLOCKS):
             block *= 2
         width, height = cell_size(place)
         high, wide = Fraction(place.rows, block), Fraction(place.cols, block) * width / height
         longest = max(high, wide)
         scale = Fraction(max(1, round(side / longest)))
-        scale = min(scale, MOST_PIXELS / longest)
+        scale = min(scale, MAX_PIXELS / longest)
         known = None if place.crs is None or place.transform is None else width
         return cls(place, block, (_pixels(wide * scale), _pixels(high * scale)), known)
 

@@ -39,7 +39,7 @@ CACHE = 128 << 20
 
 MEDIA_TYPE = "image/tiff; application=geotiff; profile=cloud-optimized"
 
-MOST_BANDS = 64
+MAX_BANDS = 64
 MOST_VALUES = 1 << 31
 """Largest raster that is written: bands, and cells times bands (8 GiB before compression)."""
 
@@ -102,8 +102,8 @@ def why_no_raster(table: ReleasedTable) -> str | None:
     grid = table.grid
     if grid.raster_map is None:
         return "only a grid of one map has a raster"
-    if band_count(grid) > MOST_BANDS:
-        return f"a raster has at most {MOST_BANDS} combinations of attributes"
+    if band_count(grid) > MAX_BANDS:
+        return f"a raster has at most {MAX_BANDS} combinations of attributes"
     if prod(grid.shape) > MOST_VALUES:
         return f"a raster has at most {MOST_VALUES} values"
     if table.count.dtype == np.int64 and _largest(table) > EXACT_FLOAT64:

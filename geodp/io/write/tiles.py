@@ -27,7 +27,7 @@ from geodp.typing import FloatArray, IntArray
 SIDE = 2048
 """Rows and columns of a tile."""
 
-MOST_TILES = 1 << 12
+MAX_TILES = 1 << 12
 
 GDAL_TYPES = {"float32": "Float32", "float64": "Float64"}
 
@@ -77,10 +77,10 @@ def why_no_mosaic(grid: Grid, side: int) -> str | None:
     """Why a release in parts is written without a raster; None where there is one."""
     if grid.raster_map is None:
         return "only a grid of one map has a raster"
-    if geotiff.band_count(grid) > geotiff.MOST_BANDS:
-        return f"a raster has at most {geotiff.MOST_BANDS} combinations of attributes"
-    if Tiling(grid.places[0], side).count > MOST_TILES:
-        return f"a raster in parts has at most {MOST_TILES} tiles of {side} by {side} cells"
+    if geotiff.band_count(grid) > geotiff.MAX_BANDS:
+        return f"a raster has at most {geotiff.MAX_BANDS} combinations of attributes"
+    if Tiling(grid.places[0], side).count > MAX_TILES:
+        return f"a raster in parts has at most {MAX_TILES} tiles of {side} by {side} cells"
     return None
 
 

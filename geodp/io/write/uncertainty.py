@@ -82,7 +82,7 @@ class RowErrors:
         return [each, *ends]
 
 
-def beside_of(card: Card) -> tuple[str, ...]:
+def extra_columns_of(card: Card) -> tuple[str, ...]:
     """Return the names of the columns beside the count in the tables of a card's cells."""
     error = card.expected_error
     return () if error.blocks is None and not error.has_parts else BESIDE

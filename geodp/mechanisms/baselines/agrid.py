@@ -113,11 +113,11 @@ class AGrid(Mechanism):
         """Two axes only."""
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the total or of a level."""
         return min(self.shares)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and on each of the two levels the count "

@@ -139,7 +139,7 @@ class Barak(Mechanism):
         """Return the number of measured coefficients."""
         return self.coefficients(grid)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             f"a person counted once changes each of the {self.coefficients(grid)} measured "

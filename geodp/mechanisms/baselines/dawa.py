@@ -144,12 +144,12 @@ class Dawa(Mechanism):
             )
         return None
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of a level of the tree over all cells, or of the costs."""
         own, above = self.level_shares(self.height(grid.size))
         return min(self.shares[0] / (2 * COST_SENSITIVITY), own, above or own)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the cost of every partition by at most 1 and, on each "

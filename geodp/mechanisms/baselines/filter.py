@@ -119,9 +119,9 @@ class Filter(Mechanism):
         """Cells that passed; the occupied ones that did not are no output, and not told."""
         return int(released.key.size)
 
-    def undrawable(self, grid: Grid, event: Measurement) -> str | None:
+    def explain_noise_limit(self, grid: Grid, event: Measurement) -> str | None:
         """Noise that is too wide, or a threshold that lets too many empty cells pass."""
-        if overload := super().undrawable(grid, event):
+        if overload := super().explain_noise_limit(grid, event):
             return overload
         theta = self.threshold(grid, event)
         expected = grid.size * passing_probability(event.scale, theta)

@@ -99,7 +99,7 @@ class Hay(Mechanism):
         """Levels of the tree, root and leaves included."""
         return 1 + self.height(grid)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

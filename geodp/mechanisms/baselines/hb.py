@@ -85,7 +85,7 @@ class Branching(Mechanism):
         """Levels below the root."""
         return len(self.splits(grid))
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

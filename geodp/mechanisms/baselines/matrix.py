@@ -102,7 +102,7 @@ class Matrix(Mechanism):
         """Sum of a column of the strategy: all have the same."""
         return {"optimised": QUANTUM, "identity": 1}.get(self.strategy, 1 + grid.bits)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the measurements by one column of the strategy, whose "

@@ -130,14 +130,14 @@ class Mwem(Mechanism):
             )
         return None
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the total, or half that of a selection."""
         of_total, of_rounds = self.shares(2 * grid.size)
         return min(
             [of_total, *(part for select, measure in of_rounds for part in (select / 2, measure))]
         )
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total, every score and every measured count by at "

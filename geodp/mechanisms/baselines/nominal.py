@@ -62,7 +62,7 @@ class PriveletNominal(Mechanism):
         *LINEAR,
     )
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the areas in the larger area with the most of them."""
         most = max((group.parts for group in _Tree.of(grid).groups()), default=2)
         return Fraction(1, 2 * most - 2)
@@ -71,7 +71,7 @@ class PriveletNominal(Mechanism):
         """Return the most levels on the way to a cell where a larger area has several parts."""
         return _Tree.of(grid).depth
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Return why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and the deviations of the areas of a "

@@ -65,7 +65,7 @@ class Privelet(Mechanism):
         """``1 + k`` on ``2**k`` keys."""
         return 1 + grid.bits
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the total by 1, and one difference of two halves by 1 "
@@ -129,7 +129,7 @@ class PriveletAxes(Mechanism):
         """Product of ``1 + bits`` over the axes."""
         return prod(1 + bits for bits in axis_bits(grid))
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         factors = " x ".join(str(1 + bits) for bits in axis_bits(grid))
         return (

@@ -90,11 +90,11 @@ class Quadtree(Mechanism):
         """As of every dense method; and a key's digits must be bits."""
         return grid.order.why_no_halves(self.name) or super().unsupported(grid)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the root."""
         return min(self.shares(len(self.fanouts(grid)) + 1))
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return (
             "a person counted once changes the count of one node by 1 on each of the "

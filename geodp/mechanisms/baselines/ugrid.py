@@ -80,11 +80,11 @@ class UGrid(Mechanism):
         """Two axes only."""
         return why_no_plane(self.name, grid) or super().unsupported(grid)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of the total or of the blocks."""
         return min(self.shares)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1 and the count of one block by 1"
 

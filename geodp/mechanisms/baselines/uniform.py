@@ -43,7 +43,7 @@ class Uniform(Mechanism):
         "Non-negativity: a total below 0 becomes 0.",
     )
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         return "a person counted once changes the total by 1"
 

@@ -79,7 +79,7 @@ class Additive(Mechanism):
         step = self.step(event.scale)
         return (stage_query(0, event.scale / step, "counts of keys", 1 << grid.bits, step),)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return the step of the lattice: noise is drawn in multiples of it."""
         return self.step(event.scale)
 

@@ -26,7 +26,7 @@ from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable, coalesce
 from geodp.table.released import ReleasedTable
 
-MOST_PARTS = 1 << 12
+MAX_PARTS = 1 << 12
 """Combinations of labels."""
 
 MOST_OF_LAST = 1 << 6
@@ -117,10 +117,10 @@ class Parts(Mechanism):
                 "parts needs attributes below the cells of the map (--attribute-order below, which "
                 "is the default).",
             )
-        if joint.parts > MOST_PARTS:
+        if joint.parts > MAX_PARTS:
             return Rule(
                 "parts-too-many-combinations",
-                f"parts shares out at most {MOST_PARTS:,} combinations of labels; this grid has "
+                f"parts shares out at most {MAX_PARTS:,} combinations of labels; this grid has "
                 f"{joint.parts:,}: choose fewer labels or attributes.",
             )
         if (refusal := Pyramid().unsupported(joint.map)) is not None:
@@ -132,7 +132,7 @@ class Parts(Mechanism):
             return Rule(error.code, str(error))
         return None
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for the map's share and for each level of the parts."""
         if found := _marginals(grid, self.marginals):
             joint = _joint(grid)
@@ -176,12 +176,12 @@ class Parts(Mechanism):
             own += [Draw(step.rounding + i, UNIFORM) for i in range(levels)]
         return Draws.of(own, {digest(OF_THE_MAP): base.method.declare(base.grid, base.event)})
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of a level of the map or of the parts."""
         joint = _joint(grid)
         own = self.event_of_map(joint, event)
-        least = Pyramid().least_share(joint.map, own) * self.share_of_map(joint)
-        return min(least, self.schedule(grid).least_share) if joint.parts > 1 else least
+        least = Pyramid().min_share(joint.map, own) * self.share_of_map(joint)
+        return min(least, self.schedule(grid).min_share) if joint.parts > 1 else least
 
     def share_of_map(self, joint: Joint) -> Fraction:
         """Return the map's share of the budget: all of it where there are no parts."""
@@ -255,9 +255,9 @@ class Parts(Mechanism):
             drawn = base.method.release(self.first(table), base.event, own)
         finally:
             own.forget()
-        return self.release_over(drawn, table, event, key)
+        return self.refine_base(drawn, table, event, key)
 
-    def release_over(
+    def refine_base(
         self, first: ReleasedTable, table: CountTable, event: Measurement, key: NoiseKey
     ) -> ReleasedTable:
         """Share out the released map among the parts: O(parts * m+ * levels)."""

@@ -171,7 +171,7 @@ class Pyramid(Mechanism):
         """Return the chain on a grid, with Laplace or Gaussian noise."""
         return _keep(_levels, self)(self, grid, gaussian)
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is 1 for each level, what each level's noise is, and what the default is for."""
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
@@ -212,7 +212,7 @@ class Pyramid(Mechanism):
         """Return the levels and the variances of their estimates."""
         return _keep(_tree_variance, self)(self, grid, event)
 
-    def least_share(self, grid: Grid, event: Measurement) -> Fraction:
+    def min_share(self, grid: Grid, event: Measurement) -> Fraction:
         """Return that of a level."""
         return min(self.levels(grid, gaussian=event.rho is not None).shares)
 

@@ -74,7 +74,7 @@ class TopDown(Mechanism):
         paths = worst_paths(binary(grid), 0, lambda count: count + 1, lambda count: count)
         return 1 + int(paths[-1])
 
-    def sensitivity_words(self, grid: Grid, event: Measurement | None = None) -> str:
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Why it is that, as one sentence for the release card."""
         b = self.sensitivity(grid) - 1
         return (

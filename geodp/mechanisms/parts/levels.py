@@ -199,6 +199,6 @@ class Schedule:
         return found
 
     @property
-    def least_share(self) -> Fraction:
+    def min_share(self) -> Fraction:
         """Smallest part of the budget that a level can have."""
         return self.shares(len(self.strides))[0]

@@ -27,7 +27,7 @@ from geodp.table.counts import CountTable
 
 if TYPE_CHECKING:
     from geodp.mechanisms.base import Method
-    from geodp.privacy.event import Spent
+    from geodp.privacy.event import TableEvent
 
 SMALL = 0.1
 """People of a label that is looked at, to those of every other one."""
@@ -52,7 +52,7 @@ TRIED = (-2, 5)
 Fewer people too, where a label has others below it.
 """
 
-MOST_PEOPLE = 2.0**36
+MAX_PEOPLE = 2.0**36
 """Of a leaf: more are no less above the noise."""
 
 SURE = 3
@@ -229,7 +229,7 @@ def totals(grid: Grid, tree: TreeVariance, mechanism: Levels, people: float | No
 
 
 def describe(
-    method: Method[Any], grid: Grid, event: Spent, people: float | None
+    method: Method[Any], grid: Grid, event: TableEvent, people: float | None
 ) -> dict[str, Any] | None:
     """For the card; None where there are no attributes, or the method clamps nothing."""
     rows = method.label_totals(grid, event, people)
@@ -237,7 +237,7 @@ def describe(
 
 
 def warnings_of(
-    method: Method[Any], grid: Grid, event: Spent, people: float | None
+    method: Method[Any], grid: Grid, event: TableEvent, people: float | None
 ) -> tuple[str, ...]:
     """Return a sentence on the totals that do not have their stated error, if there are any."""
     found = [
@@ -256,7 +256,7 @@ def _bias(window: Window, run: Trial, others: float) -> tuple[float, float]:
     """Bias of a small label in a cell of the map, and its standard error; others have so many."""
     grid, label, rank = _leaves(window)
     small = (label % APART == 0) & (label >= 0)
-    each = min(others, MOST_PEOPLE) * np.where(small, SMALL, 1.0)
+    each = min(others, MAX_PEOPLE) * np.where(small, SMALL, 1.0)
     phase = label * GOLDEN % 1
     count = (np.floor(each * (rank + 1) + phase) - np.floor(each * rank + phase)).astype(np.int64)
     count[label < 0] = 0

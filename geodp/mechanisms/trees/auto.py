@@ -89,7 +89,7 @@ NARROWEST = 4
 """Bits of a lowest step up to which it is not cut in two."""
 
 
-def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
+def series_levels_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fraction]]:
     """Return the same for snapshots with Gaussian noise, which predict each other.
 
     The variance of Gaussian noise is one over a share and not over its square: with the squares of
@@ -98,7 +98,7 @@ def series_plan_of(bits: int, *, line: bool = False) -> tuple[list[int], list[Fr
 
     Examples
     --------
-    >>> [str(round(weight, 3)) for weight in map(float, series_plan_of(14)[1])]
+    >>> [str(round(weight, 3)) for weight in map(float, series_levels_of(14)[1])]
     ['0.03', '0.119', '0.152', '0.103', '0.617']
     """
     steps, weights = plan_of(bits, line=line)

@@ -16,14 +16,14 @@ ROOT_WEIGHT, UPPER_WEIGHT, NODE_WEIGHT, CELL_WEIGHT = 1, 12, 35, 52
 """Weights of the root, of every level above lowest nodes, of these and of the cells."""
 
 
-def islands_plan_of(bits: int) -> tuple[list[int], list[Fraction]]:
+def islands_levels_of(bits: int) -> tuple[list[int], list[Fraction]]:
     """Return the bits of each level, and weights, the root's first.
 
     Examples
     --------
-    >>> islands_plan_of(26)[0], islands_plan_of(18)[0], islands_plan_of(12)[0]
+    >>> islands_levels_of(26)[0], islands_levels_of(18)[0], islands_levels_of(12)[0]
     ([9, 12, 5], [4, 9, 5], [7, 5])
-    >>> [int(weight) for weight in islands_plan_of(26)[1]]
+    >>> [int(weight) for weight in islands_levels_of(26)[1]]
     [1, 12, 35, 52]
     """
     lowest = min(NODE, bits)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import accumulate
 
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.auto import plan_of, series_plan_of
-from geodp.mechanisms.trees.islands import islands_plan_of
+from geodp.mechanisms.trees.auto import plan_of, series_levels_of
+from geodp.mechanisms.trees.islands import islands_levels_of
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def preset(
     :mod:`geodp.mechanisms.trees.islands`. ``line``: of a domain in one dimension.
     """
     if setting == "islands":
-        return islands_plan_of(len(radices))
+        return islands_levels_of(len(radices))
     if setting in ("auto", "series") and radices and all(radix == 2 for radix in radices):
-        return (plan_of if setting == "auto" else series_plan_of)(len(radices), line=line)
+        return (plan_of if setting == "auto" else series_levels_of)(len(radices), line=line)
     setting = {"auto": "R", "series": "flat"}.get(setting, setting)
     bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
         setting

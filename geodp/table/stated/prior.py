@@ -75,15 +75,15 @@ class StatedPrior:
     attenuation: tuple[StatedSlope, ...] = ()
 
 
-def keep_stated(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
+def pack_prior(prior: StatedPrior | None) -> dict[str, NDArray[Any]]:
     """Return what was learned of a prior as an array by name, to be kept until it is written."""
     if prior is None:
         return {}
     return {KEPT: np.frombuffer(json.dumps(write_plain(prior)).encode(), np.uint8)}
 
 
-def restore_stated(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
-    """Return what :func:`keep_stated` kept."""
+def unpack_prior(arrays: Mapping[str, NDArray[Any]]) -> StatedPrior | None:
+    """Return what :func:`pack_prior` kept."""
     if KEPT not in arrays:
         return None
     return read_plain(StatedPrior, json.loads(arrays[KEPT].tobytes()), KEPT)

@@ -126,11 +126,11 @@ def describe_facts(
     )
 
 
-def join_stated(stated: Iterable[StatedReading | None]) -> StatedReading | None:
+def join_descriptions(stated: Iterable[StatedReading | None]) -> StatedReading | None:
     """Return what is stated of several inputs alike; None where they differ.
 
     >>> table = StatedReading(form="table")
-    >>> join_stated([table, table]) == table, join_stated([table, None]), join_stated([])
+    >>> join_descriptions([table, table]) == table, join_descriptions([table, None]), join_descriptions([])
     (True, None, None)
     """
     several = [*stated]

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 from geodp.privacy.assumption import Assumption, name_layout
 from geodp.table.caption import caption
 from geodp.table.charged import Amount, Count, Exact
-from geodp.table.plain import Least, Text
+from geodp.table.plain import AtLeast, Text
 
 Digest = Annotated[str, Text(r"[0-9a-f]{64}")]
-Size = Annotated[int, Least(1)]
+Size = Annotated[int, AtLeast(1)]
 Plain = bool | int | str
 
 

@@ -10,7 +10,7 @@ from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import plan
 from geodp.features.plan.regions import Settlements
 from geodp.features.plan.simulation import LEAST_LOSS, PlanSimulation, public_key
-from geodp.release.settlement_map import settle_alone
+from geodp.release.settlement_map import place_isolated
 from geodp.table.proxy import Proxy
 from tests.refusals import refuses
 
@@ -27,7 +27,7 @@ def test_a_plan_for_islands_loses_less_of_those_that_it_has_not_seen():
     towns, off = Proxy.make_up(SEA, 5e5).table, {found.name: 0.0, "pyramid": 0.0}
     people = 0
     for seed in range(4):
-        settled = settle_alone(towns, 500, np.random.default_rng(100 + seed))
+        settled = place_isolated(towns, 500, np.random.default_rng(100 + seed))
         around = np.concatenate(settled.around)
         people += settled.table.counts_at(around).sum()
         for name in off:

@@ -10,7 +10,7 @@ import pytest
 import geodp as package
 from geodp.errors import UsageError
 from geodp.io.folder import kept as kept_module
-from geodp.io.folder.kept import Kept, keep, read_kept, reserve, settle
+from geodp.io.folder.kept import Kept, keep, read_pending_draw, reserve, settle
 from geodp.io.folder.kept_tables import pack_tables, unpack_reading, unpack_tables
 from geodp.privacy.key import NOISE_FORMAT
 from geodp.table.stated.reading import StatedCounts, StatedReading
@@ -48,7 +48,7 @@ def write_kept(folder, table, call, **more):
 
 
 def read_tables(folder, call, grid=GRID):
-    return unpack_tables(read_kept(folder, call), grid, folder)
+    return unpack_tables(read_pending_draw(folder, call), grid, folder)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_how_the_input_was_read_is_kept(tmp_path, table, stated):
     reserve(tmp_path, 10)
     keep(tmp_path, kept)
     settle(tmp_path)
-    assert unpack_reading(read_kept(tmp_path, {}), tmp_path) == stated
+    assert unpack_reading(read_pending_draw(tmp_path, {}), tmp_path) == stated
     with pytest.raises(UsageError):
         unpack_reading(replace(kept, card={**kept.card, "reading": {"form": "?"}}), tmp_path)
 
@@ -71,7 +71,7 @@ def test_an_option_that_one_call_lacks_is_another_call(tmp_path, table):
     write_kept(tmp_path, table, {"epsilon": "1"})
     for call, name in (({}, "epsilon"), ({"epsilon": "1", "rho": "1"}, "rho")):
         with refuses(UsageError, f"resumed-options-differ: --{name};"):
-            read_kept(tmp_path, call)
+            read_pending_draw(tmp_path, call)
 
 
 def test_another_grid_and_another_version_are_refused(tmp_path, table, monkeypatch):
@@ -81,7 +81,7 @@ def test_another_grid_and_another_version_are_refused(tmp_path, table, monkeypat
     assert kept_module.name_maker() == f"{package.__version__}, {NOISE_FORMAT}"
     monkeypatch.setattr(kept_module, "name_maker", lambda: "other")
     with refuses(UsageError, r"resumed-part-differs: another geodp\b"):
-        read_kept(tmp_path, {})
+        read_pending_draw(tmp_path, {})
 
 
 @pytest.mark.parametrize(

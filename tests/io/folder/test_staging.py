@@ -388,7 +388,7 @@ def test_a_look_at_a_release_that_another_run_replaces_is_taken_again(tmp_path, 
 
     monkeypatch.setattr(staging, name, replaced_meanwhile)
     staging.require_free(target, overwrite=True)
-    staging.require_own(target)
+    staging.require_only_release_files(target)
     assert text_of(target) == "new"
     assert len(looks) >= 2
 
@@ -401,4 +401,4 @@ def test_what_is_no_release_of_geodp_is_refused_at_the_first_look(tmp_path):
     put(tmp_path / "release", "old")
     (tmp_path / "release" / "mine.txt").write_text("kept")
     with refuses(UsageError, r"output-holds-other-files: mine\.txt"):
-        staging.require_own(tmp_path / "release")
+        staging.require_only_release_files(tmp_path / "release")

@@ -11,7 +11,7 @@ import pytest
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder import whole
 from geodp.io.folder.manifest import foreign, remove_release, sha256, sums_text
-from geodp.io.folder.whole import hide, remove_drafts, write_whole
+from geodp.io.folder.whole import hide, remove_drafts, write_atomically
 from tests.refusals import refuses
 
 POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="permissions of POSIX")
@@ -39,7 +39,7 @@ def test_every_system_writes_the_same_file(tmp_path, public):
     path, old = tmp_path / "a", os.umask(0o022)
     try:
         for number, overwrite in enumerate((False, True)):
-            with write_whole(path, "there", overwrite=overwrite, public=public) as file:
+            with write_atomically(path, "there", overwrite=overwrite, public=public) as file:
                 file.write(f"whole {number}".encode())
                 if not public and hasattr(os, "fchmod"):
                     assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == 0o600
@@ -49,10 +49,10 @@ def test_every_system_writes_the_same_file(tmp_path, public):
                 assert stat.S_IMODE(path.stat().st_mode) == (0o644 if public else 0o600)
     finally:
         os.umask(old)
-    with pytest.raises(UsageError, match="there"), write_whole(path, "there") as file:
+    with pytest.raises(UsageError, match="there"), write_atomically(path, "there") as file:
         pass
     other = tmp_path / "b"
-    with pytest.raises(UsageError, match="there"), write_whole(other, "there"):
+    with pytest.raises(UsageError, match="there"), write_atomically(other, "there"):
         other.write_text("of another run")
     assert (path.read_text(), other.read_text()) == ("whole 1", "of another run")
     assert sorted(os.listdir(tmp_path)) == ["a", "b"]
@@ -61,7 +61,7 @@ def test_every_system_writes_the_same_file(tmp_path, public):
 def test_names_of_any_length_that_the_system_takes_are_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "_open_nameless", lambda *_: None)
     path = tmp_path / ("\u3042" * 85)
-    with write_whole(path, "") as file:
+    with write_atomically(path, "") as file:
         file.write(b"whole")
     assert os.listdir(tmp_path) == [path.name]
 
@@ -73,7 +73,7 @@ def test_drafts_of_dead_runs_are_removed_and_those_of_living_ones_stay(tmp_path,
     for name in (".a.draft-0123abcd", ".b.draft-0123abcd", ".a.draft-other"):
         (tmp_path / name).touch()
     (tmp_path / ".a.draft-89abcdef").symlink_to(tmp_path / ".b.draft-0123abcd")
-    with write_whole(path, "") as file:
+    with write_atomically(path, "") as file:
         (living,) = {*os.listdir(tmp_path)} - {
             *(".b.draft-0123abcd", ".a.draft-other", ".a.draft-89abcdef")
         }
@@ -92,7 +92,7 @@ def test_devices_and_pipes_are_not_replaced(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with refuses(UsageError, "output-not-regular"):
-        write_whole(path, "", overwrite=True).__enter__()
+        write_atomically(path, "", overwrite=True).__enter__()
     assert stat.S_ISFIFO(path.stat().st_mode)
 
 
@@ -105,7 +105,7 @@ def test_a_draft_that_cannot_be_removed_is_named(tmp_path, monkeypatch):
         patch.setattr(whole.os, "fsync", refuse)
         patch.setattr(whole.Path, "unlink", refuse)
         told = refuses(OutputError, "file-unwritten: Its draft .* could not be removed")
-        with told, write_whole(tmp_path / "a", ""):
+        with told, write_atomically(tmp_path / "a", ""):
             pass
     assert len(os.listdir(tmp_path)) == 1
     remove_drafts(tmp_path / "a")
@@ -129,22 +129,22 @@ def test_a_release_with_a_draft_of_its_notice_is_geodps_and_goes(tmp_path):
 
 def test_a_file_appears_under_its_name_once_it_is_whole(tmp_path):
     path = tmp_path / "a"
-    with write_whole(path, "there") as file:
+    with write_atomically(path, "there") as file:
         file.write(b"whole")
         assert not path.exists()
     assert path.read_bytes() == b"whole"
-    with pytest.raises(UsageError, match="there"), write_whole(path, "there") as file:
+    with pytest.raises(UsageError, match="there"), write_atomically(path, "there") as file:
         file.write(b"other")
     assert path.read_bytes() == b"whole"
-    with write_whole(path, "there", overwrite=True) as file:
+    with write_atomically(path, "there", overwrite=True) as file:
         file.write(b"other")
     assert path.read_bytes() == b"other"
     assert os.listdir(tmp_path) == ["a"]
 
 
 def test_nothing_is_left_of_a_file_that_fails(tmp_path):
-    with refuses(OutputError, "file-unwritten: No space"), write_whole(tmp_path / "a", ""):
+    with refuses(OutputError, "file-unwritten: No space"), write_atomically(tmp_path / "a", ""):
         raise OSError(28, "No space left on device")
-    with pytest.raises(KeyError), write_whole(tmp_path / "a", ""):
+    with pytest.raises(KeyError), write_atomically(tmp_path / "a", ""):
         raise KeyError
     assert not os.listdir(tmp_path)

@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 
 def ask(folder):
-    return measurements.ask_measurements(Written(folder, read_card(folder)))
+    return measurements.choose_measurements(Written(folder, read_card(folder)))
 
 
 def with_scale(rows, scale):

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 import geodp
 from geodp import cli
 from geodp.errors import InputError, VerificationError
-from geodp.io.opening import MOST_DEPTH, open_parquet, open_raster, parse_json
+from geodp.io.opening import MAX_DEPTH, open_parquet, open_raster, parse_json
 from geodp.io.read.public.mask import read_mask
 from geodp.io.read.public.polygons import read_polygons
 from geodp.io.read.raster import read_raster
@@ -359,7 +359,7 @@ def test_a_name_that_is_a_path_is_refused(public, name):
 DOCUMENTS = [
     b"[" * 100_000,
     b'{"schema":' * 100_000,
-    b"[" * (MOST_DEPTH + 1) + b"]" * (MOST_DEPTH + 1),
+    b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
     b'{"a": 1, "a": 2}',
     b"[NaN]",
     b"[-Infinity]",
@@ -388,7 +388,7 @@ def test_a_hostile_document_is_refused(public, data):
 def test_a_document_is_read_as_it_is():
     text = '{"a": [1, -2.5, "[[\\"[", true, null], "人": 18446744073709551615}'
     assert parse_json(text.encode()) == json.loads(text)
-    assert parse_json(b"[" * MOST_DEPTH + b"]" * MOST_DEPTH) == json.loads("[" * 64 + "]" * 64)
+    assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH) == json.loads("[" * 64 + "]" * 64)
 
 
 HUGE = [10**9, 10**19, -1, 0, 1.5, True, "9", None, [], {}]

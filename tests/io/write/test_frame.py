@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import geodp
-from geodp.io.write.frame import LONG_SIDE, MOST_BLOCKS, MOST_PIXELS, Frame, round_length
+from geodp.io.write.frame import LONG_SIDE, MAX_BLOCKS, MAX_PIXELS, Frame, round_length
 from geodp.io.write.map.page import LEAST_WIDTH
 from geodp.io.write.picture import draw_map
 
@@ -80,8 +80,8 @@ def test_every_size_has_a_frame(rows, cols, wide, high, crs, south):
     grid = geodp.Grid.regular((rows, cols), crs=crs, transform=(wide, 0, 0, 0, high, south))
     for places in (grid, grid.pairs()) if rows * cols < 1 << 30 else (grid,):
         frame = Frame.of(places, 0)
-        assert all(isinstance(side, int) and 1 <= side <= MOST_PIXELS for side in frame.size)
-        assert max(frame.blocks) <= MOST_BLOCKS
+        assert all(isinstance(side, int) and 1 <= side <= MAX_PIXELS for side in frame.size)
+        assert max(frame.blocks) <= MAX_BLOCKS
         bar = frame.scale_bar(220)
         assert (bar is None) == (crs is None)
         if bar is not None:

@@ -106,11 +106,11 @@ def test_shares_of_levels():
     assert method.level_shares(2) == (Fraction(1, 2), Fraction(1, 4))
     assert method.level_shares(3) == (Fraction(1, 2), Fraction(1, 8))
     grid = geodp.Grid.regular((64, 65))  # the tree over all cells has four levels
-    assert method.least_share(grid, spent(1)) == Fraction(1, 12)
-    assert Dawa(rho=Fraction(1, 20)).least_share(grid, spent(1)) == Fraction(1, 40)
-    assert Dawa(leaves=Fraction(1, 100)).least_share(grid, spent(1)) == Fraction(3, 400)
+    assert method.min_share(grid, spent(1)) == Fraction(1, 12)
+    assert Dawa(rho=Fraction(1, 20)).min_share(grid, spent(1)) == Fraction(1, 40)
+    assert Dawa(leaves=Fraction(1, 100)).min_share(grid, spent(1)) == Fraction(3, 400)
     one = geodp.Grid.regular((1, 1))
-    assert Dawa(rho=Fraction(8, 9)).least_share(one, spent(1)) == Fraction(1, 9)
+    assert Dawa(rho=Fraction(8, 9)).min_share(one, spent(1)) == Fraction(1, 9)
 
 
 def test_costs_are_whole_deviations_and_a_constant(monkeypatch):

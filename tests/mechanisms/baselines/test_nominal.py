@@ -274,4 +274,4 @@ def test_levels_where_areas_have_one_part_cost_nothing():
     assert METHOD.sensitivity(alone.with_official_order()) == 2
     assert METHOD.sensitivity(OFFICIAL) == 3
     assert METHOD.sensitivity(Grid.regular((1, 1))) == 1
-    assert "on each of 2 levels" in METHOD.sensitivity_words(OFFICIAL)
+    assert "on each of 2 levels" in METHOD.describe_sensitivity(OFFICIAL)

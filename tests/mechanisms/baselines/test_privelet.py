@@ -142,7 +142,7 @@ def test_one_person_changes_as_many_coefficients_as_the_sensitivity(method, grid
     matrix, keys = matrix_of(method, grid)
     changed = np.abs(matrix[:, domain_of(grid)[keys]]).sum(axis=0)
     assert (changed == method.sensitivity(grid)).all()
-    assert method.sensitivity_words(grid)
+    assert method.describe_sensitivity(grid)
 
 
 def continuous(method, grid, epsilon):

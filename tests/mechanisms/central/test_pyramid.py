@@ -303,9 +303,9 @@ def test_the_card_names_the_shares_of_the_noise_that_was_used():
     laplace, gaussian = spent(method, grid, "1"), spent(method, grid, None, Fraction(1))
     for use in (laplace, gaussian):
         shares = method.levels(grid, gaussian=use.rho is not None).shares
-        words = method.sensitivity_words(grid, use)
+        words = method.describe_sensitivity(grid, use)
         assert ": " + ", ".join(str(share) for share in shares) in words
-    assert method.sensitivity_words(grid, laplace) != method.sensitivity_words(grid, gaussian)
+    assert method.describe_sensitivity(grid, laplace) != method.describe_sensitivity(grid, gaussian)
 
 
 @pytest.mark.law

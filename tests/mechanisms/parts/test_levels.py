@@ -21,7 +21,7 @@ def test_the_shares_of_the_measured_levels_add_up(levels):
     shares = SCHEDULE.shares(levels)
     assert sum(shares) == HALF
     assert [share / shares[0] for share in shares] == [1, 2, 4, 4, 4, 4][:levels]
-    assert SCHEDULE.least_share <= min(shares)
+    assert SCHEDULE.min_share <= min(shares)
 
 
 @pytest.mark.parametrize("levels", range(1, 7))
@@ -32,7 +32,7 @@ def test_the_last_measured_level_has_more_where_that_is_asked_for(levels):
     weights = [1, 2, 4, 4, 4, 4][:levels]
     weights[-1] *= 8
     assert [share * sum(weights) for share in shares] == [HALF * weight for weight in weights]
-    assert schedule.least_share <= min(shares)
+    assert schedule.min_share <= min(shares)
 
 
 def test_the_last_measured_level_is_the_last_with_a_signal():

@@ -148,7 +148,7 @@ def test_the_least_share_is_that_of_the_widest_noise(share):
     schedule = method.schedule(grid)
     for levels in range(1, len(schedule.strides) + 1):
         shares += schedule.shares(levels)
-    assert method.least_share(grid, event) == min(shares)
+    assert method.min_share(grid, event) == min(shares)
     one = grid_of(1)
     own = method.event_of_map(split_grid(one), event)
-    assert method.least_share(one, event) == Pyramid().least_share(split_grid(one).map, own)
+    assert method.min_share(one, event) == Pyramid().min_share(split_grid(one).map, own)

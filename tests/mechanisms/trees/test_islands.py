@@ -6,12 +6,12 @@ import pytest
 
 import geodp
 from geodp.mechanisms.central.pyramid import Pyramid
-from geodp.mechanisms.trees.islands import islands_plan_of
+from geodp.mechanisms.trees.islands import islands_levels_of
 
 
 @pytest.mark.parametrize("bits", range(64))
 def test_levels_for_islands_end_in_nodes_of_32_cells_and_leave_the_rest_to_few(bits):
-    steps, weights = islands_plan_of(bits)
+    steps, weights = islands_levels_of(bits)
     assert sum(steps) == bits
     assert steps[-1:] == [min(5, bits)] * bool(bits)
     assert all(step == 12 for step in steps[2:-1])

@@ -213,7 +213,7 @@ def test_the_card_says_what_the_default_is_for_where_its_table_is_used():
         (Pyramid(setting="R"), line(8), noisy, False),
         (Pyramid(chain="8", shares="1-9"), line(8), noisy, False),
     ):
-        words = method.sensitivity_words(grid, method.event(grid, terms))
+        words = method.describe_sensitivity(grid, method.event(grid, terms))
         assert ("for cells, municipalities and polygons" in words) == said
 
 

@@ -23,7 +23,7 @@ from geodp.table.stated.reading import (
     StatedLayout,
     StatedReading,
     describe_facts,
-    join_stated,
+    join_descriptions,
 )
 
 MESHES = geodp.Grid.mesh("jis:basic", bounds=(139, 35 + 1 / 3, 140, 36))
@@ -234,8 +234,8 @@ def test_nothing_that_was_inferred_is_stated(known_by: Any) -> None:
 
 def test_a_statement_of_several_is_one_or_none() -> None:
     one = StatedReading(form="table")
-    assert join_stated(iter([one, one])) == one
-    assert join_stated([one, StatedReading(form="points")]) is None
+    assert join_descriptions(iter([one, one])) == one
+    assert join_descriptions([one, StatedReading(form="points")]) is None
 
 
 ROWS = "code;Sex;n\n53394611;f;30\n53394612;m;5\n"

@@ -162,9 +162,9 @@ def _open_output(options: dict[str, Any]) -> AbstractContextManager[BinaryIO | N
     path, overwrite = options["output"], options["overwrite"]
     if path is None:
         return nullcontext()
-    from geodp.io.folder.whole import write_whole
+    from geodp.io.folder.whole import write_atomically
 
-    return write_whole(
+    return write_atomically(
         path, REPLACE.format(path), overwrite=overwrite, public=options["table"] is None
     )
 

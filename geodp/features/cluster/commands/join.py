@@ -9,7 +9,7 @@ import click
 
 from geodp import progress
 from geodp.cli.options import StrictCommand
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.io.folder.stopping import complete_with_commit
 
 
@@ -29,7 +29,7 @@ def join(parts: Path, output: Path, overwrite: bool, as_json: bool) -> None:
     complete_with_commit()
     from geodp.features.cluster.api import join as join_parts
 
-    with tell_steps():
+    with report_progress():
         progress.begin("Verifying", public=True)
         written = join_parts(parts, output, overwrite=overwrite)
     if as_json:

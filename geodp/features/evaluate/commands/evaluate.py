@@ -23,10 +23,10 @@ from geodp.cli.output import (
     write_file,
     write_picture,
 )
-from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import request_options, terms_of
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 
 if TYPE_CHECKING:
     from geodp.features.evaluate.result import Evaluation
@@ -121,7 +121,7 @@ def evaluate(**options: Any) -> None:
     Inputs and grid are given as for publish. The result is computed from the confidential counts
     without protection: it is for the operator alone, unless the inputs are public.
     """
-    require_known(click.get_current_context())
+    check_applicable(click.get_current_context())
     require_named(options)
     for name, endings in (("output", (".json",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])
@@ -143,7 +143,7 @@ def evaluate(**options: Any) -> None:
         from geodp.io.read.public.polygons import read_polygons
 
         polygons = read_polygons(options["polygons"], grid, name=options["polygon_name"])
-    with tell_steps():
+    with report_progress():
         table = read(options, grid, key)
         progress.begin("Evaluating", 1.0)
         found = run(

@@ -11,7 +11,7 @@ import click
 from geodp import progress
 from geodp.cli.options import StrictCommand, memory_option
 from geodp.cli.output import require_unsealed, write_file
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
@@ -77,7 +77,7 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
     if form == "html":
         from geodp.io.verify.room import REPORTING, read_within
 
-        with tell_steps(), read_within([release], memory, REPORTING):
+        with report_progress(), read_within([release], memory, REPORTING):
             progress.begin("Writing the page", public=True)
             text = _page(release, options)
     elif form == "md":

@@ -22,7 +22,7 @@ from geodp.cli.output import (
     write_file,
     write_picture,
 )
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import CodeError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def aggregate(
     from geodp.features.local.collect import aggregate as make
     from geodp.features.local.round import read_round
 
-    with tell_steps():
+    with report_progress():
         found = make(read_round(file), reports)
     found.write(output, overwrite=overwrite)
     if as_json:
@@ -175,7 +175,7 @@ def publish(
     from geodp.features.local.collect import publish as make
 
     found = Sums.read(sums)
-    with tell_steps():
+    with report_progress():
         release = make(found.round, found, spread=spread)
         written = release.write(output, name=name, overwrite=overwrite)
     if as_json:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.io.folder.whole import require_absent, write_whole
+from geodp.io.folder.whole import require_absent, write_atomically
 from geodp.io.opening import open_parquet, parse_json, require_regular
 from geodp.typing import ReportArray
 
@@ -53,7 +53,7 @@ def write_reports(path: Path, digest: str, reports: ReportArray) -> None:
         The file cannot be written.
     """
     require_new(path)
-    with write_whole(path, _there(path)) as file:
+    with write_atomically(path, _there(path)) as file:
         if path.suffix == ".parquet":
             schema = pa.schema(_columns(reports.dtype), {"geodp": json.dumps(_head(digest))})
             columns = [pa.array(reports[name]) for name in reports.dtype.names or ()]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.whole import write_atomically
 from geodp.io.opening import parse_json, require_regular
 
 SCHEMA = "geodp-sums-2"
@@ -51,7 +51,7 @@ def write_sums(
     for piece in pieces:
         digest.update(piece.data)
     refusal = Rule("sums-file-exists", f"{path} exists; replace it with --overwrite.")
-    with write_whole(path, refusal, overwrite=overwrite) as file:
+    with write_atomically(path, refusal, overwrite=overwrite) as file:
         file.write(json.dumps({**head, "sha256": digest.hexdigest()}).encode() + b"\n")
         for piece in pieces:
             file.write(piece.data)

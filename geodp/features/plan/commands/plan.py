@@ -17,7 +17,7 @@ from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
 from geodp.cli.request import choose_with_marginals, request_options, terms_of
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError
 from geodp.features.plan.tables import show
@@ -127,7 +127,7 @@ def plan(**options: Any) -> None:
     --output wrote with --plan.
     """
     wish = _check_objective(click.get_current_context())
-    with tell_steps():
+    with report_progress():
         progress.begin("Planning", public=True)
         main, found, every, sharing = _plan(options, wish)
     document = _document(every, found, options["smallest"])

@@ -13,9 +13,9 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import grid_options, inputs, output_folder
-from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request import open_ledger, read_request, request_options
-from geodp.cli.running import describe_call, tell_if_kept, tell_steps
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
@@ -139,10 +139,10 @@ COMMAND = select
 
 def _run(options: dict[str, Any], question: Question) -> None:
     """Choose, write, and say what was chosen."""
-    require_known(click.get_current_context())
+    check_applicable(click.get_current_context())
     complete_with_commit()
     call = {"question": repr(question), **describe_call(options)}
-    with tell_steps(), tell_if_kept(options["output"]):
+    with report_progress(), report_stored_draw(options["output"]):
         choose = _resume if options["resume"] else _choose
         card, written = choose(options, question, call)
     click.echo(_say(options, card, written))
@@ -154,14 +154,14 @@ def _resume(
     """Complete an interrupted run; nothing is read, drawn or charged."""
     from geodp.features.select.card import SelectionCard
     from geodp.features.select.files import stage_selection
-    from geodp.io.folder.kept import read_kept, unreadable
+    from geodp.io.folder.kept import read_pending_draw, unreadable
     from geodp.release.charging import find_charge
     from geodp.table.charged import StatedCharge
 
     place = {"overwrite": options["overwrite"], "resume": True}
     ledger = open_ledger(options)
     with stage_selection(None, options["output"], **place) as staged:
-        kept = read_kept(staged.folder, call)
+        kept = read_pending_draw(staged.folder, call)
         try:
             card = SelectionCard.from_json(kept.card)
         except VerificationError:

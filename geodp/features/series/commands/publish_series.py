@@ -18,10 +18,10 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
-from geodp.cli.readers import ReadingCommand, read, require_known
+from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.request import read_request, request_options
-from geodp.cli.running import describe_call, pad_time, tell_if_kept, tell_steps
-from geodp.cli.stated import read_stated
+from geodp.cli.running import describe_call, pad_time, report_progress, report_stored_draw
+from geodp.cli.stated import read_metadata_options
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, printable
 from geodp.io.folder.stopping import complete_with_commit
@@ -144,7 +144,7 @@ def publish_series(**options: Any) -> None:
     the data is printed.
     """
     with pad_time(options["pad_time"]):
-        with tell_steps(lines=not options["pad_time"]):
+        with report_progress(lines=not options["pad_time"]):
             said = _publish(options)
         click.echo(said)
 
@@ -166,7 +166,7 @@ def _publish(options: dict[str, Any]) -> str:
     """Publish; what is to be said of it."""
     context = click.get_current_context()
     inferred = complete(context, options)
-    require_known(context)
+    check_applicable(context)
     if not options["unit"].strip() or not options["unit"].isprintable():
         raise UsageError("--unit says in words whom the guarantee protects.", code="unit-in-words")
     complete_with_commit()
@@ -192,12 +192,12 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     from geodp.features.series.publish import SeriesOptions
     from geodp.io.folder.staged_release import check_publication
     from geodp.mechanisms import mechanism
-    from geodp.release.metadata import require_alike
+    from geodp.release.metadata import require_series_metadata
 
     periods = Periods.of(sorted(options["snapshots"]))
     method = mechanism(options["method"])
     grid = grid_of(options)
-    metadata = require_alike(read_stated(options))
+    metadata = require_series_metadata(read_metadata_options(options))
     request = read_request(options, grid, method=method, metadata=metadata)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
@@ -235,7 +235,7 @@ def _write(
 
     output, resume = options["output"], options["resume"]
     with (
-        tell_if_kept(output),
+        report_stored_draw(output),
         stage_series(start.grid, output, **_place(options), resume=resume) as place,
     ):
         if inferred:
@@ -277,11 +277,11 @@ def _resume(
 ) -> tuple[Series, dict[str, Any]]:
     """Return the same of an interrupted run, which was charged; nothing is drawn."""
     from geodp.features.series.publish import restore_series
-    from geodp.io.folder.kept import read_kept
+    from geodp.io.folder.kept import read_pending_draw
     from geodp.io.folder.kept_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
 
-    kept = read_kept(place.folder, describe_call(options))
+    kept = read_pending_draw(place.folder, describe_call(options))
     drawn, facts, _ = unpack_tables(kept, start.grid, place.folder)
     charge = find_charge(start.request.ledger, kept.dataset, kept.fingerprint)
     reading = unpack_reading(kept, place.folder)

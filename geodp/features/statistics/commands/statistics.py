@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp.cli.options import StrictCommand
-from geodp.cli.running import tell_steps
+from geodp.cli.running import report_progress
 from geodp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def statistics(**options: Any) -> None:
     classes = _classes(options["classes"])
     release = open_release(options["release"])
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
-    with tell_steps():
+    with report_progress():
         found = estimate_statistics(release, options["names"] or None, prior=prior, classes=classes)
     limit = release.card().display_below
     if options["as_json"]:

@@ -23,13 +23,13 @@ from geodp.io.read.layout.labels import read_lists
 from geodp.io.read.layout.named import STAR, Named, has_pattern, stand_side_by_side
 from geodp.io.read.layout.presets import Preset
 from geodp.io.read.layout.words import find_named, fold_columns
-from geodp.io.read.rows.columns import WELL_KNOWN, InputTable, find_column
+from geodp.io.read.rows.columns import COMMON_COLUMN_NAMES, InputTable, find_column
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.known_attributes import find_columns_of, find_standard
 from geodp.io.read.rows.mesh_columns import NOT_VALUES
 from geodp.io.read.rows.names import fold, list_names, match, spell
 from geodp.io.read.rows.pairing import Combination, find_label
-from geodp.table.source import Fact, KnownBy
+from geodp.table.source import Fact, FactSource
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _resolve_long(
 
 def _find_column(
     table: InputTable, named: Named, name: str, preset: Preset | None, parts: Sequence[str]
-) -> tuple[str, KnownBy]:
+) -> tuple[str, FactSource]:
     """Return the one column of an attribute, and who says so."""
     if name in named.columns:
         return named.columns[name], "operator"
@@ -245,14 +245,14 @@ def _ask_labels(columns: Mapping[str, str]) -> str:
 
 def _lists_of(
     named: Named, columns: Mapping[str, str], preset: Preset | None
-) -> dict[str, tuple[tuple[str, ...], KnownBy]]:
+) -> dict[str, tuple[tuple[str, ...], FactSource]]:
     """Return the labels that lists, the layout or standards have for attributes, and who says so.
 
     A list that does not say for which attribute it is is meant for the only one without another.
     """
     names = [*columns]
     lists, stated = _read_lists(named, columns)
-    found: dict[str, tuple[tuple[str, ...], KnownBy]] = {
+    found: dict[str, tuple[tuple[str, ...], FactSource]] = {
         name: (lists[name], "operator") for name in names if name in lists
     }
     for one in () if preset is None else preset.labelled:
@@ -329,7 +329,7 @@ def _of_pairs(
     named: Named,
     attributes: tuple[Attribute, ...],
     pairs: Mapping[Combination, str],
-    known_by: KnownBy,
+    known_by: FactSource,
 ) -> Resolved:
     """Return what columns side by side make, on a grid that may have some attributes already.
 
@@ -397,7 +397,7 @@ def _require_header(table: InputTable, named: Named, met: Sequence[str]) -> None
     Messages and the command that is shown quote them.
     """
     there = {fold(name) for name in table.columns}
-    known = {*map(fold, named.taken), *WELL_KNOWN}
+    known = {*map(fold, named.taken), *COMMON_COLUMN_NAMES}
     if not all(map(is_name, met)) and there.isdisjoint(known):
         raise InputError(
             "the first row looks like data, and a header with names is needed; if it is the "

@@ -18,7 +18,7 @@ from geodp.io.read.rows.columns import InputTable, Rows, batches, open_tables
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.known_attributes import find_columns_of
 from geodp.io.read.rows.names import fold, list_names
-from geodp.io.read.rows.public_file import opening_of
+from geodp.io.read.rows.public_file import opening_options
 
 ATTRIBUTES = frozenset(
     map(fold, ("attribute", "variable", "dimension", "axis", "属性", "変数", "項目"))
@@ -65,7 +65,7 @@ def read_lists(
     found: dict[str, tuple[str, ...]] = {}
     for name, one in given.items():
         if isinstance(one, str) or not isinstance(one, Sequence):
-            lists = _read_file(Path(one), opening_of(one))
+            lists = _read_file(Path(one), opening_options(one))
             if name:
                 own = _find_list(lists, name, (columns or {}).get(name, name))
                 if own is None:

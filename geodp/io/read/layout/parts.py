@@ -15,11 +15,11 @@ from geodp.io.read.layout.presets import find_layout
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.names import match
-from geodp.io.read.rows.tally import MOST_PARTS
+from geodp.io.read.rows.tally import MAX_PARTS
 
 TOO_MANY = Rule(
     "parts-too-many",
-    f"The column has more than {MOST_PARTS:,} texts, and it tells the countries of a cell apart by "
+    f"The column has more than {MAX_PARTS:,} texts, and it tells the countries of a cell apart by "
     "this table's layout; give the table as it was published.",
 )
 
@@ -43,7 +43,7 @@ class PartNumbers:
         self._numbers: dict[str, int] = {}
 
     def number(self, rows: Rows, column: pa.Array) -> NDArray[np.int64]:
-        """Return the numbers int64[n] of the parts of n rows, below ``MOST_PARTS``.
+        """Return the numbers int64[n] of the parts of n rows, below ``MAX_PARTS``.
 
         Case and blanks around a name do not count; no name is one, too. InputError for a column
         that has more, or that is no text.
@@ -54,7 +54,7 @@ class PartNumbers:
         coded = texts.dictionary_encode()
         words = coded.dictionary.to_pylist()
         found = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
-        if len(self._numbers) > MOST_PARTS:
+        if len(self._numbers) > MAX_PARTS:
             raise InputError(TOO_MANY, file=rows.table.name)
         numbers = np.array(found, np.int64)[coded.indices.to_numpy()]
         return np.asarray(numbers, np.int64)

@@ -37,7 +37,7 @@ from geodp.io.opening import require_regular
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.headers import is_name
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.names import find_met, fold_case, match
+from geodp.io.read.rows.names import find_matching_patterns, fold_case, match
 from geodp.table.stated.reading import StatedLayout
 
 FIELDS: Mapping[str, type] = {
@@ -421,7 +421,7 @@ def _find_fitting(columns: tuple[str, ...]) -> tuple[list[Preset], list[Preset]]
     """Return the presets whose columns a table has: as they spell them, and in any spelling."""
     known = [one for one in presets() if one.columns]
     patterns = {name for one in known for name in (*one.columns, *one.without)}
-    exactly, anyhow = find_met(patterns, columns)
+    exactly, anyhow = find_matching_patterns(patterns, columns)
     spelt = [one for one in known if one.fits(exactly, anyhow)]
     return spelt, [one for one in known if one.fits(anyhow, anyhow)]
 

@@ -34,7 +34,7 @@ from geodp.io.read.reader import UNITS
 from geodp.io.read.rows.columns import open_tables
 from geodp.io.read.rows.forms.geometry import plain_columns
 from geodp.io.read.rows.forms.url import Fetched
-from geodp.io.read.rows.headers import point_to
+from geodp.io.read.rows.headers import suggest_header
 from geodp.io.read.rows.input_files import ArrowStream, FilePath
 from geodp.io.read.rows.known_attributes import find_attribute
 from geodp.io.read.rows.mesh_columns import KEY
@@ -60,13 +60,13 @@ NO_CELLS = Rule(
     "to one {}, and export numbers as texts or whole numbers with all their digits.",
 )
 
-ASK_AREA = (
+REQUEST_AREA = (
     "state the public area of the cells of {}, which is not taken from the records: bounds in "
     "degrees (--bounds WEST SOUTH EAST NORTH), an area by name (--bounds japan) or a mask (--mask "
     "FILE, --mask land:japan)"
 )
 
-ASK_CONTRIBUTION = (
+REQUEST_CONTRIBUTION = (
     "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
@@ -180,13 +180,13 @@ def propose(
         if level := next((one for one in levels if fold(one) == fold(code or "")), None):
             ask_levels.append(ASK_LEVELS.format(level=quote(level), name=repr(level)))
     if "header_row" in table and "header_row" not in given:
-        row = point_to(table["header_row"], table["first_row"]).rstrip(".")
+        row = suggest_header(table["header_row"], table["first_row"]).rstrip(".")
         more = more[0], [*more[1], row]
     options |= {name: value for name, value in more[0].items() if name not in options}
     settled = {name: value for name, value in options.items() if name not in given}
     found_parts = {name: _written(one) for name, one in parts.items()}
     if any("--contribution" in one for one in asks):  # in the preset's words
-        more = more[0], [one for one in more[1] if not one.startswith(ASK_CONTRIBUTION)]
+        more = more[0], [one for one in more[1] if not one.startswith(REQUEST_CONTRIBUTION)]
     name = "" if chosen is None else chosen.name
     asked = (*asks, *more[1], *ask_levels)
     by = () if chosen is not None else _attributes_of(table, named)
@@ -232,13 +232,13 @@ def _whose(
     ``given``: columns of counts that are named. ``told``: whether the header tells the preset.
     """
     if not told:
-        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
+        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
     # A column without a label has its name for one.
     own = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
     if own and [*(given or own)] != own[:1]:
         own_column = own[0].strip()
-        return f"{ASK_CONTRIBUTION}; the preset {preset.name} states it of {own_column} alone"
-    return ASK_CONTRIBUTION
+        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it of {own_column} alone"
+    return REQUEST_CONTRIBUTION
 
 
 def _only_table(tables: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -348,7 +348,7 @@ def _of_raster(
             "looking at where people are (--domain-is-public)"
         ]
     if "contribution" not in known:
-        asks.append(ASK_CONTRIBUTION)
+        asks.append(REQUEST_CONTRIBUTION)
     return {"grid": f"like:{path}"}, asks
 
 
@@ -376,7 +376,7 @@ def _of_table(
             options["grid"] = grid
     named = str(options.get("grid", known.get("grid")))
     if is_cells(named) and {"bounds", "mask"}.isdisjoint(known):
-        asks.append(ASK_AREA.format(SYSTEMS[named.partition(":")[0]].title))
+        asks.append(REQUEST_AREA.format(SYSTEMS[named.partition(":")[0]].title))
     pairs = ends or (known.get("pairs") and known.get("column"))
     shapes = table["geometry"] is not None and not table["points"]
     units = str(known.get("grid")).startswith(UNITS)
@@ -406,7 +406,7 @@ def _of_table(
                 f"choose {parts}the column of counts (--value), or several with --by: {shown}"
             )
     if "contribution" not in known and not known["stated"]:
-        asks.append(known.get("stated_of", ASK_CONTRIBUTION))
+        asks.append(known.get("stated_of", REQUEST_CONTRIBUTION))
     return options, asks
 
 
@@ -481,7 +481,7 @@ def _of_points(
             "one is there at most (--contribution)"
         )
     if known.get("value") and "contribution" not in known and not known["stated"]:
-        asks.append(ASK_CONTRIBUTION)
+        asks.append(REQUEST_CONTRIBUTION)
     return options, asks
 
 

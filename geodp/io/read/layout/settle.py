@@ -19,7 +19,7 @@ from geodp.io.read.layout.propose import lacks_layout, propose
 from geodp.io.read.points import Points
 from geodp.io.read.reader import UNITS, Option, spec_of
 from geodp.io.read.rows.columns import open_tables
-from geodp.io.read.rows.input_files import ArrowStream, FilePath, Given, list_paths
+from geodp.io.read.rows.input_files import ArrowStream, FilePath, TableSource, list_paths
 from geodp.io.read.table import Table
 
 Located: TypeAlias = Table | Points
@@ -49,7 +49,7 @@ FLAG = re.compile(
 """An option in a sentence, with a value, or with how Python writes it behind it."""
 
 
-def settle(reader: Located, paths: Given) -> Located:
+def settle(reader: Located, paths: TableSource) -> Located:
     """Return a reader with the columns that its first input's layout settles.
 
     A reader that names its columns stays as it is. So do one of a stream that can be read once, and

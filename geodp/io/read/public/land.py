@@ -64,7 +64,7 @@ DATUM = 1000.0
 """Metres by which the datums of geographic coordinates may differ; land is widened by so much more.
 """
 
-MOST_BLOCKS = 1 << 25
+MAX_BLOCKS = 1 << 25
 """Most squares of a grid that are looked at."""
 
 METRES = 111_195.0
@@ -103,7 +103,7 @@ def cut_to_land(grid: Grid, named: str) -> Grid:
         No such land or distance, a grid without a place on the Earth, or one that has too many
         cells.
     """
-    lattice = grid.require_whole_map(
+    lattice = grid.require_full_map(
         Rule("land-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
     if lattice.crs is None or lattice.transform is None:
@@ -326,7 +326,7 @@ def _blocks(lattice: Lattice, name: str, metres: float) -> Blocks:
     while 4 * side * max(high, float(wide.max())) <= metres:
         side *= 2
     shape = -(-lattice.rows // side), -(-lattice.cols // side)
-    if shape[0] * shape[1] > MOST_BLOCKS:
+    if shape[0] * shape[1] > MAX_BLOCKS:
         raise UsageError(
             "The grid has too many cells for a mask of land: choose smaller bounds, larger cells, "
             "or a larger distance (land:japan:20km).",

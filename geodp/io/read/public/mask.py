@@ -19,7 +19,7 @@ from geodp.grid.region import shapes_on
 from geodp.io.read.public.polygons import ENDINGS, NO_POLYGONS, read_outlines
 from geodp.io.read.rows.delimited import BINARY
 from geodp.io.read.rows.input_files import RASTER, FilePath, guard, kind_of
-from geodp.io.read.rows.pixels import align_parts
+from geodp.io.read.rows.pixels import align_blocks
 
 FORM = Rule(
     "mask-form",
@@ -57,7 +57,7 @@ def read_mask(path: FilePath, grid: Grid, *, source: str) -> Grid:
     InputError
         A file that is no mask of this grid; names file and line.
     """
-    lattice = grid.require_whole_map(
+    lattice = grid.require_full_map(
         Rule("mask-needs-whole-map", "A mask needs a grid of one map that has none yet.")
     )
     if kind_of(path) in RASTER:
@@ -159,7 +159,7 @@ NEGATIVE = Rule(
 
 def _blocks_of_raster(path: FilePath, lattice: Lattice) -> Blocks:
     inside = np.zeros((lattice.rows, lattice.cols), np.bool_)
-    for part in align_parts(path, lattice, counted=False):
+    for part in align_blocks(path, lattice, counted=False):
         below = (part.valid & (part.values < 0)).any(axis=1)
         if below.any():
             row = part.first // part.lines.width + int(below.argmax()) + 1

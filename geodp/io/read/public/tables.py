@@ -7,7 +7,7 @@ from typing import Any
 from geodp.errors import InputError, UsageError
 from geodp.io.read.rows.columns import InputTable, open_tables
 from geodp.io.read.rows.input_files import FilePath
-from geodp.io.read.rows.public_file import opening_of
+from geodp.io.read.rows.public_file import opening_options
 
 FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
 """Options that errors about a file ask for."""
@@ -49,7 +49,7 @@ def open_public(
         "encoding": encoding,
         "header_row": header_row,
         "member": member,
-        **opening_of(path),
+        **opening_options(path),
     }
     name = "public-totals" if what == "totals" else what
     try:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from geodp.errors import Rule, UsageError
 from geodp.grid.crs import same_plane
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice, whole_turn
+from geodp.grid.lattice import Lattice, longitude_period
 from geodp.table.source import ARRAY_IN_MEMORY, Fact
 from geodp.table.stored import (
     Stored,
@@ -316,7 +316,7 @@ def _rows_and_columns(
     Raises UsageError unless they are the centres of rows and columns, each once: coordinates of
     edges or corners would move people by half a cell.
     """
-    rotation = None if place.crs is None else whole_turn(place.crs)
+    rotation = None if place.crs is None else longitude_period(place.crs)
     # Longitudes from 0 to 360 and from -180 to 180 are the same places.
     if rotation is not None:
         bounds = place.bounds

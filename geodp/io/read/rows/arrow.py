@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import InputError, Rule
 from geodp.io.opening import parse_json
-from geodp.io.read.rows.input_files import ArrowStream, Given, guard
+from geodp.io.read.rows.input_files import ArrowStream, TableSource, guard
 from geodp.kernels.records import CANONICAL, DIGITS, parse_digits
 from geodp.table.source import TABLE_IN_MEMORY, Fact
 
@@ -69,7 +69,7 @@ class Converted:
         return self.table.__arrow_c_stream__(requested_schema)
 
 
-def convert_once(source: Given) -> Given:
+def convert_once(source: TableSource) -> TableSource:
     """Convert a frame of pandas or geopandas to Arrow; return other sources as they are.
 
     A pandas frame converts all of its rows at every export, while other libraries share their

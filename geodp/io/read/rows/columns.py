@@ -24,16 +24,16 @@ from geodp.io.read.rows.arrow import ArrowTable
 from geodp.io.read.rows.delimited import TextTable
 from geodp.io.read.rows.forms.packed import unpack
 from geodp.io.read.rows.forms.url import fetch_urls
-from geodp.io.read.rows.headers import is_name, point_to
+from geodp.io.read.rows.headers import is_name, suggest_header
 from geodp.io.read.rows.input_files import (
     NO_ARCHIVE,
     VECTOR,
     WORKBOOKS,
     ArrowStream,
     FilePath,
-    Given,
     InputFile,
     LabelledArray,
+    TableSource,
     input_files,
     list_paths,
 )
@@ -58,7 +58,7 @@ NO_OTHER_ROWS = Rule(
     "header_row=; --first-row, first_row=; --last-row, last_row=); leave the option out.",
 )
 
-WELL_KNOWN = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
+COMMON_COLUMN_NAMES = {"key_code", "grd_id", "mesh_id", "meshcode", "code", "x", "y", "lon", "lat"}
 """Common column names, by which a header is distinguished from a row of data."""
 
 
@@ -124,7 +124,7 @@ class Rows:
 
 
 def open_tables(
-    paths: Given,
+    paths: TableSource,
     *,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -359,7 +359,7 @@ def _types(table: InputTable, chosen: Sequence[int], arrays: Sequence[pa.Array])
         yield Fact(f"type of column {table.columns[column].strip()}", str(kind), "file")
 
 
-def own_columns(table: InputTable) -> tuple[str, ...]:
+def file_columns(table: InputTable) -> tuple[str, ...]:
     """Return the columns stored in a table's file, without those that its folders define."""
     return table.names if isinstance(table, FileTable) else table.columns
 
@@ -399,15 +399,15 @@ def _header_row(table: InputTable) -> int | None:
 def _why_none(table: InputTable, wanted: str, requested: Sequence[str]) -> str:
     """Explain why no column has this name, and what to do, as the end of a sentence."""
     existing = {fold(name) for name in table.columns}
-    recognised = not existing.isdisjoint({*WELL_KNOWN, *map(fold, requested)})
+    recognised = not existing.isdisjoint({*COMMON_COLUMN_NAMES, *map(fold, requested)})
     # Names are shown only if they cannot be values of a first row of data.
     all_names = all(map(is_name, table.columns))
     if (row := _find_header(table, [wanted, *requested])) is not None:
-        return point_to(row, row + 1)
+        return suggest_header(row, row + 1)
     if all_names and recognised and (lookalike := describe_lookalike(wanted, table.columns)):
         return lookalike
     if not (all_names and recognised) and (rows := guess_header_of(table)) is not None:
-        return point_to(*rows)
+        return suggest_header(*rows)
     remedy = MEMBER if isinstance(table, TextTable) and table.file.member else ""
     if not all_names:
         return f"the first row looks like data, and a header with names is needed.{remedy}"

@@ -29,14 +29,14 @@ from geodp.io.read.rows.headers import (
     HEAD_ROWS,
     guess_header,
     is_number,
-    point_to,
+    suggest_header,
 )
 from geodp.io.read.rows.input_files import InputFile, guard
 from geodp.io.read.rows.names import fold
 from geodp.io.read.rows.partitions import FileTable
 from geodp.io.read.rows.quotes import CountedStream, QuotedText
 from geodp.io.read.rows.span import BETWEEN, DEFAULT_SPAN, NO_FIRST, ORDER, Span, UpToLine, find_row
-from geodp.table.source import Fact, KnownBy
+from geodp.table.source import Fact, FactSource
 
 T = TypeVar("T")
 
@@ -159,7 +159,7 @@ class TextTable(FileTable):
         """Read the header: the first line that is not blank, or the line that the span names."""
         requested, header_row = encoding, span.header
         file, encoding, text = _open_head(file, encoding, header_row)
-        known_by: KnownBy = "values" if delimiter is None else "operator"
+        known_by: FactSource = "values" if delimiter is None else "operator"
         above = 0
         if declaration := _SEP.match(text):
             if delimiter not in (None, declaration[1]):
@@ -385,7 +385,7 @@ class TextTable(FileTable):
         if (rows := self.guess_header()) is not None:
             rule = Rule(
                 "rows-wider-than-header",
-                f"Rows have more columns than the header ({width}); {point_to(*rows)}",
+                f"Rows have more columns than the header ({width}); {suggest_header(*rows)}",
             )
             return InputError(rule, file=self.name, row=self.header_row)
         return InputError(

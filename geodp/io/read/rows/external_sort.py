@@ -13,7 +13,7 @@ from geodp.io.memory import bytes_of
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.scratch import Columns, Spill, require_scratch
 from geodp.kernels import coo, radix
-from geodp.table.counts import MOST_PEOPLE, TOO_MANY, exact_sum
+from geodp.table.counts import MAX_PEOPLE, TOO_MANY, exact_sum
 
 PENDING = 1 << 22
 """Maximum number of records that are buffered before they are sorted into a run."""
@@ -96,7 +96,7 @@ class Runs:
         Raises InputError for more than 2**60 people in total.
         """
         self._people += key.size if count is None else exact_sum(count)
-        if self._people > MOST_PEOPLE:
+        if self._people > MAX_PEOPLE:
             raise InputError(TOO_MANY)
         for start in range(0, key.size, self._run_size):
             part = slice(start, start + self._run_size)

@@ -22,7 +22,7 @@ from geodp.io.opening import texts_of
 from geodp.io.read.rows.arrow import is_ascii, numbers_of_digits
 from geodp.io.read.rows.known_attributes import read_label
 from geodp.io.read.rows.names import WIDE, spell
-from geodp.table.counts import MOST_PEOPLE, WHOLE, whole_counts
+from geodp.table.counts import MAX_PEOPLE, WHOLE, as_counts
 
 COUNT_IS_SYMBOL = Rule(
     "count-is-mark",
@@ -179,13 +179,13 @@ def _as_counts(numbers: NDArray[Any]) -> NDArray[np.int64]:
     """Return numbers as counts int64[n]; a CodeError for a negative one also says what to do."""
     # Raised outside the handler, so that the first error is not the context of the second.
     try:
-        return whole_counts(numbers)
+        return as_counts(numbers)
     except CodeError as error:
         position, rule = error.position, error.rule
     # One rule covers negative, too large and fractional numbers; the remedy depends on which it is.
     if rule == WHOLE:
         value = numbers[position]
-        more = NEGATIVE if value < 0 else LARGE if value >= MOST_PEOPLE else FRACTION
+        more = NEGATIVE if value < 0 else LARGE if value >= MAX_PEOPLE else FRACTION
         rule = Rule(more.code, f"{rule} {more}")
     raise CodeError(position, rule)
 
@@ -333,7 +333,7 @@ def _exact(texts: pa.Array) -> NDArray[np.int64]:
         with contextlib.suppress(InvalidOperation):  # an exponent of twenty digits
             value = Decimal(text)
             # Its size comes first: all digits of 1e999999 need not be written out.
-            if 0 <= value < MOST_PEOPLE and value == value.to_integral_value():
+            if 0 <= value < MAX_PEOPLE and value == value.to_integral_value():
                 values[number], good[number] = int(value), True
     if not good.all():
         position = int(good[code].argmin())

@@ -108,7 +108,7 @@ def trim(row: Sequence[str]) -> list[str]:
     return fields
 
 
-def point_to(row: int, first: int) -> str:
+def suggest_header(row: int, first: int) -> str:
     """Suggest another row as the header, as the end of a sentence.
 
     ``first`` is the row with which the table seems to begin.

@@ -47,7 +47,7 @@ class LabelledArray(Protocol):
     coords: Any
 
 
-Given: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
+TableSource: TypeAlias = FilePath | Sequence[FilePath] | ArrowStream | LabelledArray
 """Source of a table: files, or a table or array in memory."""
 
 T = TypeVar("T")
@@ -233,7 +233,7 @@ def _of_archive(path: FilePath, member: str | None, header_row: int | None) -> I
         yield InputFile(label, "text", opens, size, share, inner, partitions=folders, facts=facts)
 
 
-def list_paths(paths: Given) -> list[FilePath]:
+def list_paths(paths: TableSource) -> list[FilePath]:
     """List the files of one or several paths, including those of folders and patterns.
 
     Raises UsageError for an empty list or a table in memory; InputError for a file given twice,

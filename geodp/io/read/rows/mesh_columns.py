@@ -64,7 +64,7 @@ def is_official(table: InputTable, grid: Grid, code: str | None) -> bool:
 def key_of(table: InputTable, grid: Grid) -> str | None:
     """Return the name of the only column KEY_CODE, on a grid of meshes, or None."""
     names = [name for name in table.columns if fold(name) == fold(KEY)]
-    return names[0] if is_of_meshes(grid) and len(names) == 1 else None
+    return names[0] if is_mesh_grid(grid) and len(names) == 1 else None
 
 
 def require_one_header(rows: Rows, arrays: Sequence[pa.Array], columns: Sequence[int]) -> None:
@@ -134,14 +134,14 @@ def public_map(
     return grid_of_primaries(grid, primary)
 
 
-def is_of_meshes(grid: Grid) -> bool:
+def is_mesh_grid(grid: Grid) -> bool:
     """Whether a grid is one map of meshes of Japan."""
     return isinstance(grid.maps.system, JISMesh)
 
 
 def require_meshes(grid: Grid) -> None:
     """Raise UsageError for a grid that is not a map of meshes."""
-    if not is_of_meshes(grid):
+    if not is_mesh_grid(grid):
         raise UsageError(
             'Official mesh files need a map of JIS meshes, such as "jis:half"; a table on another '
             "grid is read by its columns of codes or of places (read_table).",

@@ -102,14 +102,16 @@ def _compile(pattern: str) -> Callable[[str], object]:
     return re.compile(translate(pattern)).match
 
 
-def find_met(patterns: Iterable[str], names: Sequence[str]) -> tuple[set[str], set[str]]:
+def find_matching_patterns(
+    patterns: Iterable[str], names: Sequence[str]
+) -> tuple[set[str], set[str]]:
     """Return the patterns that names match exactly, and those that they match in any spelling.
 
     This is :func:`match` for many patterns at once.
 
     Examples
     --------
-    >>> find_met({"TOT_P", "GRD_*"}, ["grd_id", "TOT_P"]) == ({"TOT_P"}, {"TOT_P", "GRD_*"})
+    >>> find_matching_patterns({"TOT_P", "GRD_*"}, ["grd_id", "TOT_P"]) == ({"TOT_P"}, {"TOT_P", "GRD_*"})
     True
     """
     spelt, folded = {name.strip() for name in names}, {*map(fold_case, names)}

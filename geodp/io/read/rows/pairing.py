@@ -16,7 +16,7 @@ from unicodedata import normalize
 from geodp.errors import UsageError, printable
 from geodp.grid.axes import JOINT
 from geodp.grid.grid import Grid
-from geodp.table.source import Fact, KnownBy
+from geodp.table.source import Fact, FactSource
 
 Values: TypeAlias = str | Sequence[str] | Mapping[str | tuple[str, ...], str] | None
 """A column of counts, several columns, or columns by the labels that they count."""
@@ -29,7 +29,7 @@ MAX_COLUMNS = 12
 
 
 @dataclass(frozen=True)
-class Paired:
+class ColumnPairing:
     """Columns of counts and the grid whose labels they are for.
 
     Attributes
@@ -44,7 +44,7 @@ class Paired:
 
     grid: Grid
     columns: tuple[str, ...] | None
-    known_by: KnownBy = "operator"
+    known_by: FactSource = "operator"
 
     @property
     def wide(self) -> bool:
@@ -64,7 +64,7 @@ class Paired:
                 yield Fact(f"label of column {column}", ",".join(labels), self.known_by)
 
 
-def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
+def pair(grid: Grid, attribute: str | None, values: Values) -> ColumnPairing:
     """Order the columns of counts by the labels that they are for.
 
     Parameters
@@ -103,18 +103,20 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
         columns_by_labels = {
             (key,) if isinstance(key, str) else tuple(key): c for key, c in values.items()
         }
-        return Paired(grid, _in_order(grid, [*columns_by_labels.items()]))
+        return ColumnPairing(grid, _in_order(grid, [*columns_by_labels.items()]))
     attributes, columns = grid.attributes, None if values is None else tuple(values)
     if columns is not None and len(columns) == 1 and attribute is None:
-        return Paired(grid, columns)  # labels, if there are any, are in columns of their own
+        return ColumnPairing(grid, columns)  # labels, if there are any, are in columns of their own
     grid = with_values(grid, attribute, values)
     # Without attributes, columns define the labels themselves unless they are written LABEL=COLUMN.
     labelled = attributes or (columns is not None and _are_labelled(columns))
     if columns is None or len(columns) < 2 or not labelled or columns == grid.attributes[0].labels:
-        return Paired(grid, columns)
+        return ColumnPairing(grid, columns)
     parted = [_part(grid, column) for column in columns]
     if all(parted):
-        return Paired(grid, _in_order(grid, [split for split in parted if split is not None]))
+        return ColumnPairing(
+            grid, _in_order(grid, [split for split in parted if split is not None])
+        )
     if any(parted):
         plain = next(name for name, split in zip(columns, parted, strict=True) if split is None)
         raise UsageError(
@@ -126,7 +128,7 @@ def pair(grid: Grid, attribute: str | None, values: Values) -> Paired:
     combinations = _by_names(grid, columns)
     if combinations is None:
         raise UsageError(_explain_uncertain(grid, columns), code="column-labels-uncertain")
-    return Paired(grid, _in_order(grid, [*zip(combinations, columns, strict=True)]), "file")
+    return ColumnPairing(grid, _in_order(grid, [*zip(combinations, columns, strict=True)]), "file")
 
 
 def with_values(grid: Grid, attribute: str | None, values: Sequence[str] | None) -> Grid:

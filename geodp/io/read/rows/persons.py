@@ -197,7 +197,7 @@ class Records:
         return int(self.name.nbytes + self.key.nbytes)
 
 
-def part_records(
+def partition_records(
     batches: Iterable[tuple[pa.Array, NDArray[np.uint64]]], weights: NDArray[np.uint64], parts: int
 ) -> list[Records]:
     """Partition persons and keys by a hash of the person, who is then in one part."""

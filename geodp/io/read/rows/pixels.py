@@ -17,7 +17,7 @@ from rasterio.windows import Window
 from geodp.errors import InputError, Rule, UsageError, printable
 from geodp.grid.crs import name_plane, same_plane
 from geodp.grid.grid import Grid
-from geodp.grid.lattice import Lattice, whole_turn
+from geodp.grid.lattice import Lattice, longitude_period
 from geodp.io.opening import RASTERS, open_raster, require_regular
 from geodp.io.read.rows.complete.raster import check_pixels, check_raster
 from geodp.io.read.rows.forms.ascii_grid import require_numbers
@@ -120,7 +120,7 @@ class RasterBlock:
     stored: Stored
 
 
-def align_parts(
+def align_blocks(
     path: FilePath,
     lattice: Lattice,
     band: int | None = None,
@@ -301,7 +301,7 @@ def _wrap_longitudes(cols: NDArray[np.int64], lattice: Lattice) -> NDArray[np.in
     """
     assert lattice.transform is not None
     inside = cols.min() >= 0 and cols.max() < lattice.cols
-    circumference = None if inside or lattice.crs is None else whole_turn(lattice.crs)
+    circumference = None if inside or lattice.crs is None else longitude_period(lattice.crs)
     if circumference is None:
         return cols
     rotation = round(circumference / lattice.transform[0])

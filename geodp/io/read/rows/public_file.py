@@ -33,12 +33,12 @@ class PublicFile(os.PathLike[str]):
         return self.__fspath__()
 
 
-def opening_of(path: FilePath) -> dict[str, Any]:
+def opening_options(path: FilePath) -> dict[str, Any]:
     """Return the options by which a public file is opened; empty for a plain path.
 
     Examples
     --------
-    >>> opening_of("a.csv"), opening_of(PublicFile("a.xlsx", {"header_row": 4}))
+    >>> opening_options("a.csv"), opening_options(PublicFile("a.xlsx", {"header_row": 4}))
     ({}, {'header_row': 4})
     """
     return {**path.opening} if isinstance(path, PublicFile) else {}

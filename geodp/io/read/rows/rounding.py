@@ -67,7 +67,7 @@ def _number(index: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Counting:
+class CountParser:
     """Options by which a column of values becomes counts, as in readers.
 
     ``symbol_rule`` is the rule for a value without any digit.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.io.read.rows.selecting import Term
 from geodp.table.reading import Reading
 from geodp.table.source import Fact, Outside, Source
-from geodp.table.stated.reading import StatedReading, join_stated
+from geodp.table.stated.reading import StatedReading, join_descriptions
 from geodp.table.totals import find_totals
 
 
@@ -151,7 +151,7 @@ class Survey:
         sources = tuple(self._source(file) for file in self._numbers)
         counted = sum(numbers["counted"] for numbers in self._numbers.values())
         doubled = 0 if cells is None else counted - cells
-        return Reading(sources, statements, doubled, join_stated(self._public))
+        return Reading(sources, statements, doubled, join_descriptions(self._public))
 
     def _source(self, file: str) -> Source:
         """Return the statistics of one file."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.order import bits_for
-from geodp.io.memory import LEAST_MEMORY, bytes_of
+from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.rows.arrow import numbers_of_digits
 from geodp.io.read.rows.columns import InputTable, Rows
 from geodp.io.read.rows.external_sort import Runs
@@ -21,7 +21,7 @@ from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.survey import Survey
 from geodp.kernels import records
 from geodp.privacy.assumption import ContributionBound
-from geodp.table.counts import MOST_PEOPLE, CountTable, exact_sum
+from geodp.table.counts import MAX_PEOPLE, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
 """Policy for a row whose cell is outside the domain: "crop" drops it outside the grid's
@@ -44,7 +44,7 @@ ROUNDING_STATEMENTS = {
 
 Duplicates: TypeAlias = Literal["error", "sum"]
 
-MOST_PARTS = 1 << 10
+MAX_PARTS = 1 << 10
 """Upper bound on the number of parts of cells, such as countries."""
 
 COPIED = Rule(
@@ -107,7 +107,7 @@ class Tally:
         # same cell in another file is added.
         if duplicates == "sum" and not within:
             # Two sorts share the memory: that of the current file and that of all files.
-            share = max(share // 2, LEAST_MEMORY)
+            share = max(share // 2, MIN_MEMORY)
             self._file = Runs(share, scratch, recorded=True)
         self._run_options = share, scratch
         self._all_files = Runs(share, scratch, recorded=duplicates == "error")
@@ -160,10 +160,10 @@ class Tally:
         self, key: NDArray[np.uint64], part: NDArray[np.int64], record: NDArray[np.int64]
     ) -> None:
         """Add the parts of cells, each of which may occur once."""
-        if self.grid.bits + bits_for(MOST_PARTS) > 64:
+        if self.grid.bits + bits_for(MAX_PARTS) > 64:
             raise UsageError(MANY_CELLS)
         if self._parts is None:
-            self._parts = Runs(LEAST_MEMORY, self._run_options[1], recorded=True)
+            self._parts = Runs(MIN_MEMORY, self._run_options[1], recorded=True)
         # The part is packed above the bits of the cell, so that one sort finds repeated pairs.
         mixed = key | (part.astype(np.uint64) << np.uint64(self.grid.bits))
         self._parts.add(mixed, np.ones(key.size, np.int64), record)
@@ -270,7 +270,7 @@ class Groups:
         plain = column.indices if coded else column
         unchanged = rows, column, count, None
         # Rows are needed one by one to say which of them is wrong.
-        if column.null_count or exact_sum(count) > MOST_PEOPLE:  # both are refused
+        if column.null_count or exact_sum(count) > MAX_PEOPLE:  # both are refused
             return unchanged
         number: NDArray[Any] | None = None
         if pa.types.is_string(plain.type):

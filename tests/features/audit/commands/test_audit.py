@@ -15,7 +15,7 @@ import pytest
 from geodp.features.audit.commands.audit import NOTICE, audit
 from geodp.features.audit.recoding import CHOSEN
 from geodp.features.audit.threshold import sampled_threshold
-from geodp.io.folder.whole import write_whole
+from geodp.io.folder.whole import write_atomically
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP
 from tests.bits import has_bits
@@ -184,11 +184,11 @@ def test_what_may_fail_of_the_file_fails_before_the_charge(tmp_path, monkeypatch
 
     @contextmanager
     def write_to_full_disk(*given, **more):
-        with write_whole(*given, **more):
+        with write_atomically(*given, **more):
             yield Full()
 
     with monkeypatch.context() as patch:
-        patch.setattr("geodp.io.folder.whole.write_whole", write_to_full_disk)
+        patch.setattr("geodp.io.folder.whole.write_atomically", write_to_full_disk)
         done = geodp(*call)
     assert done.returncode == 1
     assert "cannot be written" in done.stderr

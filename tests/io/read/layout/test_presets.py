@@ -22,7 +22,7 @@ from geodp.io.read.layout.presets import (
     presets,
 )
 from geodp.io.read.layout.propose import OF_PLACES
-from geodp.io.read.rows.names import find_met, match
+from geodp.io.read.rows.names import find_matching_patterns, match
 from tests.refusals import refuses
 
 OFFICIAL = Path(geodp.__file__).parent / "io/read/layout/official"
@@ -187,4 +187,4 @@ def test_a_file_with_a_column_of_another_layout_is_none_of_a_preset_without_it()
         (["CELL", "Mean_Age"], False),
         (["A"], False),
     ):
-        assert found.fits(*find_met(["CELL", "MEAN_*", "SHARE"], columns)) is fits
+        assert found.fits(*find_matching_patterns(["CELL", "MEAN_*", "SHARE"], columns)) is fits

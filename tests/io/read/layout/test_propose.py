@@ -6,7 +6,7 @@ from geodp.errors import UsageError
 from geodp.io.read.layout import presets
 from geodp.io.read.layout.inspect import inspect
 from geodp.io.read.layout.presets import Preset, find_preset
-from geodp.io.read.layout.propose import ASK_AREA, ASK_CONTRIBUTION, propose
+from geodp.io.read.layout.propose import REQUEST_AREA, REQUEST_CONTRIBUTION, propose
 from tests.refusals import refuses
 
 CODES = "53394611,5\n53394526,7\n"
@@ -98,7 +98,7 @@ LAYOUTS = {
 def test_a_file_of_a_publisher_leaves_nothing_to_be_said_but_of_sums(name, write):
     summed = name in ("geostat2011", "geostat2018", "census2021")
     found = propose(write(LAYOUTS[name]), {})
-    assert (found.preset, found.asks) == (name, (ASK_CONTRIBUTION,) * summed)
+    assert (found.preset, found.asks) == (name, (REQUEST_CONTRIBUTION,) * summed)
     assert propose(write(LAYOUTS[name]), {"contribution": 1}).asks == ()
     assert "contribution" not in found.options
     assert len(found.options["value"]) == 1
@@ -167,7 +167,7 @@ def test_attributes_of_a_preset_are_told_beside_its_column(write):
     assert {*found.attributes} == {"sex", "age"}
     assert found.options["value"] == ["T"]
     own = propose(write(WIDE), {"value": ["M", "F"], "labels": ["sex=M,F"]})
-    assert (own.asks, "value" in own.options) == ((ASK_CONTRIBUTION,), False)
+    assert (own.asks, "value" in own.options) == ((REQUEST_CONTRIBUTION,), False)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_the_layout_states_its_column_by_name_and_by_label(value, write):
     path = write("KEY_CODE,HTKSYORI,T1,T2\n,,人口（総数）,人口（総数）　男\n5339461132,0,4,1\n")
     assert propose(path, {"value": [value]}).asks == ()
     (asked,) = propose(path, {"value": ["T2"]}).asks
-    assert asked == f"{ASK_CONTRIBUTION}; the preset estat states it of 人口（総数） alone"
+    assert asked == f"{REQUEST_CONTRIBUTION}; the preset estat states it of 人口（総数） alone"
 
 
 def test_what_is_named_takes_nothing_of_a_layout_away(write):
@@ -256,7 +256,7 @@ def test_indices_of_h3_are_units_whose_area_is_asked_for(name, cells, write):
     path = write(f"{name},n\n{cells}")
     found = propose(path, {"contribution": 1})
     assert found.options == {"grid": "h3:7", "code": name, "value": ["n"]}
-    assert found.asks == (ASK_AREA.format("H3"),)
+    assert found.asks == (REQUEST_AREA.format("H3"),)
     for area in ({"bounds": (139, 35, 140, 36)}, {"mask": "land:japan"}):
         known = {"contribution": 1, **area}
         assert propose(path, known).asks == ()
@@ -272,7 +272,7 @@ def test_cells_of_s2_are_known_by_names_and_values(name, cells, write):
     found = propose(path, {"contribution": 1})
     assert found.options["grid"].startswith("s2:1")
     assert (found.options["code"], found.options["value"]) == (name, ["n"])
-    assert found.asks == (ASK_AREA.format("S2"),)
+    assert found.asks == (REQUEST_AREA.format("S2"),)
 
 
 @pytest.mark.parametrize("name", ["cell_id", "code", "grid_id"])

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import complete
-from geodp.cli.readers import read, require_known
+from geodp.cli.readers import check_applicable, read
 from geodp.table.counts import CountTable
 from tests.io.read.official.forms import write_all
 from tests.io.read.official.test_forms import COMMANDS
@@ -33,7 +33,7 @@ def read_as(words: list[str]) -> tuple[CountTable, list[list[str]]]:
     context = publish.make_context("publish", [*words])
     with context.scope(cleanup=False), contextlib.redirect_stderr(io.StringIO()):
         complete(context, context.params)
-        require_known(context)
+        check_applicable(context)
         settled = [
             found
             for option in publish.get_params(context)

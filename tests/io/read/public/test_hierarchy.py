@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import geodp
 from geodp.cli.commands.publish import publish
 from geodp.cli.inputs import grid_of
-from geodp.cli.readers import require_known
+from geodp.cli.readers import check_applicable
 from geodp.errors import InputError, UsageError, VerificationError
 from geodp.features.evaluate.commands.evaluate import evaluate
 from geodp.io.folder.manifest import release_id, sha256
@@ -311,7 +311,7 @@ def test_orders_that_are_refused(options, says, tmp_path: Path) -> None:
 def test_what_goes_with_regions_only() -> None:
     for option in ("--regions-source", "--regions-columns"):
         with refuses(UsageError, f"option-needs-option: {option} .*--regions"):
-            require_known(context(*MESH, option, "x"))
+            check_applicable(context(*MESH, option, "x"))
 
 
 def test_regions_from_the_command_line_to_a_verified_release(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from geodp.errors import InputError
 from geodp.grid.grid import Grid
 from geodp.io.read.mesh import read_mesh
-from geodp.io.read.rows.names import find_met, fold, match, spell
+from geodp.io.read.rows.names import find_matching_patterns, fold, match, spell
 from geodp.io.read.table import read_table
 from tests.refusals import refuses
 
@@ -213,4 +213,4 @@ def test_labels_of_mesh_files_are_found_under_every_spelling(tmp_path):
 def test_names_are_compared_without_case_and_width(pattern, names, met):
     assert match(pattern, names) == met
     exactly = {pattern} & {*names}
-    assert find_met([pattern], names) == (exactly, {pattern} if met else set())
+    assert find_matching_patterns([pattern], names) == (exactly, {pattern} if met else set())

@@ -6,7 +6,7 @@ import pytest
 
 from geodp.errors import CodeError, InputError, UsageError
 from geodp.io.read.raster import read_raster
-from geodp.io.read.rows.rounding import Counting, rounder
+from geodp.io.read.rows.rounding import CountParser, rounder
 from geodp.io.read.table import read_table
 from geodp.privacy.key import NoiseKey
 from geodp.release.publish import publish
@@ -58,7 +58,7 @@ def test_what_is_no_count_is_refused(bad):
 
 @pytest.mark.parametrize("values", [pa.array(["5,5", "–", "-1"]), pa.array([5.5, None, -1])])
 def test_missing_values_and_decimal_marks_are_read_before(values):
-    counting = Counting(["–", "nan", -1], ",", "nearest")
+    counting = CountParser(["–", "nan", -1], ",", "nearest")
     numbers = counting.numbers(values)
     assert counting.counts(numbers, np.zeros((2, 3), np.int64)).tolist() == [6, 0, 0]
 

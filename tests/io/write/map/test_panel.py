@@ -17,7 +17,7 @@ DOWN = (100.0, 0.0, 1000.0, 0.0, -100.0, 5000.0)
 
 
 def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
-    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(frame, "MAX_BLOCKS", 10)
     release = released(KANTO)
     panel = Panel.of(release.view(), 0)
     assert panel.frame.block == 4
@@ -27,7 +27,7 @@ def test_pictures_sum_cells_into_aligned_blocks(monkeypatch):
 
 
 def test_blocks_are_outside_where_their_middle_is(monkeypatch):
-    monkeypatch.setattr(frame, "MOST_BLOCKS", 5)
+    monkeypatch.setattr(frame, "MAX_BLOCKS", 5)
     inside = np.zeros((18, 18), bool)
     inside[4:8, 8:12] = inside[12:16, :4] = True
     inside[16:, 16:] = True  # a block that is cut before its middle goes by its last cell
@@ -88,7 +88,7 @@ def test_what_lies_within_its_margin_is_not_believed():
 
 def test_blocks_that_the_card_does_not_know_have_no_margin(monkeypatch):
     """A window of a map in blocks shows single cells; of attributes their sum has no figure."""
-    monkeypatch.setattr(frame, "MOST_BLOCKS", 10)
+    monkeypatch.setattr(frame, "MAX_BLOCKS", 10)
     west, south, *_ = KANTO.places[0].bounds
     near = (west, south, west + 0.03, south + 0.02)
     release = released(KANTO)

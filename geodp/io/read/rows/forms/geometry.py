@@ -17,7 +17,7 @@ from geodp.grid.lattice import Lattice
 from geodp.io.crs import same_crs
 from geodp.io.opening import parse_json
 from geodp.io.read.rows.arrow import NATIVE, ArrowTable
-from geodp.io.read.rows.columns import InputTable, own_columns
+from geodp.io.read.rows.columns import InputTable, file_columns
 from geodp.io.read.rows.forms.json import CRS84, JsonTable
 from geodp.io.read.rows.forms.vector import VectorTable
 from geodp.io.read.rows.locators import ON_LATTICE, Locator
@@ -64,7 +64,7 @@ def plain_columns(table: InputTable) -> dict[int, str]:
         geometry = find_geometry(table).name
     except UsageError:
         geometry = None
-    columns = enumerate(own_columns(table))
+    columns = enumerate(file_columns(table))
     return {i: name.strip() for i, name in columns if name != geometry}
 
 

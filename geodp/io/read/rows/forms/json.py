@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from geodp.errors import InputError, Rule
-from geodp.io.opening import MOST_JSON, parse_json
+from geodp.io.opening import MAX_JSON_BYTES, parse_json
 from geodp.io.read.rows.arrow import BATCH, validate_arrays
 from geodp.io.read.rows.complete.pages import check_pages
 from geodp.io.read.rows.input_files import InputFile, guard
@@ -58,7 +58,7 @@ class JsonTable(FileTable):
     def _open_features(cls, file: InputFile) -> JsonTable:
         """Read a GeoJSON document of features."""
         # The document is parsed at once and takes many times its size in memory.
-        if file.size > MOST_JSON:
+        if file.size > MAX_JSON_BYTES:
             rule = Rule(
                 "geojson-too-large",
                 "GeoJSON is read up to 64 MB; convert it to GeoPackage or FlatGeobuf (ogr2ogr).",

@@ -16,7 +16,7 @@ from geodp.io.read.rows.headers import (
     BLANK,
     HEAD_ROWS,
     guess_header,
-    point_to,
+    suggest_header,
     trim,
 )
 from geodp.io.read.rows.input_files import InputFile
@@ -201,7 +201,7 @@ class SheetTable(FileTable):
         if (rows := self.guess_header()) is not None:
             return Rule(
                 "sheet-header-elsewhere",
-                f"The row has more columns than the header; {point_to(*rows)}",
+                f"The row has more columns than the header; {suggest_header(*rows)}",
             )
         return Rule(
             "sheet-wider-than-header",
