@@ -76,7 +76,7 @@ INTERNAL = {
         "geodp.io.folder.kinds.PublicCard",
         "geodp.io.read.rows.input_files.ArrowStream",
         "geodp.io.read.rows.input_files.LabelledArray",
-        "geodp.release.described.Described",
+        "geodp.release.protocol.ReleaseProtocol",
         "geodp.table.counts.Cells",
     ),
 }

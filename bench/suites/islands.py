@@ -23,7 +23,7 @@ from geodp.features.plan.simulation import FRESH, PlanSimulation, public_key
 from geodp.io.read.public.land import cut_to_land
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
-from geodp.release.settled_map import KINDS, SIZES, place_isolated
+from geodp.release.settlement_map import KINDS, SIZES, place_isolated
 from geodp.table.proxy import Proxy
 
 TITLE = """\

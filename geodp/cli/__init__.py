@@ -5,9 +5,11 @@ Nothing heavy is imported here or at the top of a command's module, so that ``--
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gc
 import io
+import json
 import logging
 import os
 import pkgutil
@@ -150,11 +152,20 @@ def _open_streams() -> None:
     """Let the standard streams accept every file name.
 
     A name that is not UTF-8 is written as Python and JSON escape it (``\\udc90``), as is what the
-    encoding of the screen lacks.
+    encoding of the screen lacks: a file or a pipe on Windows has that of the language.
     """
+    codecs.register_error("geodp-escape", _escape)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a closed one is None
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="geodp-escape")
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    """Escape what an encoding lacks as JSON does, as a document may be printed."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    # Python's own "backslashreplace" writes \xe9, which no reader of JSON takes.
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _silence_libraries() -> None:
@@ -186,6 +197,9 @@ def _end(code: int) -> NoReturn:
     if code == INTERRUPTED and not all(one.daemon for one in others):
         sys.stdout.flush()
         sys.stderr.flush()
+        if not hasattr(signal, "SIGHUP"):
+            # Windows has no end by a signal: its C library exits with 3, another code of geodp.
+            os._exit(code)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.raise_signal(signal.SIGINT)
     gc.freeze()  # a last garbage collection would only take time
@@ -195,8 +209,11 @@ def _end(code: int) -> NoReturn:
 def main() -> NoReturn:
     """Run the command line and turn every error into one sentence and an exit code."""
     signals = _Signals()
-    signal.signal(signal.SIGTERM, signals.take_termination)
     # A process started with nohup or in the background keeps ignoring Ctrl-C of its terminal.
+    # SIGBREAK is what Windows sends for Ctrl+Break, by which schedulers stop a process.
+    for name in ("SIGTERM", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signals.take_termination)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGINT, signals.take_interrupt)
     gc.set_threshold(COLLECT)

@@ -39,7 +39,7 @@ def write_check_file(options: Mapping[str, Any], prepared: Prepared) -> str:
     reading = table.reading
     # Inputs of a command are files, and every reader of files records what it read.
     assert reading is not None  # every reader of files provides one
-    card = prepared.outline.card()
+    card = prepared.preview.card()
     written = write_check(
         options["output"],
         {

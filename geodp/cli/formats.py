@@ -29,7 +29,7 @@ def choose_formats(options: Mapping[str, Any]) -> list[Export]:
 def try_formats(place: StagedRelease, prepared: Prepared, chosen: Sequence[Export]) -> None:
     """Write an empty release in these formats before the charge, and remove it again."""
     if chosen:
-        place.try_exports(prepared.outline.view(), int(prepared.table.key.size), chosen)
+        place.try_exports(prepared.preview.view(), int(prepared.table.key.size), chosen)
 
 
 def write_formats(place: StagedRelease, chosen: Sequence[Export]) -> dict[str, list[str]]:

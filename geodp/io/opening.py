@@ -16,8 +16,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,14 @@ NOT_UTF8 = Rule(
     "files take no other name; rename it.",
 )
 
+JUNCTION = 0xA0000003
+"""The tag of a junction (IO_REPARSE_TAG_MOUNT_POINT), which modules of Python have on Windows."""
+
+_DEVICE = re.compile(
+    r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
@@ -89,6 +98,20 @@ def require_regular(path: str | os.PathLike[str]) -> None:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise InputError(NOT_REGULAR, file=str(path))
+
+
+def is_device_name(name: str) -> bool:
+    """Return whether a file name, without folders, is that of a device on Windows.
+
+    Up to Windows 10 an ending changes nothing: what is written to ``nul.csv`` is gone. Public files
+    are read on every system and archives come from any, so callers look on every system.
+
+    Examples
+    --------
+    >>> [is_device_name(name) for name in ("nul.csv", "COM1", "aux.tar.gz", "console", "com.csv")]
+    [True, True, True, False, False]
+    """
+    return _DEVICE.fullmatch(name) is not None
 
 
 def require_utf8(path: str | os.PathLike[str]) -> None:
@@ -292,6 +315,16 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def is_plain(status: os.stat_result) -> bool:
+    """Return whether the status of a path itself is that of a plain file or folder.
+
+    A junction of Windows has the mode of a folder, and leads to another one, as a link does.
+    """
+    if getattr(status, "st_reparse_tag", 0) == JUNCTION:
+        return False
+    return stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+
+
 def strange_entry(folder: Path) -> str | None:
     """Return the first name below a folder that is neither a regular file nor a folder.
 
@@ -301,10 +334,29 @@ def strange_entry(folder: Path) -> str | None:
     for parent, folders, files in os.walk(folder):
         for name in sorted(folders + files):
             # lstat, as stat would follow a link and report the file that it leads to.
-            mode = os.lstat(os.path.join(parent, name)).st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            if not is_plain(os.lstat(os.path.join(parent, name))):
                 return os.path.relpath(os.path.join(parent, name), folder)
     return None
+
+
+def database_uri(path: PurePath) -> str:
+    """Return the URI by which SQLite opens an absolute path for reading alone, without a journal.
+
+    SQLite takes no host in a URI, and a network drive of Windows resolves to a path with one: it is
+    part of the path here, behind four slashes.
+
+    Examples
+    --------
+    >>> from pathlib import PurePosixPath, PureWindowsPath
+    >>> database_uri(PurePosixPath("/data/a b.gpkg"))
+    'file:///data/a%20b.gpkg?mode=ro&immutable=1'
+    >>> database_uri(PureWindowsPath("C:/data/a.gpkg"))
+    'file:///C:/data/a.gpkg?mode=ro&immutable=1'
+    >>> database_uri(PureWindowsPath("//server/share/a.gpkg"))
+    'file:////server/share/a.gpkg?mode=ro&immutable=1'
+    """
+    name = quote(os.fsencode(path.as_posix()), safe="/:")
+    return f"file://{'' if name.startswith('/') else '/'}{name}?mode=ro&immutable=1"
 
 
 @contextmanager
@@ -322,13 +374,9 @@ def open_base(path: str | os.PathLike[str]) -> Iterator[Any]:
         The file is not such a database.
     """
     import sqlite3
-    from pathlib import Path
 
     require_regular(path)
-    # `immutable` keeps SQLite from looking for a journal beside the file, which could hold other
-    # pages, and from creating lock files there.
-    uri = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
-    base = sqlite3.connect(uri, uri=True)
+    base = sqlite3.connect(database_uri(Path(path).resolve()), uri=True)
     try:
         # Views and triggers of a crafted file could otherwise call functions with side effects.
         base.execute("PRAGMA trusted_schema = OFF")

@@ -1,4 +1,4 @@
-"""What the guarantee of a release assumes, listed for its card with who answers for it."""
+"""List what the guarantee of a release assumes, and who vouches for each assumption."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def list_assumptions(
 ) -> tuple[Assumption, ...]:
     """List the assumptions of a release: contribution, domain, and what was public before.
 
-    geodp cannot see whether a domain or a prior was made from the data, and a refusal where it
-    looks like that would itself tell the data. Naming a public source is the operator's statement.
+    geodp cannot check whether a domain or a prior was derived from the data, and an error raised
+    because it looks derived would itself reveal data. The operator vouches by naming a source.
     """
     domain = grid.domain
+    # Contribution and domain come first: without them no definition of neighbours applies at all.
     assumptions = [
         event.assumption,
         Assumption(

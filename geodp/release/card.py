@@ -1,4 +1,7 @@
-"""The public card of a release: what may be said about it."""
+"""Build the public card of a release: guarantee, budget, mechanism and expected errors.
+
+Every value of a card is computed from public things, or from the released table after the draw.
+The classes of a card's parts are in :mod:`geodp.table.stated`."""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from geodp.accuracy.resolution import resolution_limit
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import list_assumptions
-from geodp.release.described import Described
 from geodp.release.parts import PartErrors
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.card import SCHEMA, Card
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain, write_plain
@@ -39,8 +42,8 @@ from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanis
 from geodp.typing import FloatArray
 
 
-def card_of(release: Described) -> Card:
-    """Return the card of a release without files; see :meth:`geodp.Release.card`."""
+def card_of(release: ReleaseProtocol) -> Card:
+    """Build the card of a release, without its list of files; see :meth:`geodp.Release.card`."""
     grid, method = release.grid, release.method
     return Card(
         schema=SCHEMA,
@@ -63,14 +66,14 @@ def card_of(release: Described) -> Card:
 
 
 def state_budget(charge: Charge | StatedCharge | None) -> StatedCharge | None:
-    """Return what a card says of the charge to a ledger."""
+    """Convert the charge to a ledger into its form on the card."""
     return None if charge is None else read_plain(StatedCharge, charge.describe(), "budget")
 
 
-def _guarantee(release: Described) -> StatedGuarantee:
-    """Return what is promised, by the method and by what was spent."""
+def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
+    """Describe the guarantee: the event's loss, the method's proof, and all assumptions."""
     method, event, grid = release.method, release.event, release.grid
-    words = {
+    values = {
         "in_words": event.statement,
         "variant": event.variant,
         "precondition": method.guarantee.precondition,
@@ -85,12 +88,13 @@ def _guarantee(release: Described) -> StatedGuarantee:
             *release.public_facts,
         ],
     }
-    return read_plain(StatedGuarantee, {**words, **event.describe()}, "guarantee")
+    return read_plain(StatedGuarantee, {**values, **event.describe()}, "guarantee")
 
 
-def _mechanism(release: Described) -> StatedMechanism:
-    """Return the method with all its settings."""
+def _mechanism(release: ReleaseProtocol) -> StatedMechanism:
+    """Describe the method with its version and all settings."""
     method = release.method
+    # A method names its noise under epsilon; under rho the law is Gaussian whatever it names.
     kind = "whole numbers" if method.whole else "real numbers"
     sign = "none negative" if method.nonnegative else "negative ones among them"
     return StatedMechanism(
@@ -110,16 +114,17 @@ def _mechanism(release: Described) -> StatedMechanism:
     )
 
 
-def _error(release: Described) -> StatedError:
-    """Return what is known of the error before looking at any data."""
+def _error(release: ReleaseProtocol) -> StatedError:
+    """Describe the expected error, as far as it is known before any data are read."""
     grid, event, method = release.grid, release.event, release.method
-    blocks, alone = release.expected_error(), method.isolated_cell(grid, event)
+    blocks, isolated = release.expected_error(), method.isolated_cell(grid, event)
     if not blocks:
         holds = None
         meaning = (
             "no closed form: the error of this method depends on the data, or is not worked "
             "out on so many cells, so there are no standard errors here or in the files; "
             "post_processing says what is done to the noisy values"
+            # Errors of parts depend on the released map, so they are in the tables only.
             if release.parts is None
             else "no closed form without the release: see cells"
         )
@@ -130,7 +135,7 @@ def _error(release: Described) -> StatedError:
             "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the "
             "domain too, with a mask a bound"
         )
-        if alone is not None:
+        if isolated is not None:
             holds += "; isolated cells are pulled down"
     about = "one lone populous cell in an empty region, which the clamp pulls down"
     settlement = method.isolated_block(grid, event)
@@ -142,7 +147,7 @@ def _error(release: Described) -> StatedError:
         areas=_area_errors(release),
         map=tuple(StatedPixel(**pixel) for pixel in release.pixel_errors),
         floor=_floor(release),
-        isolated_cell=None if alone is None else StatedLoneCell(about, **alone),
+        isolated_cell=None if isolated is None else StatedLoneCell(about, **isolated),
         isolated_block=None if settlement is None else StatedLoneBlock(**settlement),
         attributes=None
         if labels is None
@@ -152,39 +157,44 @@ def _error(release: Described) -> StatedError:
     )
 
 
-def state_cells(release: Described) -> StatedCells | None:
-    """Return how the intervals of single cells are made, and those of cells not listed."""
+def state_cells(release: ReleaseProtocol) -> StatedCells | None:
+    """Describe how intervals of single cells are made; None without a closed form.
+
+    States the interval of cells that are not listed, as the files have no rows for them.
+    """
     intervals, errors = release.intervals(), release.block_errors
     if isinstance(intervals, PartErrors):
         return _cells_of_parts(intervals)
     if intervals is None or errors is None:
         return None
     largest = errors[-1].largest
-    low, beside, alone = intervals.unlisted(largest)
+    low, near, isolated = intervals.unlisted(largest)
+    # A verifier recomputes every interval from the table, so the card has to say which margins it
+    # was made with: simulated ones, those of public maps, or none but the closed form.
     releases = 0 if release.margins is None else release.margins.releases
     drops, public = False, release.has_public_margins
     if isinstance(intervals, ClampedIntervals) and intervals.tree.drops:
         drops, public = True, public and intervals.margins is not UNKNOWN
     if releases:
-        made = (
+        source = (
             f"Margins of cells that have company are by {releases} simulated releases of this one"
         )
     elif public:
-        made = "Margins of cells that have company are by releases of public maps"
+        source = "Margins of cells that have company are by releases of public maps"
     else:
-        made = "Margins are those of the closed form"
+        source = "Margins are those of the closed form"
     meaning = (
         "low and high of a listed cell are in the files; a cell of the domain that is not listed "
         "has the interval from low to at most beside, where another cell of the method's smallest "
         "node of 16 cells or more holds somebody beyond doubt, and to at most alone elsewhere; the "
-        "raster has its own. " + made
+        "raster has its own. " + source
     )
-    low, beside, alone = (float(f"{one:.6g}") for one in (low, beside, alone))
+    low, near, isolated = (float(f"{one:.6g}") for one in (low, near, isolated))
     closed_form = not (releases or public)
     version = DROPPED_VERSION if drops else VERSION
     tree = _state_tree(intervals) if isinstance(intervals, ClampedIntervals) else None
     return StatedCells(
-        meaning, version, low, beside, alone, closed_form, releases or None, tree=tree
+        meaning, version, low, near, isolated, closed_form, releases or None, tree=tree
     )
 
 
@@ -226,10 +236,10 @@ def _state_bounds(values: Iterable[float]) -> tuple[float | None, ...]:
 
 
 def _cells_of_parts(parts: PartErrors) -> StatedCells:
-    """Return the same of parts, and at which areas they were measured, how well."""
+    """Describe the intervals of parts of cells, and the areas at which parts were measured."""
     errors = parts.map.block_errors
     assert errors is not None  # as the method of the map has a closed form
-    low, beside, alone = (float(f"{one:.6g}") for one in parts.unlisted(errors[-1].largest))
+    low, near, isolated = (float(f"{one:.6g}") for one in parts.unlisted(errors[-1].largest))
     noise = np.sqrt(parts.split.steps[0].variance.max(axis=0))
     levels = zip(parts.split.tree.strides, noise, strict=True)
     measured = [f"{keys:,} ({error:.3g})" for keys, error in levels if np.isfinite(error)]
@@ -241,11 +251,11 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
         "nothing is listed has at most the cell's interval, from low to beside or alone; that of "
         "another part is what the software gives of it"
     )
-    return StatedCells(meaning, VERSION, low, beside, alone, closed_form=False, parts=PARTS)
+    return StatedCells(meaning, VERSION, low, near, isolated, closed_form=False, parts=PARTS)
 
 
-def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
-    """Return the errors of every level of official areas or regions, the coarsest first."""
+def _area_errors(release: ReleaseProtocol) -> tuple[StatedLevel, ...]:
+    """List the errors of every level of official areas or regions, the coarsest first."""
     errors = release.block_errors
     if errors is None:
         return ()
@@ -254,8 +264,8 @@ def _area_errors(release: Described) -> tuple[StatedLevel, ...]:
     )
 
 
-def _floor(release: Described) -> StatedFloor | None:
-    """Return the resolution limit, if somebody guessed the people."""
+def _floor(release: ReleaseProtocol) -> StatedFloor | None:
+    """Compute the smallest useful block; None without a public guess of the people."""
     errors = release.block_errors
     if release.people is None or errors is None:
         return None
@@ -269,5 +279,5 @@ def _floor(release: Described) -> StatedFloor | None:
 
 
 def _plain(setting: Any) -> bool | int | str:
-    """Return a setting as JSON has it; a fraction as text, which is exact."""
+    """Convert a setting to a JSON value; a fraction becomes text, which is exact."""
     return setting if isinstance(setting, bool | int) else str(setting)

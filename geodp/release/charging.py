@@ -1,8 +1,8 @@
-"""One order for whatever costs budget: ask the ledger, draw, keep what was drawn, charge.
+"""Charge a ledger in one fixed order: check the ledger, draw, store the draw, charge.
 
-A charge is never taken back, so it comes last. A draw that fails, or cannot be kept, has cost
-nothing, and what was charged is on the disk already. Nobody sees a draw before its charge: where a
-run ends between the two, what was kept is removed, or, if the charge is in the ledger, completed
+A charge is never taken back, so it comes last. A draw that fails, or that cannot be stored, has
+cost nothing, and what was charged is on the disk already. Nobody sees a draw before its charge: if
+a run ends between the two, the stored draw is removed or, if the charge is in the ledger, completed
 (see :mod:`geodp.io.folder.pending`).
 """
 
@@ -21,94 +21,99 @@ from geodp.privacy.selected import Selection
 Drawn = TypeVar("Drawn")
 
 Keep = Callable[[Drawn, str], None]
-"""Keeps what was drawn, under the fingerprint of its charge, until the release is complete."""
+"""Store a draw, under the fingerprint of its charge, until the release is complete."""
 
 
 def draw_and_charge(
     ledger: Ledger | None,
     dataset: str | None,
-    spent: Measurement | Selection,
+    event: Measurement | Selection,
     fingerprint: str,
     draw: Callable[[], Drawn],
     keep: Keep[Drawn] | None = None,
     *,
     records: str | None = None,
 ) -> tuple[Drawn, Charge | None]:
-    """Draw, keep what was drawn, and charge it to a data set.
+    """Draw, store the draw, and charge it to a data set.
 
     Parameters
     ----------
     ledger, dataset
-        Both or none; without them nothing is kept or charged.
-    spent : Measurement or Selection
+        Both or none; without them nothing is stored or charged.
+    event : Measurement or Selection
     fingerprint : str
-        Only that of a kept key makes a release recognisable.
+        Of the release. Only with a kept key is a repeated release recognised by it.
     draw : callable
-        Carried out where the ledger would take the charge.
+        Called only if the ledger would accept the charge.
     keep : callable, optional
-        Where it fails, nothing is charged.
+        Stores the draw. If it fails, nothing is charged.
     records : {"all", "fresh-sample", "same-sample"}, optional
-        What the release is made from.
+        Which records the table was made from.
 
     Raises
     ------
     UsageError, BudgetError, OutputError, VerificationError
-        As :meth:`geodp.privacy.ledger.Ledger.charge`. Nothing was charged, and before the draw,
-        unless another run has charged in the meantime.
+        See :meth:`geodp.privacy.ledger.Ledger.charge`. Nothing was charged. They are raised before
+        the draw, unless another run has charged the ledger in the meantime.
     """
-    terms = _terms_of(ledger, dataset, spent, records)
+    terms = _charge_arguments(ledger, dataset, event, records)
     if ledger is None or terms is None:
         return draw(), None
+    # A draw can take hours: a charge that the ledger would refuse is refused before it.
     ledger.rehearse(fingerprint=fingerprint, **terms)
     drawn = draw()
     if keep is not None:
         keep(drawn, fingerprint)
-    with hold_stops():  # a run that was told to stop charges nothing
+    # Raises here, uncharged, if the run was told to stop. A signal during the charge waits for its
+    # end: a charge whose run does not know of it would be paid for nothing.
+    with hold_stops():
         return drawn, ledger.charge(fingerprint=fingerprint, **terms)
 
 
 def charge_event(
     ledger: Ledger | None,
     dataset: str | None,
-    spent: Measurement | Selection,
+    event: Measurement | Selection,
     fingerprint: str,
     *,
     records: str | None = None,
 ) -> Charge | None:
-    """Charge a data set before the draw, where what is drawn may be seen at once.
+    """Charge a data set before the draw, for callers that cannot hide the draw until a charge.
 
-    Parameters and errors are those of :func:`draw_and_charge`; None without a ledger.
+    Parameters and errors are those of :func:`draw_and_charge`. Returns None without a ledger.
     """
-    terms = _terms_of(ledger, dataset, spent, records)
+    # The workers of a cluster write their shards as they draw them.
+    terms = _charge_arguments(ledger, dataset, event, records)
     if ledger is None or terms is None:
         return None
     return ledger.charge(fingerprint=fingerprint, **terms)
 
 
 def find_charge(ledger: Ledger | None, dataset: str | None, fingerprint: str) -> Charge:
-    """Return what an interrupted run was charged; UsageError where a ledger does not have it."""
-    found = None
+    """Find the charge of an interrupted run; UsageError if the ledger does not have it."""
+    charge = None
     if ledger is not None and dataset is not None:
-        found = ledger.find_charge(dataset, fingerprint)
-    if found is None:
+        charge = ledger.find_charge(dataset, fingerprint)
+    if charge is None:
         raise UsageError(
             "The ledger has no charge of the interrupted run; give the one that was charged.",
             code="resumed-charge-missing",
         )
-    return found
+    return charge
 
 
-def _terms_of(
+def _charge_arguments(
     ledger: Ledger | None,
     dataset: str | None,
-    spent: Measurement | Selection,
+    event: Measurement | Selection,
     records: str | None,
 ) -> dict[str, Any] | None:
-    """Return what a ledger is charged with, or None without one; UsageError for a misfit."""
+    """Assemble the arguments of a charge, or None without a ledger; UsageError for a misfit."""
     if ledger is None and dataset is None:
         if records is not None:
             raise UsageError(
-                "What a release is made from is declared to a ledger; give one.",
+                "What a release is made from (--records, records=) is declared to a ledger; "
+                "give one.",
                 code="records-need-ledger",
             )
         return None
@@ -116,26 +121,28 @@ def _terms_of(
         raise UsageError(
             "A ledger and the name of a data set in it go together.", code="ledger-needs-dataset"
         )
-    if not spent.is_private:
+    if not event.is_private:
         raise UsageError(
             "A release with a fixed key is not private and has no place in a ledger.",
             code="fixed-key-in-ledger",
         )
     account = ledger.account(dataset)
-    if account.unit != spent.unit:
+    if account.unit != event.unit:
         raise UsageError(
             f"The ledger protects one {account.unit} of {account.name}, and this release one "
-            f"{spent.unit}; budgets of different units do not add up.",
+            f"{event.unit}; budgets of different units do not add up.",
             code="unit-differs-from-ledger",
         )
-    loss = spent.loss
-    if spent.rho is not None and isinstance(account.cap, ZeroConcentratedDP):
-        loss = ZeroConcentratedDP(spent.rho)
+    loss = event.loss
+    # rho composes more tightly than the (epsilon, delta) that it implies, so an account that is
+    # capped in rho is charged in rho.
+    if event.rho is not None and isinstance(account.cap, ZeroConcentratedDP):
+        loss = ZeroConcentratedDP(event.rho)
     return {
         "dataset": dataset,
         "loss": loss,
-        "mechanism": spent.mechanism,
-        "neighbours": spent.neighbours,
-        "contribution": spent.contribution,
+        "mechanism": event.mechanism,
+        "neighbours": event.neighbours,
+        "contribution": event.contribution,
         "records": records,
     }

@@ -1,4 +1,8 @@
-"""Closed-form estimates of many regions of a release, all of them together."""
+"""Estimate many regions of a release together, in closed form.
+
+The theory is in docs/uncertainty.md and docs/proofs/intervals.md; simulated estimates are in
+:mod:`geodp.release.simulation`.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +21,18 @@ from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.kernels.cell_paths import PLAIN
-from geodp.release.described import Described
+from geodp.release.protocol import ReleaseProtocol
 
-AT_ONCE = 1 << 20
-"""Cells of regions that are followed together."""
+MAX_CELLS = 1 << 20
+"""Cells of regions in one batch, about: bounds the memory of an estimate."""
 
 COLUMNS = ("cells", "count", "standard_error", "low", "high", "clamped")
-"""What a frame of polygons gets."""
+"""Columns that are added to a frame of polygons."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What :class:`geodp.accuracy.interval.Estimate` says, of n regions.
+    """Estimates of n regions, as columns; see :class:`geodp.accuracy.interval.Estimate`.
 
     Attributes
     ----------
@@ -44,35 +48,35 @@ class Estimates:
     clamped: NDArray[np.bool_] = field(repr=False)
 
     @classmethod
-    def of_nobody(cls, n: int, count: Any) -> Estimates:
-        """Of so many regions without cells, whose counts have the type of ``count``."""
+    def empty(cls, n: int, count: Any) -> Estimates:
+        """Make the estimates of n regions without cells; counts have the dtype of ``count``."""
         error, low, high = np.zeros((3, n))
         return cls(np.zeros(n, count.dtype), error, low, high, np.zeros(n, np.bool_))
 
     @classmethod
-    def of_each(cls, found: Sequence[Estimate]) -> Estimates:
-        """Of regions that were estimated one by one."""
-        count = np.array([one.count for one in found])
+    def stack(cls, estimates: Sequence[Estimate]) -> Estimates:
+        """Join estimates that were made one by one."""
+        count = np.array([one.count for one in estimates])
         error, low, high = (
-            np.array([getattr(one, name) for one in found], np.float64)
+            np.array([getattr(one, name) for one in estimates], np.float64)
             for name in ("standard_error", "low", "high")
         )
-        return cls(count, error, low, high, np.array([one.clamped for one in found], np.bool_))
+        return cls(count, error, low, high, np.array([one.clamped for one in estimates], np.bool_))
 
     def __iter__(self) -> Iterator[Estimate]:
-        """One after the other."""
+        """Yield the estimates one after the other."""
         columns = (self.count, self.standard_error, self.low, self.high, self.clamped)
         for row in zip(*(column.tolist() for column in columns), strict=True):
             yield Estimate(*row)
 
-    def put(self, at: NDArray[np.int64], found: Estimates) -> None:
-        """Write estimates of some of the regions in their places."""
+    def assign(self, at: NDArray[np.int64], estimates: Estimates) -> None:
+        """Store the estimates of some of the regions at their indices ``at``."""
         for name in ("count", "standard_error", "low", "high", "clamped"):
-            getattr(self, name)[at] = getattr(found, name)
+            getattr(self, name)[at] = getattr(estimates, name)
 
 
-def require_tree(release: Described) -> TreeVariance:
-    """Return the tree of a release's closed form; UsageError where it has none."""
+def require_tree(release: ReleaseProtocol) -> TreeVariance:
+    """Return the tree of a release's closed form; UsageError if it has none."""
     tree = release.method.tree_variance(release.grid, release.event)
     if tree is None:
         raise UsageError(
@@ -83,12 +87,13 @@ def require_tree(release: Described) -> TreeVariance:
     return tree
 
 
-def error_of_region(release: Described, region: Region) -> float:
-    """Return the closed-form standard error of a region; 0 of what public totals settle."""
+def error_of_region(release: ReleaseProtocol, region: Region) -> float:
+    """Compute the closed-form standard error of a region; 0 where public totals fix the sum."""
     if release.parts is not None:
         return release.parts.estimate(region).standard_error
     key = region.key
     if release.totals is not None:
+        # Areas whose totals are public are met exactly, so only the other cells have an error.
         key = key[~release.totals.complete_areas(region)]
         if not key.size:
             return 0.0
@@ -96,76 +101,83 @@ def error_of_region(release: Described, region: Region) -> float:
     return float(np.sqrt(max(require_tree(release).region(key, grid), 0.0)))
 
 
-def estimate_regions(release: Described, regions: Sequence[Region]) -> Estimates:
-    """Return estimates of regions, as :meth:`geodp.Release.estimate` says.
+def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Estimates:
+    """Estimate regions in closed form; see :meth:`geodp.Release.estimate`.
 
     Raises UsageError for a method without a closed form.
     """
     if release.parts is not None:
-        return Estimates.of_each([release.parts.estimate(region) for region in regions])
+        return Estimates.stack([release.parts.estimate(region) for region in regions])
     tree, count = require_tree(release), release.table.count
-    keys, known = [region.key for region in regions], np.zeros(len(regions), count.dtype)
+    keys = [region.key for region in regions]
+    public_sums = np.zeros(len(regions), count.dtype)
     if release.totals is not None:
         for number, region in enumerate(regions):
             exact = release.totals.complete_areas(region)
-            known[number] = release.table.counts_at(region.key[exact]).sum()
+            public_sums[number] = release.table.counts_at(region.key[exact]).sum()
             keys[number] = region.key[~exact]
-    found = Estimates.of_nobody(len(keys), count)
+    result = Estimates.empty(len(keys), count)
+    # Batches of about MAX_CELLS cells, cut between regions: one traversal serves a whole batch.
     some = np.array([number for number, key in enumerate(keys) if key.size], np.int64)
-    before = np.cumsum([keys[number].size for number in some.tolist()]) // AT_ONCE
+    before = np.cumsum([keys[number].size for number in some.tolist()]) // MAX_CELLS
     for batch in np.split(some, np.flatnonzero(np.diff(before)) + 1):
         if batch.size:
             cells = RegionKeys.of([keys[number] for number in batch.tolist()])
-            found.put(batch, _estimate(release, tree, cells))
-    low, high = (np.asarray(ends + known, np.float64) for ends in (found.low, found.high))
-    return Estimates(found.count + known, found.standard_error, low, high, found.clamped)
+            result.assign(batch, _estimate(release, tree, cells))
+    low, high = (np.asarray(ends + public_sums, np.float64) for ends in (result.low, result.high))
+    return Estimates(result.count + public_sums, result.standard_error, low, high, result.clamped)
 
 
-def _estimate(release: Described, tree: TreeVariance, cells: RegionKeys) -> Estimates:
-    """Return the estimates of regions of which no public total is known."""
+def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -> Estimates:
+    """Estimate regions none of whose cells has a public total."""
     method, grid, event = release.method, release.grid, release.event
     first, domain = cells.first, grid if method.skips_outside else None
     count = np.add.reduceat(release.table.counts_at(cells.key), first)
+    # Without a clamp the released sum is unbiased and normal or Laplace: a symmetric interval.
     if not method.nonnegative:
         each = np.split(cells.key, first[1:])
         variance = np.array([tree.region(key, domain) for key in each])
         error, middle = np.sqrt(np.maximum(variance, 0)), count.astype(np.float64)
-        # The sum of a few Laplace noises has longer tails than that of many.
+        # The sum of a few Laplace noises has longer tails than that of many: z falls from the
+        # Laplace quantile for one term to the normal one.
         tails = np.array([key.size if len(tree.fanouts) == 1 else 1 for key in each])
         margin = round_out((Z + (LAPLACE_Z - Z) / tails) * error, middle)
         never = np.zeros(count.size, np.bool_)
         return Estimates(count, error, middle - margin, middle + margin, never)
     strong = strength(tree, cells, event.is_normal)
-    found = reach(tree, release.node_sums, cells, strong, domain)
-    error = np.sqrt(np.maximum(found.variance[PLAIN], 0))
-    alone = losses = None
-    if found.clamped.any():
-        alone = method.isolated_cell(grid, event)
+    # With a clamp the interval also reaches to where the clamp can have moved people from or to.
+    visited = reach(tree, release.node_sums, cells, strong, domain)
+    error = np.sqrt(np.maximum(visited.variance[PLAIN], 0))
+    isolated = losses = None
+    if visited.clamped.any():
+        isolated = method.isolated_cell(grid, event)
         losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
-    low, high = found.interval(alone, losses)
+    low, high = visited.interval(isolated, losses)
     single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
-    if single.size:  # as in the files
+    # One cell has a narrower interval of its own, with margins measured on maps; the files have
+    # it, and an estimate must not contradict them.
+    if single.size:
         intervals = release.intervals()
-        assert intervals is not None  # whoever has a closed form of regions has one of cells
+        assert intervals is not None  # a closed form of regions implies one of cells
         low[single], high[single] = intervals.of(cells.key[first[single]])
-    return Estimates(count, error, low, high, found.clamped)
+    return Estimates(count, error, low, high, visited.clamped)
 
 
-def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any:
-    """Return a ``GeoDataFrame`` of polygons with ``COLUMNS`` beside its own.
+def estimate_frame(release: ReleaseProtocol, frame: Any, labels: Labels | None) -> Any:
+    """Add ``COLUMNS`` to a ``GeoDataFrame`` of polygons.
 
-    Rows whose polygons hold no cell of the domain have 0 ``cells`` and no numbers.
+    Rows whose polygons contain no cell of the domain have 0 ``cells`` and NaN elsewhere.
 
     Parameters
     ----------
     release : Release
     frame : geopandas.GeoDataFrame
-        In any CRS: corners are moved into that of the grid, where PROJ does so exactly.
+        In any CRS: vertices are transformed into that of the grid, if PROJ can do so exactly.
     labels : mapping, optional
         As for :meth:`geodp.grid.region.Region.of`.
 
-    Raises UsageError without a CRS, or from one that PROJ moves inexactly alone; for other
-    geometries, and where the frame has a column of one of these names.
+    Raises UsageError for a frame without a CRS, for a CRS that PROJ can only transform inexactly,
+    for geometries that are no polygons, and for a frame that has a column of one of these names.
     """
     shapes = _shapes(frame, release.grid)
     taken = [name for name in COLUMNS if name in frame.columns]
@@ -175,8 +187,9 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
         )
     regions = regions_of_polygons(release.grid, shapes, labels)
     cells = np.array([region.cells for region in regions], np.int64)
-    found = estimate_regions(release, regions)
-    columns: dict[str, Any] = {name: getattr(found, name) for name in COLUMNS[1:]}
+    result = estimate_regions(release, regions)
+    columns: dict[str, Any] = {name: getattr(result, name) for name in COLUMNS[1:]}
+    # NaN and not 0: without cells there is no estimate, and 0 people would be one.
     if not cells.all():
         for name in COLUMNS[1:-1]:
             columns[name] = np.where(cells > 0, columns[name], np.nan)
@@ -184,26 +197,26 @@ def estimate_frame(release: Described, frame: Any, labels: Labels | None) -> Any
 
 
 def _shapes(frame: Any, grid: Grid) -> list[Any]:
-    """Return the geometries of a frame in a grid's CRS; UsageError where nothing says which."""
+    """Transform the geometries of a frame into a grid's CRS; UsageError if either is unknown."""
     from geodp.io.read.rows.projection import move_shapes
 
     places = grid.places if grid.outlines is None else (grid.outlines.ground,)
     crs = places[0].crs if places else None
     if crs is None:
         raise UsageError(
-            "The grid has no CRS, so nothing says where geometries lie on it.",
+            "The grid has no CRS, so geometries cannot be located on it.",
             code="geometries-need-crs",
         )
     if frame.crs is None:
         raise UsageError(
-            f"The frame has no CRS; say which it is in: frame.set_crs({crs!r}).",
+            f"The frame has no CRS; set it first: frame.set_crs({crs!r}).",
             code="frame-without-crs",
         )
     try:
         return move_shapes(frame.geometry, places[0], frame.crs.to_wkt())
     except UsageError:
         raise UsageError(
-            f"Nothing here moves {frame.crs.name} to {crs} exactly. Install PROJ's grid for it; "
-            f"or, where some hundred metres are no matter, give frame.to_crs({crs!r}).",
+            f"PROJ cannot transform {frame.crs.name} to {crs} exactly here. Install its grid; "
+            f"or, if some hundred metres do not matter, pass frame.to_crs({crs!r}).",
             code="frame-transformation-missing",
         ) from None

@@ -1,4 +1,4 @@
-"""A release in memory: tables of Arrow, Polars, pandas and geopandas, arrays of xarray, maps."""
+"""Convert a release to tables of Arrow, Polars, pandas and geopandas, to xarray, and to maps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geodp.io.write.view import View
     from geodp.table.released import ReleasedTable
 
-INSTEAD = {
+ALTERNATIVES = {
     "save dump to_file to_csv to_parquet to_excel to_json to_feather": (
         "write(folder) writes all files of it, and to_pandas() or to_geopandas() has its rows alone"
     ),
@@ -36,29 +36,29 @@ INSTEAD = {
     "shape size": "grid has it",
     "total count counts": "table.total is the sum, and table.count has the counts of its rows",
 }
-"""What a release has, by the names that people try who know frames."""
+"""What to call instead, by the attributes of frames that users try on a release."""
 
 ITEMS = (
     "A release has no items: the count of an area or a cell is estimate(code), and its rows are "
     "to_pandas()."
 )
 
-SMALL = 240
-"""Pixels that the longer side of a notebook's map is enlarged towards."""
+MAP_PIXELS = 240
+"""Longer side of the map in a notebook, in pixels, about."""
 
-SHARP = 144
-"""Dots per inch of it: it is shown at half the size, so that fine screens show it sharply."""
+MAP_DPI = 144
+"""Dots per inch of the map: it is shown at half its size, to be sharp on fine screens."""
 
-BESIDE = "display: flex; flex-wrap: wrap; align-items: center"
-WORDS = "flex: 1; min-width: 18em; max-width: 40em"
-"""The words stand beside the map, or below it where there is no room."""
+PREVIEW_STYLE = "display: flex; flex-wrap: wrap; align-items: center"
+TEXT_STYLE = "flex: 1; min-width: 18em; max-width: 40em"
+"""CSS that puts the text beside the map, or below it in a narrow window."""
 
 
 class InMemory:
-    """What a release is to those who work with frames: one row for every cell that is not 0.
+    """Conversions of a release, with one row for every cell that is not 0.
 
     Columns are those of the files: codes or centres, other axes and labels, the count under its
-    name, and where its error is known ``standard_error``, ``low`` and ``high``.
+    name, and if the error is known ``standard_error``, ``low`` and ``high``.
     """
 
     table: ReleasedTable
@@ -66,40 +66,41 @@ class InMemory:
     if TYPE_CHECKING:
 
         def view(self, name: str | None = None) -> View:
-            """As :class:`geodp.release.release.Release` has it."""
+            """Return the public view of the release; see :meth:`geodp.Release.view`."""
 
     @property
     def name(self) -> str:
-        """Of the count, in columns and files, unless another is given."""
+        """Default name of the count, in columns and files."""
         return "population"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.table.summary})"
 
     def __len__(self) -> int:
-        """How many cells are listed: those that are not 0."""
+        """Return the number of listed cells, which are those that are not 0."""
         return len(self.table)
 
     def __bool__(self) -> bool:
-        """Whether there is a release: also where it lists no cell."""
+        """Return True: also a release that lists no cell is one."""
         return True
 
     def __getitem__(self, item: object) -> NoReturn:
-        """Say what is meant by an item, as there is none; iteration asks for one, too."""
+        """Raise TypeError with what to call instead; iteration comes here, too."""
         raise TypeError(ITEMS)
 
+    # Hidden from type checkers, which would otherwise accept every name as an attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Say what is meant by a name that frames have."""
-            raise no_attribute(self, "A release", name, INSTEAD)
+            """Raise AttributeError with what to call instead of an attribute of frames."""
+            raise no_attribute(self, "A release", name, ALTERNATIVES)
 
     def to_arrow(self, name: str | None = None) -> Any:
-        """Return the rows as a ``pyarrow.Table``; ``name`` is that of the count's column."""
+        """Convert the rows to a ``pyarrow.Table``; ``name`` is that of the count's column."""
         return self.view(name).all_rows.columns
 
     def to_pandas(self, name: str | None = None) -> Any:
-        """Return the rows as a ``pandas.DataFrame``; codes are text, counts keep their type.
+        """Convert the rows to a ``pandas.DataFrame``; codes are text, counts keep their type.
 
         Raises UsageError where pandas is not installed.
         """
@@ -112,7 +113,7 @@ class InMemory:
             ) from None
 
     def to_polars(self, name: str | None = None) -> Any:
-        """Return the rows as a ``polars.DataFrame``.
+        """Convert the rows to a ``polars.DataFrame``.
 
         Raises UsageError where Polars is not installed.
         """
@@ -126,12 +127,12 @@ class InMemory:
         return polars.from_arrow(self.to_arrow(name))
 
     def to_geopandas(self, name: str | None = None) -> Any:
-        """Return the rows as a ``geopandas.GeoDataFrame`` in the grid's CRS.
+        """Convert the rows to a ``geopandas.GeoDataFrame`` in the grid's CRS.
 
-        Cells are their outlines; a row of origin and destination is a line between the cells'
-        centres, of length 0 for those who stay.
+        The geometry of a cell is its outline; that of a pair of origin and destination is a line
+        between the cells' centres, of length 0 for those who stay.
 
-        Raises UsageError on a grid that lies nowhere on the Earth, and without geopandas.
+        Raises UsageError for a grid without a place on the Earth, and without geopandas.
         """
         view = self.view(name)
         if not view.located:
@@ -154,13 +155,13 @@ class InMemory:
         )
 
     def to_xarray(self, name: str | None = None) -> Any:
-        """Return all cells as an ``xarray.DataArray`` over attributes, y and x.
+        """Convert all cells to an ``xarray.DataArray`` over attributes, y and x.
 
-        Coordinates are the middles of rows and columns, those of y falling, and ``spatial_ref``
-        holds the CRS as the CF conventions say it. Cells outside the domain are NaN, so that
-        counts are float64 there; of a box they keep their type.
+        Coordinates are the centres of rows and columns, in descending order of y, and
+        ``spatial_ref`` holds the CRS by the CF conventions. Cells outside the domain are NaN, and
+        counts are float64 then; on a box they keep their dtype.
 
-        Raises UsageError for more than 2**28 cells, on a grid that is not one map, and without
+        Raises UsageError for more than 2**28 cells, for a grid that is not one map, and without
         xarray.
         """
         grid = self.table.grid
@@ -181,8 +182,9 @@ class InMemory:
             dense = np.where(inside.reshape(grid.shape), dense, np.nan)
         xs, ys = place.edges()
         x, y = ((edges[1:] + edges[:-1]) / 2 for edges in (xs, ys))
+        # Rows of a grid may run north or south; xarray and GDAL expect y to fall.
         falls = y.size < 2 or y[0] > y[1]
-        found = xarray.DataArray(
+        array = xarray.DataArray(
             np.moveaxis(dense if falls else dense[::-1], (0, 1), (-2, -1)),
             dims=(*(one.name for one in grid.attributes), "y", "x"),
             coords={
@@ -194,29 +196,29 @@ class InMemory:
             attrs={"long_name": name_of_counts(name or self.name, self.table.event.unit)},
         )
         if place.crs is None:
-            return found
+            return array
         from geodp.io.write.frame import crs_of
 
-        found = found.assign_coords(spatial_ref=0)
-        found.spatial_ref.attrs.update(crs_of(place.crs).to_cf())
-        found.attrs["grid_mapping"] = "spatial_ref"
-        return found
+        array = array.assign_coords(spatial_ref=0)
+        array.spatial_ref.attrs.update(crs_of(place.crs).to_cf())
+        array.attrs["grid_mapping"] = "spatial_ref"
+        return array
 
-    def plot(self, ax: Any = None, **given: Any) -> Any:
-        """Draw the map on axes of Matplotlib in the grid's CRS, and return these.
+    def plot(self, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the map on Matplotlib axes in the grid's CRS, and return the axes.
 
-        Attributes are summed, and so are blocks of cells where there are more than 1,600 along a
-        side; blocks of 0 and outside the domain stay blank.
+        Attributes are summed. Blocks of cells are summed if a side has more than 1,600 cells.
+        Blocks that are 0 or outside the domain stay blank.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Default: new ones.
-        **given
-            For ``imshow``. Default: a logarithmic scale from 1 on, and colours that the
-            colour-blind can tell apart.
+            Default: new axes.
+        **kwargs
+            Passed to ``imshow``. Default: a logarithmic scale that begins at 1, and a colour map
+            that is readable with colour blindness.
 
-        Raises UsageError on a grid that is not one map, and without Matplotlib.
+        Raises UsageError for a grid that is not one map, and without Matplotlib.
         """
         grid = self.table.grid
         place, block = (
@@ -235,42 +237,46 @@ class InMemory:
         while max(place.rows, place.cols) > block * MAX_BLOCKS:
             block *= 2
         drawn = np.zeros((-(-place.rows // block), -(-place.cols // block)))
+        # Matplotlib shows the nearest of several cells in a pixel: isolated ones would vanish.
         row, col = grid.decode(self.table.key)[:2] // block
         np.add.at(drawn, (row, col), self.table.count)
         west, south, _, north = place.bounds
+        # The last block may reach past the map's edge: the extent follows the blocks, not the map.
         step = (north - south) / place.rows * block * drawn.shape[0]
         if place.transform is None or place.northwards:
             drawn, south_north = drawn[::-1], (south, south + step)
         else:
             south_north = (north - step, north)
         east = west + (place.bounds[2] - west) / place.cols * block * drawn.shape[1]
+        # LogNorm needs two different ends, also of a map whose largest block is 1.
         top = max(float(drawn.max(initial=0)), 10.0)
         usual = {"cmap": "magma_r", "norm": LogNorm(1, top), "interpolation": "nearest"}
         ax = plt.subplots(layout="constrained")[1] if ax is None else ax
         shown = np.ma.masked_less_equal(drawn, 0)
-        image = ax.imshow(shown, extent=(west, east, *south_north), **(usual | given))
+        image = ax.imshow(shown, extent=(west, east, *south_north), **(usual | kwargs))
         label = name_of_counts(self.name, self.table.event.unit)
         ax.figure.colorbar(image, ax=ax, label=label if block == 1 else f"{label}, {block} cells")
         return ax
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: a small map, and the first lines of the card."""
+        """Render a small map and the first lines of the card as HTML, for notebooks."""
         view = self.view()
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in _first_lines(view))
         picture = ""
         if why_no_picture(self.table.grid) is None:
-            drawn = draw_map(view, Look(size=SMALL), dpi=SHARP)
+            drawn = draw_map(view, Look(size=MAP_PIXELS), dpi=MAP_DPI)
             data = base64.b64encode(drawn).decode("ascii")
-            width = int.from_bytes(drawn[16:20]) // 2  # as the header of a PNG says it
+            # Bytes 16 to 20 of a PNG are its width, in the IHDR chunk.
+            width = int.from_bytes(drawn[16:20]) // 2
             picture = (
                 f'<img alt="map of the release" width="{width}" style="max-width: 100%" '
                 f'src="data:image/png;base64,{data}">'
             )
-        return f'<div style="{BESIDE}">{picture}<ul style="{WORDS}">{lines}</ul></div>'
+        return f'<div style="{PREVIEW_STYLE}">{picture}<ul style="{TEXT_STYLE}">{lines}</ul></div>'
 
 
 def _first_lines(view: View) -> Iterator[str]:
-    """Yield what must be known of a release, a sentence each."""
+    """Yield the main facts of a card, a sentence each."""
     card, table = view.card, view.table
     guarantee, domain = card.guarantee, card.domain
     if not card.private:

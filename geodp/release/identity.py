@@ -1,20 +1,19 @@
-"""What makes two releases under one kept key the same: the digest that derives their noise.
+"""Compute the digest that identifies a release, and derive its noise key from it.
 
 Noise is a function of (key, stream, node). If one key served two releases that measure different
 things, the noise would cancel: two noisy counts at two scales, of one uniform number, are two
 equations for it and the true count. So every release has a key of its own, derived from the kept
 key and a digest of all that it is made of: the data, the public domain and the numbering of its
-cells, the method with its version and all settings, the queries that it really asks (every level's
-nodes, every law's exact parameter), the same of the method whose release it begins with, if there
-is one, and everything that its guarantee says.
+cells, the method with its version and all settings, the queries that it makes (the nodes of every
+level, the exact parameter of every law), the same for the base method, if the release refines
+another one, and everything that its guarantee states.
 
 The key of a release draws what these queries declare and nothing else
 (:class:`geodp.privacy.noise.draws.Draws`): what is drawn is in the digest, or it is refused.
 
-What is in the digest without need costs budget: a release that could have been a replay draws
-noise of its own and is charged. What is missing costs privacy. So whatever is in doubt is in it,
-such as the unit of privacy and delta, which no noise depends on. Left out is only where the key
-came from.
+A superfluous component costs budget: a release that could have been a replay draws new noise and is
+charged. A missing component costs privacy. So everything doubtful is included, such as the unit of
+privacy and delta, on which no noise depends. Only the origin of the key is left out.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from geodp.privacy.selected import Selection
 from geodp.table.counts import CountTable
 
 LABEL = b"geodp release identity 2"
-"""Of this use of the hash, and of the list of components."""
+"""Separates this use of the hash from others; a new list of components needs a new number."""
 
 
 def release_digest(table: CountTable, method: Mechanism, event: Measurement) -> bytes:
-    """SHA-256 of everything that a release depends on but the key.
+    """Compute the SHA-256 of everything that a release depends on except the key.
 
     Equal for equal releases, on any machine, and on a cluster: see :func:`digest_stream`.
 
@@ -51,7 +50,7 @@ def release_digest(table: CountTable, method: Mechanism, event: Measurement) -> 
     method : Mechanism
         With its settings.
     event : Measurement
-        Of the method on the table's grid.
+        That of the method on the table's grid.
 
     Returns
     -------
@@ -69,7 +68,8 @@ def digest_stream(
     keys: Iterable[NDArray[np.uint64]],
     counts: Iterable[NDArray[np.int64]],
 ) -> bytes:
-    """Return the same of a table that comes in pieces: all keys in order, and then all counts."""
+    """Compute the digest of a table that comes in chunks: all keys in order, then all counts."""
+    # Sizes in bytes come first and byte order is fixed: chunks and machines must not matter.
     return digest(
         LABEL,
         encode(tuple(components(grid, method, event).items())),
@@ -79,23 +79,26 @@ def digest_stream(
 
 
 def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, Plain]:
-    """Return what is in the digest beside the table, by name."""
-    whose = (type(method).__module__, type(method).__qualname__)
-    own = whose[0].startswith("geodp.")  # its name is nobody else's
+    """List the components of the digest other than the table, by name."""
+    qualified_name = (type(method).__module__, type(method).__qualname__)
+    # Names of built-in methods are unique and survive a move of their module. Two plug-ins may
+    # share a name, so their classes are told apart by module, too.
+    is_builtin = qualified_name[0].startswith("geodp.")
+    # A base release has noise of its own, and the table drawn from it depends on that.
     base = method.base(grid, event)
     return {
-        **ground(grid),
-        "method": method.name if own else (method.name, *whose),
+        **grid_components(grid),
+        "method": method.name if is_builtin else (method.name, *qualified_name),
         "version": method.version,
         "settings": method.settings,
         "queries": tuple((q.stream, q.noise, q.what) for q in method.queries(grid, event)),
-        "event": spent(event),
+        "event": loss_fields(event),
         **({} if base is None else {"base": tuple(components(*base).items())}),
     }
 
 
-def ground(grid: Grid) -> dict[str, Plain]:
-    """Return the format of the noise, and where."""
+def grid_components(grid: Grid) -> dict[str, Plain]:
+    """List the components that all releases on a grid share: noise format, grid and key order."""
     order = grid.order
     return {
         "noise format": NOISE_FORMAT,
@@ -106,11 +109,11 @@ def ground(grid: Grid) -> dict[str, Plain]:
     }
 
 
-def spent(event: Measurement | Selection) -> Plain:
-    """Names and values of what an event spends: budget, relation, contribution, sensitivity.
+def loss_fields(event: Measurement | Selection) -> Plain:
+    """List names and values of an event's budget, neighbours, contribution and sensitivity.
 
-    Not where the key comes from, nor which layout states the contribution: the same input is the
-    same release, whoever answers for it.
+    Left out are the origin of the key and the layout that states the contribution: the same input
+    is the same release, whoever vouches for it.
     """
     return tuple(
         (field.name, getattr(event, field.name))
@@ -120,9 +123,9 @@ def spent(event: Measurement | Selection) -> Plain:
 
 
 def encode(value: Plain) -> bytes:
-    """Plain values as bytes, different for different values: a type, a length, the content.
+    """Encode a plain value as bytes, injectively: a type, a length, the content.
 
-    Raises TypeError for anything else, floats among them: they are seldom exact.
+    Raises TypeError for any other type, floats included: they are seldom exact.
 
     Examples
     --------
@@ -134,7 +137,7 @@ def encode(value: Plain) -> bytes:
     match value:
         case None:
             kind, content = b"n", b""
-        case bool():
+        case bool():  # before int, of which bool is a subclass
             kind, content = b"b", b"%d" % value
         case int():
             kind, content = b"i", b"%d" % value
@@ -154,33 +157,34 @@ def encode(value: Plain) -> bytes:
 def release_key(
     key: NoiseKey | None, draws: Draws, identity: Callable[[], bytes]
 ) -> tuple[NoiseKey, str]:
-    """Return the key of one release, which the caller forgets, and its fingerprint in a ledger.
+    """Derive the key of one release, and its fingerprint in a ledger. The caller forgets the key.
 
     Parameters
     ----------
     key : NoiseKey or None
-        Kept by its owner; None: a fresh one.
+        The kept key; None: a fresh one.
     draws : Draws
-        All that the release can draw; its key refuses everything else.
+        All that the release may draw; its key refuses everything else.
     identity : callable
-        The digest of all that the release depends on, asked for where a key is kept.
+        Computes the digest of all that the release depends on; called with a kept key only.
     """
     if key is None:
+        # A fresh key never serves twice, so no digest is needed; a random fingerprint matches none.
         fresh = NoiseKey.generate()
         try:
             return fresh.restrict(draws), secrets.token_hex(32)
         finally:
             fresh.forget()
-    found = identity()
-    return key.derive(found, draws), key.fingerprint(found)
+    identity_digest = identity()
+    return key.derive(identity_digest, draws), key.fingerprint(identity_digest)
 
 
 def key_of_table(
     key: NoiseKey | None, table: CountTable, method: Mechanism, event: Measurement
 ) -> tuple[NoiseKey, str]:
-    """Return the key of a table's release, and its fingerprint; see :func:`release_key`.
+    """Derive the key of a table's release, and its fingerprint; see :func:`release_key`.
 
-    What the key draws is what the digest says: both are made of the method's queries.
+    The key draws exactly what the digest covers: both are made of the method's queries.
     """
     draws = method.declare(table.grid, event)
     return release_key(key, draws, lambda: release_digest(table, method, event))

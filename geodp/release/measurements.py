@@ -1,8 +1,9 @@
-"""What a release measured before any clamp: which nodes are written, settled before the charge.
+"""Choose and compute the noisy measurements that are published with a release.
 
-A method's guarantee is that of all its noisy values together, on every node of every level:
-looking at some of them only is what makes it quick. So writing any of them costs nothing more.
-Noise is a function of key and node, so that the values written are those that the release went by.
+A method's guarantee covers its noisy values on every node of every level; it is fast because it
+visits only some of them. So publishing any of them costs no further budget. Noise is a function of
+key and node, so the values written are those that the release was made from. Which nodes are
+written is decided before the charge, from public things.
 """
 
 from __future__ import annotations
@@ -36,22 +37,22 @@ from geodp.table.measured import (
 )
 from geodp.typing import IntArray, KeyArray
 
-FEW = 1 << 16
-"""Nodes of a level that is complete unless somebody says how far levels are."""
+COMPLETE_NODES = 1 << 16
+"""Default size up to which a level is published completely, in nodes."""
 
-DRAWN = 1 << 18
-"""Nodes whose noise is drawn together."""
+CHUNK_NODES = 1 << 18
+"""Nodes whose noise is drawn together: bounds the memory."""
 
 ROW_BYTES = 8
-"""About, of a node in the file."""
+"""Approximate size of a node in the file."""
 
 SETTLEMENTS, REPEATS = 64, 16
-"""Of the simulation of :class:`Bias`."""
+"""Isolated cells on the simulated map, and releases of it, from which :class:`Bias` is computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasurementsRequest:
-    """Which measurements of a release are written, and what is said of them; all of it public.
+    """The measurements of a release that are to be written; all of it is public.
 
     Attributes
     ----------
@@ -60,9 +61,9 @@ class MeasurementsRequest:
     event : Measurement
     levels : tuple of NodeLevel
     sizes : tuple of int
-        Nodes of the levels that are complete, the root's first.
+        Number of nodes of the complete levels, the root's first.
     biases : tuple of Bias
-        Of the levels that are not.
+        Biases of the other levels, of which only visited nodes are written.
     """
 
     method: Mechanism
@@ -73,8 +74,8 @@ class MeasurementsRequest:
     biases: tuple[Bias, ...] = ()
 
     @property
-    def words(self) -> str:
-        """How much will be written, in a sentence."""
+    def summary(self) -> str:
+        """A sentence on how much will be written."""
         nodes, rest = sum(self.sizes), len(self.levels) - len(self.sizes)
         size = max(0.1, nodes * ROW_BYTES / 1e6)
         more = "; below them the nodes that the release visits" if rest else ""
@@ -84,42 +85,49 @@ class MeasurementsRequest:
         )
 
     def measure(self, table: CountTable, released: Cells, key: NoiseKey) -> Measurements:
-        """Return the noisy values: those that ``released`` was made from under the key."""
-        complete = public_nodes(self.grid, self.levels)
-        found = []
+        """Compute the noisy values from which ``released`` was made under the key."""
+        public = public_nodes(self.grid, self.levels)
+        levels = []
         for i, level in enumerate(self.levels):
-            whole = i < len(self.sizes)
-            node = next(complete) if whole else visited_nodes(self.grid, level, released)
+            is_complete = i < len(self.sizes)
+            # Visited nodes follow from the released table, so their list reveals nothing more.
+            node = next(public) if is_complete else visited_nodes(self.grid, level, released)
             value = self._values(i, node, table, key)
-            bias = None if whole else self.biases[i - len(self.sizes)]
-            found.append(MeasuredLevel(level, whole, node, value, bias))
-        return Measurements(tuple(found))
+            bias = None if is_complete else self.biases[i - len(self.sizes)]
+            levels.append(MeasuredLevel(level, is_complete, node, value, bias))
+        return Measurements(tuple(levels))
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> Measurements:
-        """Return what was drawn and kept as :meth:`Measurements.to_arrays` gives it."""
-        whole = len(self.sizes)
-        biases = (*[None] * whole, *self.biases)
+        """Rebuild measurements from arrays that :meth:`Measurements.to_arrays` made."""
+        complete = len(self.sizes)
+        biases = (*[None] * complete, *self.biases)
         return Measurements(
             tuple(
-                MeasuredLevel(level, i < whole, arrays[f"node{i}"], arrays[f"value{i}"], bias)
+                MeasuredLevel(level, i < complete, arrays[f"node{i}"], arrays[f"value{i}"], bias)
                 for i, level, bias in zip(count(), self.levels, biases, strict=False)
             )
         )
 
     def _values(self, i: int, node: KeyArray, table: Cells, key: NoiseKey) -> IntArray:
+        """Compute the noisy values of nodes of level ``i``: int64[n]."""
         value = np.empty(node.size, np.int64)
-        for start in range(0, node.size, DRAWN):
-            part = slice(start, start + DRAWN)
+        for start in range(0, node.size, CHUNK_NODES):
+            part = slice(start, start + CHUNK_NODES)
             drawn = self.method.draw_nodes(self.grid, self.event, key, i, node[part])
             value[part] = truth_of(self.grid, self.levels[i], node[part], table) + drawn
         return value
 
     def simulate(self) -> MeasurementsRequest:
-        """Return the same with the biases of visited nodes, by the method on a made-up map."""
+        """Add the biases of visited nodes, by simulated releases of a synthetic map.
+
+        A node is visited if the nodes above it look populated, so the values that are written are
+        a selected sample, which readers must not average as if it were all nodes.
+        """
         todo = range(len(self.sizes), len(self.levels))
         if not todo:
             return self
         grid = self.grid
+        # Isolated cells with about as many people as one noise: there the selection is strongest.
         people = max(1, ceil((self.levels[-1].variance / 2) ** 0.5))
         many = max(1, min(SETTLEMENTS, grid.size // 256))
         rank = (2 * np.arange(many) + 1) * grid.size // (2 * many)
@@ -127,13 +135,14 @@ class MeasurementsRequest:
         table = CountTable.of_cells(grid, cell, np.full(many, people, np.int64))
         node, truth = [], []
         for i in todo:
-            own = np.unique(cell // np.uint64(stride_of(grid, self.levels[i].digits)))
-            own = own[is_measured(grid, self.levels[i], own)]
-            held = truth_of(grid, self.levels[i], own, table)
-            node.append(own[held != 0])
+            occupied = np.unique(cell // np.uint64(stride_of(grid, self.levels[i].digits)))
+            occupied = occupied[is_measured(grid, self.levels[i], occupied)]
+            held = truth_of(grid, self.levels[i], occupied, table)
+            node.append(occupied[held != 0])
             truth.append(held[held != 0])
         missing, error = np.zeros(len(todo)), np.zeros(len(todo))
         for repeat in range(REPEATS):
+            # Fixed public keys: the biases on the card are the same on every run.
             key = NoiseKey(bytes([repeat + 1]) * 32)
             released = self.method.release(table, self.event, key)
             for at, i in enumerate(todo):
@@ -144,15 +153,15 @@ class MeasurementsRequest:
                 off = np.where(seen, value, 0) - truth[at]
                 missing[at] += 1 - seen.mean()
                 error[at] += (off * np.sign(truth[at])).mean()
-        found = zip((missing / REPEATS).tolist(), (error / REPEATS).tolist(), strict=True)
-        biases = tuple(Bias(people, round(a, 3), float(f"{b:.3g}")) for a, b in found)
+        averages = zip((missing / REPEATS).tolist(), (error / REPEATS).tolist(), strict=True)
+        biases = tuple(Bias(people, round(a, 3), float(f"{b:.3g}")) for a, b in averages)
         return replace(self, biases=biases)
 
 
 def choose_measurements(
     method: Mechanism, grid: Grid, event: Measurement, complete_to: str | int | None = None
 ) -> MeasurementsRequest:
-    """Settle which measurements of a release are written; nothing is looked at but public things.
+    """Choose which measurements of a release are written, from public things only.
 
     Parameters
     ----------
@@ -160,29 +169,30 @@ def choose_measurements(
     grid : Grid
     event : Measurement
     complete_to : str or int, optional
-        The smallest areas of which all are measured: a level of official areas or regions,
-        ``"cell"``, or the cells of a block. Default: levels of up to 65,536 nodes.
+        The smallest areas that are published completely: a level of official areas or regions,
+        ``"cell"``, or the number of cells of a block. Default: levels of up to 65,536 nodes.
 
     Raises
     ------
     UsageError
-        A method without such a list, no such level, or more nodes than fit a file.
+        For a method without a tree, an unknown level, or more nodes than fit into a file.
     """
     levels = method.list_levels(grid, event)
     if not levels:
+        # The error names the methods that could be used instead.
         having = [one.name for one in METHODS.values() if type(one).list_levels is not NO_LEVELS]
         raise UsageError(
             f"{method.name} has no tree of noisy counts to write; measurements are those of "
             f"{' and '.join(sorted(having))}.",
             code="method-has-no-measurements",
         )
-    least = None if complete_to is None else _cells_of(grid, complete_to)
+    min_stride = None if complete_to is None else _stride_of_name(grid, complete_to)
     sizes: list[int] = []
     for level, node in zip(levels, public_nodes(grid, levels), strict=False):
-        if least is None:
-            if node.size > FEW:
+        if min_stride is None:
+            if node.size > COMPLETE_NODES:
                 break
-        elif sizes and stride_of(grid, level.digits) < least:
+        elif sizes and stride_of(grid, level.digits) < min_stride:
             break
         sizes.append(node.size)
     return MeasurementsRequest(method, grid, event, levels, tuple(sizes)).simulate()
@@ -191,14 +201,14 @@ def choose_measurements(
 NO_LEVELS = Mechanism.list_levels
 
 
-def _cells_of(grid: Grid, named: str | int) -> int:
-    """Return the keys of an area of a level, of a cell, or of a block that is given in cells."""
+def _stride_of_name(grid: Grid, named: str | int) -> int:
+    """Return how many keys an area of a level, a cell, or a block of some cells has."""
     named_levels = {name: stride_of(grid, digits) for name, digits in grid.areas.above_cells}
     short = {name.partition(":")[2]: size for name, size in named_levels.items() if ":" in name}
-    known = {"cell": 1, **short, **named_levels}
+    strides = {"cell": 1, **short, **named_levels}
     text = str(named).strip()
-    if text in known:
-        return known[text]
+    if text in strides:
+        return strides[text]
     if text.isascii() and text.isdigit() and int(text):
         return int(text)
     names = ", ".join([*named_levels, "cell"])

@@ -1,4 +1,4 @@
-"""What the publishing office says of a release: given as a mapping, or in a TOML file."""
+"""Check the publishing office's metadata of a release, from a mapping or a TOML file."""
 
 from __future__ import annotations
 
@@ -14,70 +14,76 @@ from geodp.table.card import StatedMetadata
 from geodp.table.display import LARGEST
 from geodp.table.plain import read_plain
 
-Stated = TypeVar("Stated")
+Metadata = TypeVar("Metadata")
 
 
-def state_metadata(given: Mapping[str, Any]) -> StatedMetadata | None:
-    """Return metadata, checked; None where nothing is said.
+def state_metadata(values: Mapping[str, Any]) -> StatedMetadata | None:
+    """Check metadata and return them; None for an empty mapping.
 
-    Raises UsageError for an unknown name, an empty text, a date that is none, or a limit of display
+    Raises UsageError for an unknown name, an empty text, an invalid date, or a limit of display
     that is no whole number from 2 to 2^31.
     """
-    if not given:
+    if not values:
         return None
-    limit = given.get("display_below", 2)
+    # type() and not isinstance: True is an int, and no limit.
+    limit = values.get("display_below", 2)
     if type(limit) is not int or not 2 <= limit <= LARGEST:
         raise UsageError(
             f"metadata.display_below must be a whole number from 2 to {LARGEST:,}.",
             code="metadata-display-below",
         )
-    plain = {name: str(one) if isinstance(one, date) else one for name, one in given.items()}
+    # TOML has dates of its own; the card has them as text.
+    plain = {name: str(one) if isinstance(one, date) else one for name, one in values.items()}
     try:
-        found = read_plain(StatedMetadata, plain, "metadata")
+        metadata = read_plain(StatedMetadata, plain, "metadata")
     except VerificationError as error:
         raise UsageError(str(error), code=error.code) from None
     for name, text in plain.items():
+        # Control characters could change what a terminal shows of a card, line breaks cannot.
         if isinstance(text, str) and not (text.strip() and text.replace("\n", " ").isprintable()):
-            raise UsageError(f"metadata.{name} must be a text in words.", code="metadata-not-text")
-    days = [] if found.reference_date is None else found.reference_date.split("/")
+            raise UsageError(
+                f"metadata.{name} must be printable text, and not empty.", code="metadata-not-text"
+            )
+    days = [] if metadata.reference_date is None else metadata.reference_date.split("/")
     try:
-        known = [date.fromisoformat(day) for day in days]
+        dates = [date.fromisoformat(day) for day in days]
     except ValueError:
         raise UsageError(
             "metadata.reference_date must be a date, written YYYY-MM-DD.", code="metadata-date"
         ) from None
-    if known != sorted(known):
+    if dates != sorted(dates):
         raise UsageError(
             "metadata.reference_date must not end before it begins.", code="metadata-dates-reversed"
         )
-    return found
+    return metadata
 
 
-def require_series_metadata(said: StatedMetadata | None) -> StatedMetadata | None:
-    """Return what an office says of every snapshot of a series.
+def require_series_metadata(metadata: StatedMetadata | None) -> StatedMetadata | None:
+    """Return metadata that all snapshots of a series share.
 
-    Raises UsageError for what can be true of one of them only.
+    Raises UsageError for fields that can be true of one snapshot only.
     """
     for name in ("supersedes", "reference_date"):
-        if said is not None and getattr(said, name) is not None:
+        if metadata is not None and getattr(metadata, name) is not None:
             raise UsageError(
-                f"metadata.{name} is of one release, and the snapshots of a series share what is "
-                "said of them: leave it out. Each has its time.",
+                f"metadata.{name} describes one release, but the snapshots of a series share their "
+                "metadata: leave it out. Each snapshot has its time.",
                 code="metadata-of-one-release",
             )
-    return said
+    return metadata
 
 
 def read_metadata(path: Path) -> StatedMetadata | None:
-    """Return the metadata in a TOML file; raises as `read_office_file`."""
+    """Read metadata from a TOML file; errors are those of :func:`read_office_file`."""
     return read_office_file(path, state_metadata)
 
 
-def read_office_file(path: Path, state: Callable[[dict[str, Any]], Stated]) -> Stated:
-    """Return what an office says in a TOML file, as `state` takes it.
+def read_office_file(path: Path, parse: Callable[[dict[str, Any]], Metadata]) -> Metadata:
+    """Read a TOML file and pass its values to ``parse``.
 
-    Raises InputError for a file that cannot be read, and the UsageError of `state` with its name.
+    Raises InputError for a file that cannot be read, and UsageErrors of ``parse`` with the path.
     """
+    # A pipe or a device could block forever.
     require_regular(path)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -90,6 +96,6 @@ def read_office_file(path: Path, state: Callable[[dict[str, Any]], Stated]) -> S
             "it is not valid TOML in UTF-8.", file=str(path), code="metadata-not-toml"
         ) from None
     try:
-        return state(values)
+        return parse(values)
     except UsageError as error:
         raise UsageError(f"{path}: {error}", code=error.code) from None

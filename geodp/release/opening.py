@@ -1,4 +1,4 @@
-"""A written release, opened again: its table, and what its card and its files say."""
+"""Open written releases: the table, the card and the errors are read from the files."""
 
 from __future__ import annotations
 
@@ -27,69 +27,71 @@ from geodp.table.stated.error import StatedCells
 
 @dataclass(frozen=True, eq=False)
 class WrittenErrors(RowErrors):
-    """Errors of a table as its files have them.
+    """Errors of a table, read from its files.
 
     Attributes
     ----------
     written : list of float64[n]
-        The columns beside the count.
+        Columns of the errors.
     """
 
     written: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     def columns(self, key: NDArray[np.uint64], rows: slice) -> list[NDArray[np.float64]]:
-        """Return the columns of some rows, digit by digit."""
+        """Return the columns of some rows, exactly as they were written."""
         return [column[rows] for column in self.written]
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenIntervals:
-    """Intervals of cells as the files have them; of cells that are not listed, the card's.
+    """Intervals of cells: those of the files, and the card's for cells that are not listed.
 
     Attributes
     ----------
     key : uint64[n]
     low, high : float64[n]
-    stated : StatedCells or None
-        None of cards that say nothing of such cells.
+    cells : StatedCells or None
+        None if the card states nothing of such cells.
     """
 
     key: NDArray[np.uint64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    stated: StatedCells | None
+    cells: StatedCells | None
 
     alike = 1
 
     def of(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        """Return low and high ends for cells of the domain: float64[n] each; ``key``: uint64[n]."""
+        # Whether a cell that is not listed has populated cells near it is not in the files, so it
+        # gets the wider of the card's two intervals.
         low, _, far = self.unlisted(0)
-        found = np.full(key.size, low), np.full(key.size, far)
+        ends = np.full(key.size, low), np.full(key.size, far)
         if self.key.size:
             place = np.minimum(np.searchsorted(self.key, key), self.key.size - 1)
             listed = self.key[place] == key
-            found[0][listed], found[1][listed] = (
-                ends[place[listed]] for ends in (self.low, self.high)
+            ends[0][listed], ends[1][listed] = (
+                column[place[listed]] for column in (self.low, self.high)
             )
-        return found
+        return ends
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return where intervals of cells that are not listed begin, and end at most."""
-        stated = self.stated
-        if stated is None:
+        """Return the low end of cells that are not listed, and high ends near others and alone."""
+        cells = self.cells
+        if cells is None:
             return -np.inf, np.inf, np.inf
-        return stated.low, stated.beside, max(stated.beside, stated.alone)
+        return cells.low, cells.beside, max(cells.beside, cells.alone)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class WrittenRelease(Release):
-    """A release that stands in a folder; what its files say goes before what is worked out.
+    """A release read from a folder; values of its files replace those that would be computed.
 
     Attributes
     ----------
     written : Card
     stored : RowErrors or None
-        None where the error depends on the data.
+        None if the error depends on the data.
     """
 
     written: Card
@@ -97,7 +99,7 @@ class WrittenRelease(Release):
 
     @classmethod
     def of(cls, view: View) -> WrittenRelease:
-        """Return what can be worked out of all that is shown of a written release."""
+        """Make a release from the view of a written one."""
         card = view.card
         floor = card.expected_error.floor
         return cls(
@@ -116,7 +118,7 @@ class WrittenRelease(Release):
 
     @property
     def name(self) -> str:
-        """Name of the count."""
+        """Name of the count, from the card."""
         return self.written.name
 
     def card(self) -> Card:
@@ -124,22 +126,22 @@ class WrittenRelease(Release):
         return self.written
 
     def errors(self, tops: Tops | None = None) -> RowErrors | None:
-        """Return what the files say of the errors of cells."""
+        """Return the errors of cells from the files."""
         return self.stored
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
-        """95 % intervals of single cells, as the files have them."""
+        """Return 95 % intervals of single cells from the files."""
         return None if self.stored is None else self.stored.intervals
 
     def _of_map(self, table: ReleasedTable) -> Release:
-        """Return the release of the map of all parts together, whose intervals no file has."""
+        """Make the release of the map of all parts together, whose intervals no file has."""
         # The stored intervals are those of parts: a cell of the map would be taken for a cell
         # that is not listed, and get the interval of one.
-        known = {one.name: getattr(self, one.name) for one in fields(Release) if one.init}
-        return Release(**known | {"table": table, "own": None, "charge": None})
+        values = {one.name: getattr(self, one.name) for one in fields(Release) if one.init}
+        return Release(**values | {"table": table, "custom_method": None, "charge": None})
 
-    def write(self, path: str | Path, **given: Any) -> dict[str, list[str]]:
-        """Raise UsageError: what was written is copied, or exported to other formats."""
+    def write(self, path: str | Path, **kwargs: Any) -> dict[str, list[str]]:
+        """Raise UsageError: a written release is copied, or exported to other formats."""
         raise UsageError(
             "This release is written already: copy its folder, or geodp export.",
             code="release-written-already",
@@ -147,12 +149,12 @@ class WrittenRelease(Release):
 
 
 def open_written(path: str | Path) -> WrittenRelease | Any:
-    """Open whatever geodp has written, as ``geodp.open``: what comes back depends on its kind.
+    """Open anything that geodp has written (``geodp.open``); the type depends on what it is.
 
-    Of a release of a table a :class:`WrittenRelease`, as :func:`open_release` says; of a series a
-    dict of these by time; of a selection its card, whose ``chosen`` are the codes.
+    A release of a table is opened as a :class:`WrittenRelease` (see :func:`open_release`), a series
+    as a dict of these by time, and a selection as its card, whose ``chosen`` are the codes.
 
-    Raises VerificationError where there is no release at ``path``.
+    Raises VerificationError if there is no release at ``path``.
 
     Examples
     --------
@@ -174,8 +176,8 @@ def open_written(path: str | Path) -> WrittenRelease | Any:
 def open_release(path: str | Path) -> WrittenRelease:
     """Open a written release: counts, card and errors are those of its files.
 
-    Nothing is believed that :func:`geodp.io.verify.verify.verify` would have to check by working it
-    out again: ask that of a stranger's release. Measurements that are published are read, too.
+    The files are not recomputed from each other: verify a release from an untrusted source with
+    :func:`geodp.io.verify.verify.verify` first. Published measurements are read, too.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def open_release(path: str | Path) -> WrittenRelease:
     Raises
     ------
     VerificationError
-        There is no release of a table, or its files do not fit its card.
+        There is no release of a table, or its files do not match its card.
 
     Examples
     --------
@@ -203,13 +205,13 @@ def open_release(path: str | Path) -> WrittenRelease:
 
 
 def _open_table(folder: Path, card: Card) -> WrittenRelease:
-    """Return the release of a table in a public folder, whose card was read."""
+    """Read the release of a table in a public folder, given its card."""
     names = extra_columns_of(card)
     table, columns = read_rows(folder, card, masked=True, extras=names)
     errors = None
     if names:
-        stated = card.expected_error.cells
-        ends = WrittenIntervals(table.key, columns[1], columns[2], stated)
+        cells = card.expected_error.cells
+        ends = WrittenIntervals(table.key, columns[1], columns[2], cells)
         errors = WrittenErrors(columns[0], ends, columns)
     measured = read_measurements(folder, table, card)
     totals = read_release_totals(folder, card, table.grid)
@@ -217,14 +219,15 @@ def _open_table(folder: Path, card: Card) -> WrittenRelease:
 
 
 def state_margins(card: Card) -> Margins | None:
-    """Return margins of cells that a card's intervals go by, where they are not the method's."""
-    stated = card.expected_error.cells
-    return UNKNOWN if stated is not None and stated.closed_form else None
+    """Return the margins of a card's intervals, if they are not those of the method."""
+    # Simulated margins are not on the card, but then the files' own intervals are used.
+    cells = card.expected_error.cells
+    return UNKNOWN if cells is not None and cells.closed_form else None
 
 
 def open_view(path: str | Path) -> View:
-    """Return all that may be shown of a written release.
+    """Open a written release and return its view, from which maps and pages are made.
 
-    Raises VerificationError as :func:`open_release` does.
+    Raises VerificationError like :func:`open_release`.
     """
     return open_release(path).view()

@@ -1,4 +1,7 @@
-"""Errors of a release of a map and its parts: those of the map, and of how it was shared out."""
+"""Compute errors of a map and its parts: those of the map, and those of the apportioning.
+
+The formulas are in :mod:`geodp.accuracy.parts`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import PartEstimates, Split, Sum, intervals_around
 from geodp.errors import UsageError
 from geodp.grid.region import Region
-from geodp.release.described import Described
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -24,52 +27,56 @@ class PartErrors:
     Attributes
     ----------
     table : ReleasedTable
-        Of parts.
+        The released counts of the parts.
     split : Split
-        The same.
-    map : Described
-        Of all parts together.
+        The same release as a map and its parts.
+    map : ReleaseProtocol
+        The release of the map: all parts of a cell together.
     """
 
     table: ReleasedTable = field(repr=False)
     split: Split = field(repr=False)
-    map: Described = field(repr=False)
+    map: ReleaseProtocol = field(repr=False)
 
     alike: ClassVar[int] = 1
 
     def estimate(self, region: Region) -> Estimate:
-        """Return the released sum over a region, its standard error and its 95 % interval.
+        """Estimate the sum over a region, with its standard error and its 95 % interval.
 
-        Raises UsageError where its cells have different parts.
+        Raises UsageError if cells of the region have different parts.
         """
         cell, part = self.split.joint.split(region.key)
         cells, parts = np.unique(cell), np.unique(part)
+        # Only a product of cells and parts has the same parts in all of its cells.
         if cells.size * parts.size != region.key.size:
             raise UsageError(
                 "The cells of this region have different labels: ask for each set of labels by "
                 "itself, or for cells with all labels.",
                 code="region-labels-differ",
             )
-        (whole,) = self.map.estimate_all([cells])
+        # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
+        (total,) = self.map.estimate_all([cells])
         if parts.size == self.split.joint.parts or not cells.size:
-            return whole
-        own = self._sum(parts)
-        known = own.of_cells(cells) if cells.size == 1 else own.of_region(cells)
+            return total
+        sums = self._sum(parts)
+        estimates = sums.of_cells(cells) if cells.size == 1 else sums.of_region(cells)
         count = int(self.table.counts_at(region.key).sum())
         (low,), (high,) = intervals_around(
             np.array([float(count)]),
-            known,
-            people=np.array([float(whole.count)]),
-            ends=(np.array([whole.low]), np.array([whole.high])),
+            estimates,
+            people=np.array([float(total.count)]),
+            ends=(np.array([total.low]), np.array([total.high])),
         )
-        error = float(np.hypot(known.share[0] * whole.standard_error, known.variance[0] ** 0.5))
-        return Estimate(count, error, float(low), float(high), whole.clamped)
+        error = float(
+            np.hypot(estimates.share[0] * total.standard_error, estimates.variance[0] ** 0.5)
+        )
+        return Estimate(count, error, float(low), float(high), total.clamped)
 
     def _sum(self, parts: IntArray) -> Sum:
-        """Return the sums of some parts over all nodes."""
+        """Sum up some parts over all nodes."""
         chosen = np.isin(self._rows[1], parts)
-        own = self._rows[0][chosen]
-        held = np.bincount(own, self.table.count[chosen], self.split.map.key.size)
+        place = self._rows[0][chosen]
+        held = np.bincount(place, self.table.count[chosen], self.split.map.key.size)
         return self.split.add_up(parts, held.astype(np.float64))
 
     @cached_property
@@ -78,40 +85,44 @@ class PartErrors:
         cell, part = self.split.joint.split(self.table.key)
         return np.searchsorted(self.split.map.key, cell), part
 
-    def _known(self, key: KeyArray) -> tuple[PartEstimates, KeyArray, IntArray]:
-        """Return what is known of single parts of cells; their cells, each once, and places."""
+    def _estimate_parts(self, key: KeyArray) -> tuple[PartEstimates, KeyArray, IntArray]:
+        """Estimate shares of single parts; return also the distinct cells, and their indices."""
         cell, part = self.split.joint.split(key)
         cells, place = np.unique(cell, return_inverse=True)
-        found = PartEstimates(*(np.empty(key.size) for _ in range(3)))
+        # Grouped by part: the sums of a part over all nodes are computed once for all its cells.
+        estimates = PartEstimates(*(np.empty(key.size) for _ in range(3)))
         order = np.argsort(part, kind="stable")
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
             rows = order[ends[one] : ends[one + 1]]
-            known = self._sum(np.array([one])).of_cells(cell[rows])
-            found.share[rows], found.doubt[rows] = known.share, known.doubt
-            found.variance[rows] = known.variance
-        return found, cells, place
+            single = self._sum(np.array([one])).of_cells(cell[rows])
+            estimates.share[rows], estimates.doubt[rows] = single.share, single.doubt
+            estimates.variance[rows] = single.variance
+        return estimates, cells, place
 
     def cell_errors(self) -> FloatArray:
-        """Return the standard error of every row of the table: float64[n]."""
-        known, cells, place = self._known(self.table.key)
+        """Compute the standard error of every row of the table: float64[n]."""
+        estimates, cells, place = self._estimate_parts(self.table.key)
         errors = self.map.cell_errors()
         assert errors is not None  # as the method of the map has a closed form
-        own = np.broadcast_to(errors, cells.shape)[place]
-        return np.asarray(np.hypot(known.share * own, np.sqrt(known.variance)), np.float64)
+        # The error of the cell, scaled by the part's share, and the error of the share itself.
+        cell_error = np.broadcast_to(errors, cells.shape)[place]
+        return np.asarray(
+            np.hypot(estimates.share * cell_error, np.sqrt(estimates.variance)), np.float64
+        )
 
     def of(self, key: KeyArray) -> tuple[FloatArray, FloatArray]:
-        """Low and high ends for parts of cells of the domain: float64[n] each; key: uint64[n]."""
-        known, cells, place = self._known(key)
+        """Return low and high ends for parts of cells: float64[n] each; ``key``: uint64[n]."""
+        estimates, cells, place = self._estimate_parts(key)
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
         low, high = (end[place] for end in intervals.of(cells))
         people = self.split.map.counts_at(cells).astype(np.float64)[place]
         count = self.table.counts_at(key).astype(np.float64)
-        return intervals_around(count, known, people, (low, high))
+        return intervals_around(count, estimates, people, (low, high))
 
     def unlisted(self, error: float) -> tuple[float, float, float]:
-        """Return those of the map's cells that are not listed, which hold all of their parts."""
+        """Return the interval of the map's cells that are not listed, which bounds their parts."""
         intervals = self.map.intervals()
         assert intervals is not None  # as the method of the map has a closed form
         return intervals.unlisted(error)

@@ -1,4 +1,4 @@
-"""The prior of a release: a public table, or an earlier release that was charged itself."""
+"""Choose the prior of a release: a public table, or an earlier release with its own charge."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def choose_prior(
 ) -> Prior | None:
     """Make the prior of a release, before anything is charged.
 
-    Raises UsageError for what is no prior, and for one that nobody says to be public and that no
-    ledger was charged for.
+    Raises UsageError for an object that is no prior, and for a prior that is neither declared
+    public by a source nor was charged to a ledger.
     """
     if prior is None:
         if source is not None:
@@ -24,11 +24,13 @@ def choose_prior(
                 "The source of a prior goes with a prior only.", code="source-without-prior"
             )
         return None
+    # A prior enters without noise: one made from the data would publish them uncharged.
     if prior is table:
         raise UsageError(
             "The prior is the table itself; a prior must not be made from it.",
             code="prior-is-table",
         )
+    # An earlier release may be used freely, as its own charge has paid for it.
     if isinstance(prior, Release):
         return Prior.of(table.grid, prior.table, source or describe_charge(prior.charge))
     if not isinstance(prior, Prior):
@@ -45,11 +47,11 @@ def choose_prior(
 
 
 def describe_charge(charge: Charge | StatedCharge | None) -> str:
-    """Describe a release by its charge, as the source of a prior; empty where there is none."""
+    """Describe a release by its charge, as the source of a prior; empty without a charge."""
     if charge is None:
         return ""
-    stated = charge.describe()
+    values = charge.describe()
     return (
-        f"an earlier release that was charged itself: entry {stated['sequence']} of the ledger "
-        f"{stated['ledger']}, data set {stated['dataset']}"
+        f"an earlier release that was charged itself: entry {values['sequence']} of the ledger "
+        f"{values['ledger']}, data set {values['dataset']}"
     )

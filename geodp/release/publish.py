@@ -1,4 +1,8 @@
-"""The sentence: publish a confidential table under a budget."""
+"""Publish a confidential table under a privacy budget: :func:`publish`, and its stages.
+
+:func:`prepare` does everything public, :meth:`Prepared.release` draws and charges. Commands and
+clusters call the two themselves.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from geodp.release.charging import Keep, draw_and_charge
 from geodp.release.identity import key_of_table
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
-from geodp.release.outline import outline, warn_before_release
+from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -57,11 +61,10 @@ NO_GRID = Rule(
     "Say on which public grid the rows are counted: grid='jis:half', or one of geodp.Grid, such as "
     "Grid.mesh('jis:half', bounds=...).",
 )
-READ_ALREADY = (
-    "Not for a table of counts, which is read already: {}. They go with a frame or a file."
-)
+READ_ALREADY = "These arguments need a frame or a file, and a table of counts is read already: {}."
 
 
+# Keywords of other libraries: the error names the argument that is meant.
 @by_names(
     eps="epsilon",
     privacy_budget="epsilon",
@@ -110,81 +113,82 @@ def publish(
     ----------
     table : CountTable, or a frame or files
         Confidential counts on a public domain; or a frame of pandas, geopandas, Polars or Arrow, an
-        array of xarray, or the path of a file, which :func:`geodp.read` reads with the next seven.
-        Read it by that function first to say more of it.
+        array of xarray, or the path of a file. These are read by :func:`geodp.read` with the next
+        seven parameters; call it yourself for further options.
     grid : Grid or str
-        Of a frame or file: the public grid, or the name of a code system, whose whole extent it is.
+        For a frame or file: the public grid, or the name of a code system for its full extent.
     value : str, sequence of str, or mapping
-        Of a frame or file: the column of counts. Default: the only one, or that of its layout.
+        For a frame or file: the column of counts. Default: the only one, or that of its layout.
     code, x, y : str
-        Of a frame or file: the column of cells' codes, or those of coordinates; of an array ``x``
-        and ``y`` are the dimensions of columns and rows. Default: as their names or the form of
-        their values tell, or the geometries.
+        For a frame or file: the column of the cells' codes, or the columns of coordinates; for an
+        array, ``x`` and ``y`` are the dimensions of columns and rows. Default: recognised by names
+        and values, or the geometries.
     person : str
-        Of a frame or file with a row for each record: the column that says whose it is.
+        For a frame or file with one row per record: the column that identifies the person.
     columns : mapping
-        Of a frame or file: columns of labels by attributes, and of origin and destination.
+        For a frame or file: columns of labels by attribute, and of origin and destination.
     epsilon : str, int, float, Decimal or Fraction
-        The budget, read exactly: ``0.1``, ``"1/10"``. Alone it is that of pure differential
-        privacy; with delta, of Gaussian noise with the largest rho that implies the two.
+        The budget, read exactly: ``0.1``, ``"1/10"``. Alone it means pure differential privacy;
+        with delta, Gaussian noise with the largest rho that implies the two.
     rho : as epsilon
-        Instead of it: zero-concentrated differential privacy, with Gaussian noise.
+        Instead of epsilon: zero-concentrated differential privacy, with Gaussian noise.
     delta : as epsilon, optional
-        With rho: the chance for which the release also states an epsilon.
+        With rho: the delta for which the release also states an epsilon.
     neighbours : {"add-remove-one", "replace-one"}
         Which tables are to be indistinguishable.
     contribution : int, optional
-        The most that one person adds to the sum of all counts: 1 where everybody is counted once.
-        You vouch for it. May be left out where a reader enforced it on the records, or where the
-        layout of one official table states it (``table.bound``).
+        The most that one person adds to the sum of all counts: 1 if everybody is counted once.
+        You vouch for it. May be left out if a reader enforced it on the records, or if the layout
+        of an official table states it (``table.bound``).
     unit : str
         Whom the guarantee protects, as a noun: person, household, person-day, trip.
     people : float, optional
-        A public guess of the sum of all counts, such as an older census tells; never taken from
+        A public guess of the sum of all counts, for example from an older census; never taken from
         the data. The card then states the resolution floor.
     method : str or Mechanism, optional
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
         own, whose releases under a kept key are told apart by its name, version, settings and
         queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     prior : CountTable, Release or Prior, optional
-        Where people are likely to be, by a table that is public, on the same grid or on one of
-        larger squares, or by an earlier release: another year's census, 0 and 1 of inhabited cells.
-        The same is measured; how far it can be trusted is learned from that (docs/informed.md).
+        Public knowledge of where people are likely to be: a public table on the same grid or on
+        one of larger squares, such as another year's census or 0 and 1 for inhabited cells, or an
+        earlier release. The measurements are the same; from them it is learned how far the prior
+        can be trusted (docs/informed.md).
     prior_source : str, optional
-        Where it was published, in words. With it you vouch that the prior is public; the card
-        quotes it. A Prior has its own, and a Release that was charged to a ledger needs none.
+        Where the prior was published, as text that the card quotes. With it you vouch that the
+        prior is public. A Prior has its own, and a Release that was charged to a ledger needs none.
     totals : PublicTotals
-        Totals of areas that are public already (:mod:`geodp.table.public_totals`): the table must
-        have them, and the release meets them exactly.
+        Totals of areas that are already public (:mod:`geodp.table.public_totals`): the table must
+        agree with them, and the release meets them exactly.
     measurements : bool, str or int
-        Also publish what was measured before any clamp (:mod:`geodp.release.measurements`), which
-        costs no more: True, or the smallest areas of which all are measured, such as ``"basic"``
-        in the order of official areas, ``"cell"``, or a number of cells of a block.
+        Also publish the noisy measurements before any clamp (:mod:`geodp.release.measurements`),
+        at no further cost: True, or the smallest areas that are published completely, such as
+        ``"basic"`` in the order of official areas, ``"cell"``, or a number of cells of a block.
     simulate : int
-        Releases that are simulated for the intervals of cells and what settlements lose, 20 to
-        10,000 (:mod:`geodp.release.simulated_cells`), which take as long as several times as many.
+        Number of releases to simulate for the intervals of cells and the biases of settlements, 20
+        to 10,000 (:mod:`geodp.release.simulated_cells`); each costs the time of several releases.
         Default: 0, margins of public maps.
     metadata : mapping, optional
-        What the office says, such as ``title``, ``contact`` and ``reference_date``; all names are
-        the fields of :class:`geodp.table.card.StatedMetadata`.
+        Metadata by the publishing office, such as ``title``, ``contact`` and ``reference_date``;
+        all names are the fields of :class:`geodp.table.card.StatedMetadata`.
     allow_empty : bool
-        Publish a table that counts nothing, or to which a file adds nothing, too. Otherwise it is
-        refused before anything is charged, and the card states as a public fact that at least one
-        row of every file was counted.
+        Also publish a table that counts nothing, or to which a file adds nothing. Otherwise that
+        is an error before anything is charged, and the card states as a public fact that at least
+        one row of every file was counted.
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid, all parameters and what the method
         measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
         and different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
-        Asked before any noise is drawn, and charged before anything that was drawn is returned; the
-        charge stays if the run fails afterwards.
-        Publishing the same input again with the same kept key is recognised and costs nothing.
+        Checked before any noise is drawn, and charged before anything that was drawn is returned;
+        the charge stays if the run fails afterwards. Publishing the same input again with the same
+        kept key is recognised and costs nothing.
     dataset : str, optional
         Name of the data set in the ledger.
     records : {"all", "fresh-sample", "same-sample"}, optional
-        What the table was made from; needed where a table of a secret sample was charged to the
-        data set (see :mod:`geodp.audit`), and refused where it is the same sample.
+        Which records the table was made from; needed if a table of a secret sample was charged to
+        the data set (see :mod:`geodp.audit`), and an error if it is the same sample.
 
     Returns
     -------
@@ -193,22 +197,22 @@ def publish(
     Raises
     ------
     UsageError
-        A call that cannot be carried out; columns that nothing tells; a contribution below the
-        table's bound or too small for totals beside their parts, or none where nothing bounds it; a
-        table that counts nothing.
+        For arguments that do not go together; columns that cannot be recognised; a contribution
+        below the table's bound, too small for totals next to their parts, or missing although
+        nothing bounds it; a table that counts nothing.
     BudgetError
         The ledger's cap would be exceeded; nothing was charged or shown.
 
     Warns
     -----
     UserWarning
-        Before the charge, where totals of small labels of an attribute are biased by more than
-        their stated error.
+        Before the charge, if totals of small labels of an attribute are biased by more than their
+        stated error.
 
     Notes
     -----
-    The guarantee is that of the method (``METHODS[method].guarantee``); it holds for this
-    release alone, and budgets of releases about the same people add up.
+    The guarantee is that of the method (``METHODS[method].guarantee``). It holds for this release
+    alone; budgets of releases about the same people add up.
 
     Examples
     --------
@@ -221,7 +225,7 @@ def publish(
     >>> round(release.standard_error(64), 1)
     8.3
 
-    A frame, whose columns are found:
+    A frame, whose columns are recognised:
 
     >>> import pandas
     >>> frame = pandas.DataFrame({"mesh": ["53394611", "53394612"], "people": [812, 40]})
@@ -247,11 +251,11 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_before_release(prepared.outline, between=1)  # that of by_names
+    warn_before_release(prepared.preview, between=1)  # the frame of the decorator by_names
     release = prepared.release()
     if not simulate:
         return release
-    from geodp.release.simulated_cells import simulate_cells  # loaded by those who simulate alone
+    from geodp.release.simulated_cells import simulate_cells  # slow to import
 
     return simulate_cells(release, simulate)
 
@@ -259,11 +263,11 @@ def publish(
 def _read(
     table: CountTable | TableSource, grid: Grid | str | None, named: Mapping[str, Any]
 ) -> CountTable:
-    """Return the counts of a frame or of files on a grid; a table as it is."""
+    """Read the counts of a frame or of files on a grid; return a table unchanged."""
     if isinstance(table, CountTable):
         if grid is not None or named:
-            given = [*(["grid"] if grid is not None else []), *named]
-            raise UsageError(READ_ALREADY.format(", ".join(given)), code="read-already")
+            names = [*(["grid"] if grid is not None else []), *named]
+            raise UsageError(READ_ALREADY.format(", ".join(names)), code="read-already")
         return table
     if not isinstance(table, str | PathLike | list | tuple | ArrowStream | LabelledArray):
         released = isinstance(table, Release | ReleasedTable)
@@ -275,7 +279,7 @@ def _read(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A release of which all is settled that is public; nothing is charged and nothing drawn.
+    """A release with everything public computed, and nothing charged or drawn yet.
 
     Attributes
     ----------
@@ -283,9 +287,10 @@ class Prepared:
     request : Request
     method : Mechanism
     event : Measurement
-    outline : Release
-        Of nobody: card and closed forms are those of the release, but for its charge.
-    asked : Asked or None
+    preview : Release
+        Release of an empty table; its card and closed forms are those of the release, except for
+        the charge.
+    measurements_request : MeasurementsRequest or None
         Which measurements are published.
     """
 
@@ -293,56 +298,68 @@ class Prepared:
     request: Request
     method: Mechanism
     event: Measurement
-    outline: Release
-    asked: MeasurementsRequest | None
+    preview: Release
+    measurements_request: MeasurementsRequest | None
 
     @property
     def nodes(self) -> int | None:
-        """Nodes of the complete levels of measurements; None without any."""
-        return None if self.asked is None else sum(self.asked.sizes)
+        """Number of nodes of the complete levels of measurements; None without measurements."""
+        return None if self.measurements_request is None else sum(self.measurements_request.sizes)
 
     def release(self, keep: Keep[Release] | None = None) -> Release:
-        """Draw, and charge; ``keep`` gets the release before it is charged, and its fingerprint."""
+        """Draw and charge; ``keep`` stores the release, with its fingerprint, before the charge."""
         request = self.request
-        own, fingerprint = key_of_table(request.key, self.table, self.method, self.event)
+        derived_key, fingerprint = key_of_table(request.key, self.table, self.method, self.event)
         try:
             release, charge = draw_and_charge(
                 request.ledger,
                 request.dataset,
                 self.event,
                 fingerprint,
-                lambda: self._draw(own),
+                lambda: self._draw(derived_key),
                 keep,
                 records=request.records,
             )
         finally:
-            own.forget()
+            # Overwritten even if the draw fails: whoever reads the memory later could subtract the
+            # noise.
+            derived_key.forget()
         return release if charge is None else replace(release, charge=charge)
 
     def _draw(self, key: NoiseKey) -> Release:
-        """Draw the release, which is not charged yet."""
-        drawn, told = self._draw_table(key)
+        """Draw the release, without its charge."""
+        drawn, prior_card = self._draw_table(key)
         if self.request.totals is not None:
             drawn = self.request.totals.fit(drawn)
-        found = None if self.asked is None else self.asked.measure(self.table, drawn, key)
+        measurements = (
+            None
+            if self.measurements_request is None
+            else self.measurements_request.measure(self.table, drawn, key)
+        )
         return replace(
-            self.outline, table=drawn, measurements=found, prior=told, outline=self.outline
+            self.preview,
+            table=drawn,
+            measurements=measurements,
+            prior=prior_card,
+            preview=self.preview,
         )
 
     def _draw_table(self, key: NoiseKey) -> tuple[ReleasedTable, StatedPrior | None]:
-        """Draw the table, what it begins with by a key of its own; and state what a prior told."""
+        """Draw the table, and describe what was learned about the prior."""
         prior = self.request.prior
         if prior is not None:
             return self.method.release_informed(self.table, self.event, key, prior)
         base = self.method.base(self.table.grid, self.event)
         if base is None:
             return self.method.release(self.table, self.event, key), None
+        # The base release has a key of its own, derived from its own digest: it is the same release
+        # as if it were published alone, so whoever has both sees nothing new.
         table = self.method.first(self.table)
-        own, _ = key_of_table(self.request.key, table, base.method, base.event)
+        derived_key, _ = key_of_table(self.request.key, table, base.method, base.event)
         try:
-            first = base.method.release(table, base.event, own)
+            first = base.method.release(table, base.event, derived_key)
         finally:
-            own.forget()
+            derived_key.forget()
         return self.method.refine_base(first, self.table, self.event, key), None
 
 
@@ -352,8 +369,10 @@ def prepare(table: CountTable, request: Request) -> Prepared:
     Raises
     ------
     UsageError
-        As :func:`publish`.
+        As for :func:`publish`.
     """
+    # All errors that a user can cause are raised here. The few that depend on the data (an empty
+    # file, sums that do not fit) are public facts of the card in turn.
     method = choose_method(request.method, table.grid)
     event = make_table_event(table, method, request)
     facts = (
@@ -362,18 +381,18 @@ def prepare(table: CountTable, request: Request) -> Prepared:
         *state_land(table.grid),
     )
     public = None if table.reading is None else table.reading.public
-    nobody = outline(
+    preview = preview_release(
         table.grid, method, event, request.terms.people, facts, public, request.metadata
     )
     _require_simulated(table.grid, method, event, request)
-    asked = _ask_measurements(method, table.grid, event, request.measurements)
-    nobody = _add_prior(nobody, method, request.prior)
-    nobody = _add_totals(nobody, table, method, event, request.totals)
-    return Prepared(table, request, method, event, nobody, asked)
+    measurements_request = _request_measurements(method, table.grid, event, request.measurements)
+    preview = _add_prior(preview, method, request.prior)
+    preview = _add_totals(preview, table, method, event, request.totals)
+    return Prepared(table, request, method, event, preview, measurements_request)
 
 
 def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, request: Request) -> None:
-    """Raise UsageError where no releases can be simulated of what is asked for."""
+    """Raise UsageError if the requested release cannot be simulated."""
     if not request.simulate:
         return
     from geodp.release.simulated_cells import require_simulated
@@ -386,25 +405,26 @@ def _require_simulated(grid: Grid, method: Mechanism, event: Measurement, reques
         )
 
 
-def _add_prior(nobody: Release, method: Mechanism, prior: Prior | None) -> Release:
-    """Return the outline with what is said of a prior; UsageError where the method takes none."""
+def _add_prior(preview: Release, method: Mechanism, prior: Prior | None) -> Release:
+    """Add the description of a prior to the preview; UsageError if the method takes none."""
     if prior is None:
-        return nobody
+        return preview
     if not method.informed:
         raise UsageError(f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid")
-    return replace(nobody, prior=prior.describe(), margins=UNKNOWN)
+    # The margins of public maps were measured without priors, so cells use the closed form.
+    return replace(preview, prior=prior.describe(), margins=UNKNOWN)
 
 
 def _add_totals(
-    nobody: Release,
+    preview: Release,
     table: CountTable,
     method: Mechanism,
     event: Measurement,
     totals: PublicTotals | None,
 ) -> Release:
-    """Return the outline with public totals, which the table must have; UsageError otherwise."""
+    """Add public totals to the preview; UsageError if the table does not agree with them."""
     if totals is None:
-        return nobody
+        return preview
     if not (method.whole and method.nonnegative):
         raise UsageError(
             f"{method.name} does not release whole counts from 0 on, which public totals need.",
@@ -415,14 +435,14 @@ def _add_totals(
             "The public totals are of areas of another grid.", code="totals-of-other-grid"
         )
     totals.require(table)
-    facts = *nobody.public_facts, totals.describe_guarantee(event)
-    return replace(nobody, public_facts=facts, totals=totals)
+    facts = *preview.public_facts, totals.describe_guarantee(event)
+    return replace(preview, public_facts=facts, totals=totals)
 
 
-def _ask_measurements(
+def _request_measurements(
     method: Mechanism, grid: Grid, event: Measurement, measurements: bool | str | int
 ) -> MeasurementsRequest | None:
-    """Return which measurements are published, if any; see :func:`publish`."""
+    """Choose which measurements are published, if any; see :func:`publish`."""
     if measurements is False:
         return None
     complete_to = None if measurements is True else measurements
@@ -436,20 +456,25 @@ def restore_extras(
     arrays: Mapping[str, NDArray[Any]],
     measurements: bool | str | int = False,
 ) -> Release:
-    """Return a release with what was drawn beside its table and kept, for the same call."""
-    if (told := unpack_prior(arrays)) is not None:
-        release = replace(release, prior=told, margins=UNKNOWN)
-    asked = _ask_measurements(method, release.grid, event, measurements)
-    return release if asked is None else replace(release, measurements=asked.restore(arrays))
+    """Add a stored prior's description and stored measurements to a restored release."""
+    # With a prior the margins are unknown, as in `_add_prior`.
+    if (prior_card := unpack_prior(arrays)) is not None:
+        release = replace(release, prior=prior_card, margins=UNKNOWN)
+    measurements_request = _request_measurements(method, release.grid, event, measurements)
+    return (
+        release
+        if measurements_request is None
+        else replace(release, measurements=measurements_request.restore(arrays))
+    )
 
 
 def make_table_event(table: CountTable, method: Mechanism, request: Request) -> Measurement:
-    """Make the event of a release of a table, of which only grid and bound are read.
+    """Make the event of a release of a table, from its grid and bound only.
 
     Raises
     ------
     UsageError
-        As :func:`publish`.
+        As for :func:`publish`.
     """
     bound = request.terms.bound(bound_contribution(table, request.terms.contribution))
     return make_event(table.grid, method, bound, request.key_origin)
@@ -463,15 +488,17 @@ def make_event(
     Raises
     ------
     UsageError
-        A grid or a budget that the method does not take.
+        For a grid or a budget that the method does not support.
     """
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
     event = method.event(grid, terms, key_origin)
+    # A plug-in could charge less than it was given, or for another unit: the ledger trusts this.
     names = ("loss", "neighbours", "contribution", "enforced", "layout", "unit")
     if any(getattr(event, name) != getattr(terms, name) for name in names):
         raise UsageError(
-            f"{method.name} spends something else than it is given.", code="method-spends-otherwise"
+            f"The event of {method.name} has another budget, contribution or unit than its terms.",
+            code="method-spends-otherwise",
         )
     if overload := method.explain_noise_limit(grid, event):
         raise UsageError(overload)

@@ -1,4 +1,8 @@
-"""A release: what was published, under which guarantee, with which expected error."""
+"""Define a release: the published table, its guarantee and its expected errors (`Release`).
+
+:func:`geodp.publish` makes one, and :func:`geodp.open` reads one from files. Conversions to frames
+are in :mod:`geodp.release.frames`, estimates in :mod:`geodp.release.estimates`.
+"""
 
 from __future__ import annotations
 
@@ -44,45 +48,45 @@ from geodp.table.stated.reading import StatedReading
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(InMemory):
-    """A released table and all that may be said about it in public.
+    """A released table and all public facts about it.
 
     Attributes
     ----------
     table : ReleasedTable
     charge : Charge or StatedCharge, optional
-        To a ledger.
+        The charge to a ledger.
     people : float, optional
         A public guess of the sum of all counts.
     public_facts : tuple of str
-        What a refusal would have told, so that the card says it is not protected.
-    own : Method, optional
-        Default: that of ``METHODS`` or ``PROTOCOLS`` which the event names.
+        What the absence of an error reveals of the input; the card lists it as not protected.
+    custom_method : Method, optional
+        Default: the method of ``METHODS`` or ``PROTOCOLS`` that the event names.
     measurements : Measurements, optional
-        What was measured before any clamp, where it is published too.
+        Noisy values before any clamp, if they are published too.
     totals : PublicTotals, optional
-        That the table meets exactly.
+        Public totals that the table meets exactly.
     prior : StatedPrior, optional
-        That the table was made with.
+        The prior that the table was made with.
     postprocessing : tuple of str
-        What was done to the table beside what its method does, a sentence each.
+        Post-processing in addition to that of the method, a sentence each.
     margins : Margins, optional
-        Of single cells; default: those of public maps, for central methods that clamp.
+        Margins of single cells; default: those of public maps, for central methods that clamp.
     settlements : StatedSettlements, optional
-        What the card says of simulated ones.
+        Simulated biases of settlements, for the card.
     metadata : StatedMetadata, optional
-        What the publishing office says of it; :func:`geodp.release.metadata.read_metadata`.
+        Metadata by the publishing office; :func:`geodp.release.metadata.read_metadata`.
     reading : StatedReading, optional
-        What the card states of how the input was read.
-    outline : Release, optional
-        Of nobody, from before the draw: where only what was drawn differs, the card and the closed
-        forms are its own, which were worked out already.
+        How the input was read, for the card.
+    preview : Release, optional
+        Release of an empty table from before the draw. If only drawn values differ, its card and
+        closed forms are reused, as they are computed already.
     """
 
     table: ReleasedTable
     charge: Charge | StatedCharge | None = None
     people: float | None = None
     public_facts: tuple[str, ...] = ()
-    own: Method[Any] | None = None
+    custom_method: Method[Any] | None = None
     measurements: Measurements | None = None
     totals: PublicTotals | None = None
     prior: StatedPrior | None = None
@@ -91,9 +95,10 @@ class Release(InMemory):
     settlements: StatedSettlements | None = None
     metadata: StatedMetadata | None = None
     reading: StatedReading | None = None
-    outline: Release | None = None
+    preview: Release | None = None
 
     def __post_init__(self) -> None:
+        # A CountTable has the same columns: it would be written without any noise.
         if not isinstance(self.table, ReleasedTable):
             raise UsageError(
                 "A Release holds a released table; geodp.publish makes one.",
@@ -107,9 +112,9 @@ class Release(InMemory):
 
     @property
     def extra_arrays(self) -> dict[str, NDArray[Any]]:
-        """What was drawn beside the table, by name, to be kept until it is written."""
-        found = {} if self.measurements is None else self.measurements.to_arrays()
-        return found | pack_prior(self.prior)
+        """Arrays that were drawn in addition to the table, by name, to be stored with the draw."""
+        arrays = {} if self.measurements is None else self.measurements.to_arrays()
+        return arrays | pack_prior(self.prior)
 
     @cached_property
     def event(self) -> TableEvent:
@@ -119,43 +124,44 @@ class Release(InMemory):
     @cached_property
     def method(self) -> Method[Any]:
         """The method, with its settings."""
-        return self.own or find_method(self.event.mechanism)
+        return self.custom_method or find_method(self.event.mechanism)
 
     def estimate(
         self, region: Any, labels: Labels | None = None, *, method: str = CLOSED_FORM
     ) -> Any:
-        """Return the released sum over a region, its standard error and a 95 % interval.
+        """Estimate the sum over a region, with its standard error and a 95 % interval.
 
-        Where no clamp can have moved its sum, the interval is that of the noise: 1.96 standard
-        errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Elsewhere it
-        reaches further (:mod:`geodp.accuracy.interval`), but not by more than what the clamp takes
-        from isolated cells; it is wide for regions that cut many nodes with few people in them.
-        Simulation takes seconds to minutes, and gives narrower ones; ask for many regions at once
-        then, see :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.parts`.
+        If no clamp can have changed the sum, the interval is that of the noise: 1.96 standard
+        errors for Gaussian errors, up to 2.12 for the longer tails of Laplace noise. Otherwise it
+        is wider (:mod:`geodp.accuracy.interval`), by at most what the clamp takes from isolated
+        cells; it is wide for regions that cut many nodes with few people in them. Simulation takes
+        seconds to minutes and gives narrower intervals; estimate many regions together then, see
+        :meth:`estimate_all`. For parts of a map see :mod:`geodp.accuracy.parts`.
 
-        All is computed from the release alone; areas whose totals are public are exact.
+        Everything is computed from the release alone; areas whose totals are public are exact.
 
         Parameters
         ----------
         region, labels
             As for :meth:`geodp.grid.region.Region.of`; or a ``geopandas.GeoDataFrame`` of polygons
-            in any CRS, all of which are worked out together.
+            in any CRS, which are estimated together.
         method : str
             ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
 
         Returns
         -------
         Estimate
-            Of a frame: the frame with the columns ``cells``, ``count``, ``standard_error``,
-            ``low``, ``high`` and ``clamped`` beside its own; a polygon without a cell of the
+            For a frame: the frame with the additional columns ``cells``, ``count``,
+            ``standard_error``, ``low``, ``high`` and ``clamped``; a polygon without a cell of the
             domain has no numbers.
 
         Raises
         ------
         UsageError
-            No such region, a frame without a CRS, a method without a closed form for it, or one
-            that cannot be simulated.
+            For an unknown region, a frame without a CRS, a method without a closed form for it,
+            or one that cannot be simulated.
         """
+        # Recognised by its methods, so that geopandas is not imported for other regions.
         if hasattr(region, "to_crs"):
             if not hasattr(region, "columns"):
                 raise UsageError(
@@ -172,27 +178,27 @@ class Release(InMemory):
 
     @cached_property
     def node_sums(self) -> NodeSums:
-        """Sums of the table's nodes, the same for all regions."""
+        """Sums of the table's nodes, which all regions share."""
         return NodeSums(self.table)
 
     @cached_property
     def parts(self) -> PartErrors | None:
-        """Errors of a map and its parts, of a method that shares out a map."""
+        """Errors of a map and its parts, for a method that apportions a map."""
         split = self.method.split(self.table)
         if split is None:
             return None
         return PartErrors(self.table, split, self._of_map(split.map))
 
     def _of_map(self, table: ReleasedTable) -> Release:
-        """Return the release of the map of all parts together."""
-        return replace(self, table=table, own=None, charge=None)
+        """Make the release of the map of all parts together."""
+        return replace(self, table=table, custom_method=None, charge=None)
 
     def estimate_all(
         self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
     ) -> list[Estimate]:
-        """Return estimates of many regions, in their order, from the same simulated releases.
+        """Estimate many regions, in their order, from the same simulated releases.
 
-        Parameters and errors: as for :meth:`estimate`.
+        Parameters and errors are those of :meth:`estimate`.
         """
         cells = [Region.of(self.grid, one, labels) for one in regions]
         if method == CLOSED_FORM:
@@ -210,20 +216,20 @@ class Release(InMemory):
         return simulate_estimates(self, cells)
 
     def standard_error(self, cells: Any = 1) -> Any:
-        """Closed-form standard error of the sum of an aligned block of cells, or of a region.
+        """Compute the closed-form standard error of an aligned block of cells, or of a region.
 
-        It depends on public parameters only, but for parts of a map. Where a method clamps at 0
+        It depends on public parameters only, except for parts of a map. If the method clamps at 0,
         it holds where no count on the way is clamped, that is, for blocks well above the noise; an
-        isolated occupied cell has a larger one (``isolated_cell`` in the card). Of a block it is
+        isolated occupied cell has a larger one (``isolated_cell`` in the card). For a block it is
         that inside the domain; at the edges it can be larger (``largest``).
 
         Parameters
         ----------
         cells : int, array of int or region
-            A region is as for :meth:`estimate`: its error is that of its own cells, parents'
-            shared noise included. A number, or a list of numbers, is that of the cells of a block,
-            consecutive in key order; a power of 4 is a square of a map. For a number that is no
-            block's: a run from the beginning of a block, and the sum of its blocks' errors.
+            A region as for :meth:`estimate`: the error of its cells, with the noise of shared
+            parents. Or a number of cells of a block, or a list of these, consecutive in key order;
+            a power of 4 is a square of a map. If no block has that number of cells: a run from the
+            beginning of a block, with the sum of the errors of its blocks.
 
         Returns
         -------
@@ -233,7 +239,7 @@ class Release(InMemory):
         Raises
         ------
         UsageError
-            A block that the grid does not have, or a method whose error depends on the data.
+            For a block that the grid does not have, or a method whose error depends on the data.
         """
         named = isinstance(cells, list) and cells and isinstance(cells[0], str)
         if named or isinstance(cells, str | tuple | Region) or hasattr(cells, "geom_type"):
@@ -250,50 +256,56 @@ class Release(InMemory):
         def error(size: int) -> float:
             if not 1 <= size <= n:
                 raise UsageError(f"A block of this grid has 1 to {n} cells.", code="block-size")
-            found = 0.0
+            # Greedy from the largest block on; adding errors, not variances, is an upper bound
+            # whatever noise the blocks share.
+            total = 0.0
             for block in errors:
-                found += size // block.cells * block.standard_error
+                total += size // block.cells * block.standard_error
                 size %= block.cells
-            return found
+            return total
 
         if sizes.dtype.kind not in "iu":
             raise UsageError(f"A block of this grid has 1 to {n} cells.", code="block-size")
-        found = np.array([error(int(size)) for size in sizes.flat])
-        return found.reshape(sizes.shape) if sizes.ndim else float(found[0])
+        by_size = np.array([error(int(size)) for size in sizes.flat])
+        return by_size.reshape(sizes.shape) if sizes.ndim else float(by_size[0])
 
     def expected_error(self) -> list[dict[str, Any]]:
-        """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all.
+        """List error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all cells.
 
-        In other orders of blocks that share digits. Empty where the error depends on the data.
+        In other key orders, blocks are cells that share digits. Empty if the error depends on the
+        data.
         """
         errors = list(reversed(self.block_errors or ()))
+        # Every second level of a binary order is a square; the others would double the list.
         if self.grid.order.is_binary:
             errors = errors[:-1:2] + errors[-1:]
         return [error.describe() for error in errors]
 
     @cached_property
-    def _known(self) -> Release | None:
-        """The outline, where it has all of this but what was drawn."""
-        first, drawn = self.outline, ("table", "charge", "measurements", "outline")
+    def _matching_preview(self) -> Release | None:
+        """The preview, if this release differs from it in drawn values only."""
+        first, drawn = self.preview, ("table", "charge", "measurements", "preview")
         if first is None or first.grid is not self.grid or first.event != self.event:
             return None
+        # Identity, not equality: `replace` keeps the objects, and comparing arrays would cost more.
         names = (one.name for one in fields(self) if one.name not in drawn)
         same = all(getattr(self, name) is getattr(first, name) for name in names)
         return first if same and self.parts is None else None
 
     @cached_property
     def block_errors(self) -> tuple[BlockError, ...] | None:
-        """Errors of blocks whose keys share their first i digits, at index i; perhaps none."""
-        if self._known is not None:
-            return self._known.block_errors
+        """Errors of blocks whose keys share their first i digits, at index i; None without any."""
+        if self._matching_preview is not None:
+            return self._matching_preview.block_errors
         return self.method.block_errors(self.grid, self.event)
 
     @cached_property
     def pixel_errors(self) -> list[dict[str, Any]]:
-        """Errors of what a pixel of each map sums."""
+        """Errors of the sums that pixels of each map show."""
         return frame.pixel_errors(self.grid, self._pixel_error)
 
     def _pixel_error(self, pixel: frame.Pixel) -> float | None:
+        """Compute the error of a pixel's sum by the cheapest way that its cells allow."""
         if self.block_errors is None:
             return None
         if pixel.cells == 1:
@@ -308,7 +320,7 @@ class Release(InMemory):
         return error_of_region(self, Region(self.grid, pixel.keys))
 
     def cell_errors(self) -> float | NDArray[np.float64] | None:
-        """Return standard error of every released cell, one number where all have the same."""
+        """Compute the standard error of every released cell, or one number if all are equal."""
         if self.block_errors is None:
             return None if self.parts is None else self.parts.cell_errors()
         if self._alike is not None:
@@ -317,7 +329,7 @@ class Release(InMemory):
 
     @cached_property
     def _alike(self) -> float | None:
-        """Standard error of a cell, where there is one and all cells have the same."""
+        """Standard error of a cell, if all cells have the same; otherwise None."""
         if self.block_errors is None:
             return None
         cell = self.block_errors[-1].describe()
@@ -325,32 +337,33 @@ class Release(InMemory):
         return self.block_errors[-1].standard_error if same else None
 
     def errors(self, tops: Tops | None = None) -> RowErrors | None:
-        """Return what files say of the errors of cells; ``tops``: as for :meth:`intervals`."""
+        """Return the errors of cells for files; ``tops`` as for :meth:`intervals`."""
         error, intervals = self.cell_errors(), self.intervals(tops)
         return None if error is None else RowErrors(error, intervals)
 
     def intervals(self, tops: Tops | None = None) -> Intervals | None:
-        """95 % intervals of single cells, as :meth:`estimate` gives them; None: there are none.
+        """Return 95 % intervals of single cells, as :meth:`estimate` gives them, or None.
 
-        ``tops``: as for :class:`geodp.accuracy.interval.NodeSums`, of a part of a release.
+        ``tops``: for a part of a release, see :class:`geodp.accuracy.interval.NodeSums`.
         """
         if self.block_errors is None:
             return self.parts
-        return self._own_intervals if tops is None else self._intervals(self._alike, tops)
+        # Intervals of the table itself are cached: writers of all formats need them again.
+        return self._table_intervals if tops is None else self._intervals(self._alike, tops)
 
     @cached_property
-    def _own_intervals(self) -> Intervals:
+    def _table_intervals(self) -> Intervals:
         return self._intervals(self._alike)
 
     @property
     def has_public_margins(self) -> bool:
-        """Whether margins of cells are those that were measured on public maps."""
+        """Whether the margins of cells were measured on public maps."""
         clamps = isinstance(self.method, Mechanism) and self.method.nonnegative
         return clamps and self.margins is None
 
     @property
     def cell_margins(self) -> Margins:
-        """Margins of cells that intervals in closed form go by."""
+        """Margins of cells for intervals in closed form."""
         return MARGINS if self.has_public_margins else self.margins or UNKNOWN
 
     def _intervals(self, error: float | None, tops: Tops | None = None) -> Intervals:
@@ -360,24 +373,26 @@ class Release(InMemory):
         return self.method.variances_of(self.grid, self.event, stride, block)
 
     def card(self) -> Card:
-        """Return the public card: all of ``release.json`` but the list of files.
+        """Return the public card: all of ``release.json`` except the list of files.
 
-        ``mechanism.whole`` and ``mechanism.nonnegative`` say what the counts can be: int64 or
+        ``mechanism.whole`` and ``mechanism.nonnegative`` state which counts are possible: int64 or
         float64, above 0 or merely not 0. ``expected_error.blocks`` may be None.
         """
         return self._card
 
     @cached_property
     def _card(self) -> Card:
-        if self._known is not None:
-            return replace(self._known.card(), budget=state_budget(self.charge))
+        # Of all on the card, only the charge is known later than the preview.
+        if self._matching_preview is not None:
+            return replace(self._matching_preview.card(), budget=state_budget(self.charge))
         return card_of(self)
 
     def view(self, name: str | None = None) -> View:
-        """Return all that may be shown of the release: what formats, maps and pages take.
+        """Return the public view of the release, from which formats, maps and pages are made.
 
-        ``name``: of the count; default: its own, or ``population``.
+        ``name``: name of the count; default: that of the release, or ``population``.
         """
+        # The name is chosen when a release is written, and the cached card has the default one.
         return View(
             self.table,
             replace(self.card(), name=name or self.name),
@@ -388,15 +403,15 @@ class Release(InMemory):
         )
 
     def areas(self) -> Iterator[Areas]:
-        """Return sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
+        """Yield sums of every level of areas, with errors; see :mod:`geodp.accuracy.areas`."""
         return areas_of(self.table, self._area_variances)
 
     def _area_variances(self, stride: int, block: NDArray[np.uint64]) -> NDArray[np.float64] | None:
-        """Return those of areas: 0 of those whose totals are public."""
-        found = self._variances(stride, block)
-        if found is None or self.totals is None:
-            return found
-        return np.where(self.totals.are_exact(stride, block), 0.0, found)
+        """Compute the variances of areas: 0 for areas whose totals are public."""
+        variances = self._variances(stride, block)
+        if variances is None or self.totals is None:
+            return variances
+        return np.where(self.totals.are_exact(stride, block), 0.0, variances)
 
     def write(
         self,
@@ -411,13 +426,13 @@ class Release(InMemory):
         Parameters
         ----------
         path : path
-            A folder that does not exist yet or is empty; with ``overwrite`` an earlier release.
+            A folder that does not exist yet or is empty; with ``overwrite``, an earlier release.
         name : str
-            Of the count: column, layer and file name.
+            Name of the count: column, layer and file name.
         overwrite : bool
-            Replace an earlier release; it stays until the new one is complete.
+            Replace an earlier release, which stays until the new one is complete.
         restricted : dict, optional
-            For the operator only, kept in ``restricted/run.json``.
+            Values for the operator only, stored in ``restricted/run.json``.
 
         Returns
         -------
@@ -427,14 +442,14 @@ class Release(InMemory):
         Raises
         ------
         UsageError
-            The folder holds something else than a release, or the name is no file name.
+            If the folder holds anything else than a release, or the name is no file name.
         OutputError
-            The disk is full or the folder cannot be written; nothing is published there.
+            If the disk is full or the folder cannot be written; nothing is published there.
         """
         return write_publication(
             self.view(), path, name=name, overwrite=overwrite, restricted=restricted or {}
         )
 
     def write_into(self, place: StagedRelease, restricted: dict[str, Any]) -> dict[str, list[str]]:
-        """Write the same into a folder that was staged before the charge."""
+        """Write the release into a folder that was staged before the charge."""
         return place.write(self.view(), restricted)

@@ -1,8 +1,8 @@
-"""All that a release is asked for beside its input, as one frozen value.
+"""All options of a release except its input, as one frozen value.
 
-A front door (:func:`geodp.publish`, :func:`geodp.publish_series`, :func:`geodp.select.top_cells`,
-:func:`geodp.cluster.publish`, the commands) makes a :class:`Request` of what it is given, and
-everything behind it takes that value.
+The public functions (:func:`geodp.publish`, :func:`geodp.publish_series`,
+:func:`geodp.select.top_cells`, :func:`geodp.cluster.publish`, the commands) make a
+:class:`Request` of their arguments, and everything behind them takes it.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from geodp.table.public_totals import PublicTotals
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
-    """All that a release is asked for beside its input.
+    """All options of a release except its input.
 
     Attributes
     ----------
     terms : Terms
         Budget, neighbours, contribution, unit and the public guess of the people.
     method : str or Mechanism, optional
-        None: the default of the grid.
+        None: the default for the grid.
     key : NoiseKey, optional
         None: a fresh one, which is forgotten.
     ledger : Ledger, optional
         Charged for the release.
     dataset, records : str, optional
-        Name of the data set in the ledger, and what the table was made from.
+        Name of the data set in the ledger, and which records the table was made from.
     allow_empty : bool
-        Whether a table that counts nothing is published.
+        Whether to publish a table that counts nothing.
     measurements : bool, str or int
-        Which measurements are published beside the counts.
+        Which measurements to publish in addition to the counts.
     totals : PublicTotals, optional
-        Public totals that are met.
+        Public totals that the release meets exactly.
     prior : Prior, optional
-        Where people are likely to be.
+        Public knowledge of where people are likely to be.
     simulate : int
-        Releases that are simulated for the intervals of cells.
+        Number of releases to simulate for the intervals of cells.
     metadata : StatedMetadata, optional
-        What the office says of the release.
+        Metadata by the publishing office.
 
     Raises
     ------
     UsageError
-        A key that is no NoiseKey.
+        For a key that is no NoiseKey.
     """
 
     terms: Terms
@@ -75,5 +75,5 @@ class Request:
 
     @property
     def key_origin(self) -> str:
-        """Where the noise comes from: entropy, or the origin of the key."""
+        """Origin of the noise: ``entropy``, or that of the key."""
         return "entropy" if self.key is None else self.key.origin

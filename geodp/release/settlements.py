@@ -1,8 +1,8 @@
-"""What a release loses of settlements, by how many people they have and what lies around them.
+"""Simulate the biases of settlements, by their size and their surroundings.
 
-Settlements of all sizes are placed on a map of towns that is made up on the release's own domain
-(:mod:`geodp.release.settled_map`), and the method runs on that, under keys that everybody may know.
-Of the release nothing is used but its domain, its method and how many people it has.
+Settlements of all sizes are placed on a synthetic map of towns on the release's own domain
+(:mod:`geodp.release.settlement_map`), and the method runs on that map under public keys. Of the
+release, only its domain, its method and its number of people are used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from geodp.release.settled_map import (
+from geodp.release.settlement_map import (
     ALONE,
     AROUND,
     COASTAL,
@@ -24,56 +24,60 @@ from geodp.release.settled_map import (
 from geodp.release.simulation import Simulation
 from geodp.table.stated.error import StatedSettlement, StatedSettlements
 
-LEAST = 4
-"""Releases that have settlements of a kind, for it to be stated."""
+MIN_RELEASES = 4
+"""Minimum number of releases with settlements of a kind for its bias to be stated."""
 
 
 def simulate_settlements(simulation: Simulation) -> StatedSettlements | None:
-    """Return biases of settlements by size and surroundings; None but on one map without labels.
+    """Simulate biases of settlements; None unless the grid is one map without labels.
 
     Parameters
     ----------
     simulation : Simulation
-        Of whose release the domain, the method and the sum of all counts are taken.
+        Simulation of a release, whose domain, method and sum of all counts are used.
     """
     grid = simulation.table.grid
     if grid.plain_map is None:
         return None
     people = max(1.0, float(simulation.table.count.sum()))
-    maps, by_coast = make_maps(grid, people, simulation.releases // LEAST)
-    found: list[list[tuple[float, float]]] = [[] for _ in KINDS]
+    maps, by_coast = make_maps(grid, people, simulation.releases // MIN_RELEASES)
+    # For every kind, pairs of biases in per cent (own cells, surroundings), one for each release.
+    biases: list[list[tuple[float, float]]] = [[] for _ in KINDS]
     for trial in range(simulation.releases):
         one = maps[trial % len(maps)]
         released = simulation.release(one.table, trial)
         sums = np.zeros((len(KINDS), 3))
-        for kind, own, around in zip(one.kinds, one.own, one.around, strict=True):
-            true = one.table.counts_at(own).sum()
-            off = released.counts_at(own).sum() - true
+        for kind, cells, around in zip(one.kinds, one.cells, one.around, strict=True):
+            true = one.table.counts_at(cells).sum()
+            off = released.counts_at(cells).sum() - true
             near = released.counts_at(around).sum() - one.table.counts_at(around).sum()
             sums[kind] += true, off, near
         for kind in set(one.kinds):
             true, *off = sums[kind]
-            found[kind].append((100 * off[0] / true, 100 * off[1] / true))
+            biases[kind].append((100 * off[0] / true, 100 * off[1] / true))
     rows = []
-    for (size, place), some in zip(KINDS, found, strict=True):
-        if len(some) < LEAST:  # too small a domain for it
+    for (size, place), some in zip(KINDS, biases, strict=True):
+        if len(some) < MIN_RELEASES:  # the domain is too small for this kind
             continue
-        (own, near), spread = np.mean(some, axis=0), np.std(some, axis=0, ddof=1) / sqrt(len(some))
-        stated = StatedSettlement(
+        (inside, near), spread = (
+            np.mean(some, axis=0),
+            np.std(some, axis=0, ddof=1) / sqrt(len(some)),
+        )
+        row = StatedSettlement(
             people=SIZES[size],
             below=None if size == len(SIZES) - 2 else SIZES[size + 1],
             surroundings=place,
-            own=round(float(own), 2),
+            own=round(float(inside), 2),
             own_simulation_error=round(float(spread[0]), 2),
             near=round(float(near), 2),
             near_simulation_error=round(float(spread[1]), 2),
         )
-        rows.append(stated)
-    return StatedSettlements(_say(people, by_coast, simulation.releases), tuple(rows))
+        rows.append(row)
+    return StatedSettlements(_describe(people, by_coast, simulation.releases), tuple(rows))
 
 
-def _say(people: float, by_coast: bool, releases: int) -> str:
-    """Return what the figures mean."""
+def _describe(people: float, by_coast: bool, releases: int) -> str:
+    """Describe what the figures mean, for the card."""
     coast = "cells outside the domain" if by_coast else "cells where nobody lives, all on one side,"
     return (
         "bias of settlements as released, in per cent of their people, with its simulation error: "

@@ -1,6 +1,6 @@
-"""Margins of single cells from simulated releases of a release itself, instead of public maps.
+"""Compute margins of single cells from simulated releases instead of public maps.
 
-And what the card says by simulation of settlements, see :mod:`geodp.release.settlements`.
+The biases of settlements on the card are simulated in :mod:`geodp.release.settlements`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from geodp.release.settlements import simulate_settlements
 from geodp.release.simulation import Simulation
 from geodp.table.released import ReleasedTable
 
-FEWEST, MOST = 20, 10_000
-"""Releases of each stand-in that can be asked for."""
+MIN_RELEASES, MAX_RELEASES = 20, 10_000
+"""Allowed numbers of simulated releases of each stand-in."""
 
 
 def require_simulated(method: Method[Any], grid: Grid, event: TableEvent, releases: int) -> None:
-    """Raise UsageError where cells of a release cannot be simulated; nothing is read of it."""
-    if not FEWEST <= releases <= MOST:
+    """Raise UsageError if cells of a release cannot be simulated, before anything is drawn."""
+    if not MIN_RELEASES <= releases <= MAX_RELEASES:
         raise UsageError(
-            f"Simulated are {FEWEST} to {MOST:,} releases, or 0.", code="simulated-releases-range"
+            f"The number of simulated releases is 0, or from {MIN_RELEASES} to {MAX_RELEASES:,}.",
+            code="simulated-releases-range",
         )
     central = isinstance(method, Mechanism) and isinstance(event, Measurement)
     if not central or not method.nonnegative or method.block_errors(grid, event) is None:
@@ -46,24 +47,24 @@ def require_simulated(method: Method[Any], grid: Grid, event: TableEvent, releas
 
 
 def simulate_cells(release: Release, releases: int) -> Release:
-    """Return a release whose cells' intervals are those of simulated releases.
+    """Add simulated margins of cells, and simulated biases of settlements, to a release.
 
-    The method runs on the release as it is, on a sharper map (see
-    :mod:`geodp.release.simulation`), and on the release with settlements planted where it has
-    nobody. The first two tell the margins of every class of cells, the third what a cell that
-    stands alone can have lost. On made-up maps it tells what settlements lose by size and
-    surroundings. All is computed from the release, under public keys.
+    The method runs on the release as it is, on a sharpened map (see
+    :mod:`geodp.release.simulation`), on the release with settlements planted in empty places, and
+    on synthetic maps. The first two give the margins of every class of cells, the third the
+    possible loss of an isolated cell, the fourth the biases of settlements by size and
+    surroundings. Everything is computed from the release, under public keys.
 
     Parameters
     ----------
     release : Release
     releases : int
-        Of each of these four; 0: leave it as it is.
+        Number of releases of each of the four; 0: return the release unchanged.
 
     Raises
     ------
     UsageError
-        As :func:`require_simulated`.
+        As for :func:`require_simulated`.
     """
     if not releases:
         return release
@@ -72,32 +73,37 @@ def simulate_cells(release: Release, releases: int) -> Release:
     assert isinstance(method, Mechanism)
     assert isinstance(table.event, Measurement)
     tree = method.tree_variance(table.grid, table.event)
-    assert tree is not None  # whoever clamps and has errors of cells works on a tree
+    assert tree is not None  # methods that clamp and have errors of cells use a tree
     simulation = Simulation(method, table, table.event, tree, releases)
     progress.begin("Simulating releases", 4 * releases, public=True)
     count = table.count.astype(np.float64)
-    found, standin = [], simulation.stand_in(table.key, count)
-    known = np.zeros(MARGINS.up.shape, np.bool_)
+    margins, standin = [], simulation.stand_in(table.key, count)
+    measured = np.zeros(MARGINS.up.shape, np.bool_)
     for sharper in (False, True):
         tally, shown = ErrorTally(), np.zeros(count.size)
         for trial in range(releases):
-            own = replace(release, table=simulation.release(standin, trial))
-            intervals = own.intervals()
+            drawn = replace(release, table=simulation.release(standin, trial))
+            intervals = drawn.intervals()
             assert isinstance(intervals, ClampedIntervals)
-            tally.add(standin, own.table, intervals)
-            shown += own.table.counts_at(table.key)
-        found.append(tally.margins())
-        known |= tally.shows_losses()
+            tally.add(standin, drawn.table, intervals)
+            shown += drawn.table.counts_at(table.key)
+        margins.append(tally.margins())
+        measured |= tally.shows_losses()
         if not sharper:
+            # What the simulation shows too little of is added: the truth can be that much larger.
             more = np.maximum(2 * count - shown / releases, 0)
             standin = simulation.stand_in(table.key, more)
-    every = largest(found)
-    known &= np.isfinite(every.up)  # the other classes keep the margins of public maps
+    every = largest(margins)
+    measured &= np.isfinite(every.up)
+    # Classes of cells of which the simulation saw too few keep the margins of public maps.
     public = margins_of(tree.drops)
-    down, up = np.where(known, every.down, public.down), np.where(known, every.up, public.up)
-    if tree.drops:  # what was dropped is missing in the stand-ins, too
+    down, up = np.where(measured, every.down, public.down), np.where(measured, every.up, public.up)
+    # Cells dropped by a threshold are missing in the stand-ins as well, so the simulation cannot
+    # show their loss: never narrower than public maps then.
+    if tree.drops:
         down, up = np.maximum(down, public.down), np.maximum(up, public.up)
-    # Where every planted cell gained, a loss is negative; an interval still holds its own count.
+    # A cell is the smallest planted settlement, of side 1. Where every planted cell gained, a loss
+    # is negative; an interval still holds its own count.
     alone = tuple(np.maximum(simulation.losses()[0], 0.0).tolist())
     settlements = simulate_settlements(simulation)
     return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)
@@ -106,9 +112,10 @@ def simulate_cells(release: Release, releases: int) -> Release:
 def errors_of(
     table: ReleasedTable, simulated: int = 0, closed_form: bool = False
 ) -> CellErrors | None:
-    """Return 95 % intervals of single cells of a release, and what its card says of errors.
+    """Compute 95 % intervals of single cells of a release, and the errors on its card.
 
-    None of a method that is not known here. Raises UsageError where the error depends on the data.
+    Returns None for a method that this installation does not have. Raises UsageError if the error
+    depends on the data.
 
     Parameters
     ----------
@@ -116,16 +123,16 @@ def errors_of(
     simulated : int
         As for :func:`simulate_cells`.
     closed_form : bool
-        As the card says: whether margins of the closed form stand.
+        Whether the intervals use margins of the closed form, as the card states.
     """
     if not is_method(table.event.mechanism):
         return None
-    known = UNKNOWN if closed_form else None
-    release = simulate_cells(Release(table, margins=known), simulated)
-    found, stated = release.intervals(), state_cells(release)
-    if found is None or stated is None:
+    margins = UNKNOWN if closed_form else None
+    release = simulate_cells(Release(table, margins=margins), simulated)
+    intervals, cells = release.intervals(), state_cells(release)
+    if intervals is None or cells is None:
         raise UsageError(
             f"{table.event.mechanism} has no closed form of the error of a cell.",
             code="cell-error-unknown",
         )
-    return CellErrors(found, stated, release.settlements)
+    return CellErrors(intervals, cells, release.settlements)

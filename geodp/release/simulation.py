@@ -1,15 +1,16 @@
-"""Intervals of estimates by simulation: which true sums could have been released like this.
+"""Simulate intervals of estimates: which true sums could have led to this release.
 
-Everything is computed from the release, under keys that everybody may know. The method is run on
-stand-ins for the table that it was made of:
+Everything is computed from the release, under public keys. The method is run on stand-ins for the
+confidential table:
 
-1. the release itself, and maps that are sharper than it: what a simulated release of a map shows
-   too little of is added to the map, which gives back what a clamp takes from what is still seen;
-2. the release with populous settlements planted where nobody was released, which tells what a clamp
-   can take from a settlement that is hardly seen or not at all, by how far it stands alone.
+1. the release itself, and maps that are sharper: what a simulated release of a map shows too little
+   of is added to the map, which restores what a clamp takes from places that are still visible;
+2. the release with populous settlements planted in empty places, which measures what a clamp can
+   take from a settlement that is hardly visible or invisible, by how isolated it is.
 
-A true sum is kept where the released one lies among the errors that it has on one of the stand-ins
-of the first kind, or where a settlement of the second kind can have lost as much.
+A true sum is in the interval if the released one is within the errors of a stand-in of the first
+kind, or if a settlement of the second kind can have lost as much. Tests of coverage are in
+docs/measured/uncertainty.md.
 """
 
 from __future__ import annotations
@@ -33,43 +34,43 @@ from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.release.described import Described
+from geodp.release.protocol import ReleaseProtocol
 from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
 CLOSED_FORM, SIMULATION = "closed-form", "simulation"
-"""How errors of regions are estimated."""
+"""Names of the two ways to estimate errors of regions."""
 
 RELEASES = 200
-"""Simulated releases of every stand-in."""
+"""Number of simulated releases of every stand-in."""
 
 SHARPER = 2
-"""Times that the release is sharpened; every time gives a stand-in."""
+"""How often the release is sharpened; each step gives a stand-in."""
 
 RISK = 0.01
-"""Of a released sum beyond each end of those simulated: less than 2.5 %, for what the stand-ins
-lack of the truth."""
+"""Probability beyond each end of the simulated sums: less than 2.5 %, because stand-ins lack some
+of the truth's detail."""
 
 LOSS_RISK = 0.015
-"""The same of what planted settlements lose."""
+"""The same for the losses of planted settlements."""
 
 DROPPED = 0.5
-"""Part of what a threshold can have moved that is counted, as stand-ins show nothing of it: public
-maps need up to so much, of regions that follow what was dropped."""
+"""Fraction counted of what a threshold can have moved, which stand-ins do not show: public maps
+need up to this fraction, for regions that follow what was dropped."""
 
 TILT = 3.0
-"""Times that the clamp is expected to have moved people across a coast that a region follows: the
-stand-ins do not show it, as what it moved stands in them as people."""
+"""Multiple of the expected number of people that the clamp moved across a coast that a region
+follows: stand-ins do not show it, because the moved people are part of them."""
 
 DOUBT = 0.01
-"""Of taking a child that holds nobody for one with people, in all children around a region."""
+"""Probability of taking an empty child for a populated one, over all around a region."""
 
 SIDES = (1, 2, 3)
-"""Cells on a side of a planted settlement."""
+"""Side lengths of planted settlements, in cells."""
 
-MOST_PLANTED, ROOM = 24, 1 << 12
-"""Settlements planted in one stand-in: one for so many cells of the domain."""
+MAX_PLANTED, CELLS_EACH = 24, 1 << 12
+"""Maximum number of settlements planted in one stand-in, and cells of the domain for each."""
 
 POPULOUS = 64
 """People in a planted cell, in standard deviations of the noise: more than a clamp can take."""
@@ -77,26 +78,82 @@ POPULOUS = 64
 SEED = 20150901
 
 
-def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Estimate]:
-    """Return estimates of regions with simulated standard errors and 95 % intervals.
+def simulate_estimates(release: ReleaseProtocol, regions: Sequence[Region]) -> list[Estimate]:
+    """Estimate regions with simulated standard errors and 95 % intervals.
 
     Parameters
     ----------
     release : Release
     regions : sequence of Region
-        All are answered from the same simulated releases.
+        All are estimated from the same simulated releases.
 
     Raises
     ------
     UsageError
-        A method that clamps nothing, that has no tree of keys, or that is no central one.
+        For a method that clamps nothing, that has no tree of keys, or that is not central.
     """
+    _require_simulated(release)
     method, table = release.method, release.table
-    if not isinstance(method, Mechanism) or not isinstance(table.event, Measurement):
+    assert isinstance(method, Mechanism)
+    assert isinstance(table.event, Measurement)
+    closed = release.estimate_all(regions)
+    tree = method.tree_variance(table.grid, table.event)
+    if not method.nonnegative or tree is None:
+        raise UsageError(
+            f"{method.name} clamps nothing, so its closed form is good already: leave out "
+            "method='simulation'.",
+            code="closed-form-is-good",
+        )
+    if not any(estimate.clamped for estimate in closed):
+        return closed
+    simulation = Simulation(method, table, table.event, tree, RELEASES)
+    progress.begin("Simulating releases", RELEASES * (SHARPER + 2), public=True)
+    low, high, error = simulation.errors(KeyRuns.of(regions))
+    losses, sums, estimates = simulation.losses(), release.node_sums, []
+    held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
+    taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
+    for i, (region, estimate) in enumerate(zip(regions, closed, strict=True)):
+        # Without a clamp the error is that of the noise, which the closed form has exactly.
+        if not estimate.clamped:
+            estimates.append(estimate)
+            continue
+        depth = int(find_depths(tree, sums, region.key).max(initial=0))
+        side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
+        lost = min(float(losses[side, depth]), estimate.high - estimate.count)
+        ends = estimate.count - np.array([high[i], low[i]])
+        # Cells dropped by a threshold are missing in the stand-ins: the closed form stands.
+        if region.cells == 1 and tree.drops:
+            ends = np.array([estimate.low, estimate.high])
+        # The surroundings of one cell are of a class that planted settlements cover; those of a
+        # larger region are not, so it also gets what clamp and threshold can have moved.
+        elif region.cells == 1:
+            ends[1] = max(ends[1], estimate.count + lost)
+        else:
+            moved = TILT * tilt(tree, table.grid, held, region.key, taken)
+            ends += min(moved, 0.0), max(moved, 0.0)
+            ends[1] = max(ends[1], estimate.count + lost)
+            cells = RegionKeys.of([region.key])
+            strong = strength(tree, cells, table.event.is_normal, DOUBT)
+            around = reach(tree, sums, cells, strong, domain)
+            (out,), (into,) = around.moved
+            ends += -DROPPED * into, DROPPED * out
+            (inner,), (outer,) = around.approximations()
+            ends = np.clip(ends, inner, outer)
+        # The closed form is proved, so simulation may only narrow it.
+        below, above = np.clip(ends, estimate.low, estimate.high).tolist()
+        estimates.append(replace(estimate, standard_error=float(error[i]), low=below, high=above))
+    return estimates
+
+
+def _require_simulated(release: ReleaseProtocol) -> None:
+    """Raise UsageError for a release whose method cannot be run on a stand-in."""
+    central = isinstance(release.method, Mechanism)
+    if not central or not isinstance(release.table.event, Measurement):
         raise UsageError(
             "Reports of devices are not simulated: leave out method='simulation'.",
             code="devices-not-simulated",
         )
+    # A stand-in of a release with a prior would need the prior's table, which a card does not have.
     if release.prior is not None:
         raise UsageError(
             "Releases with a prior are not simulated: leave out method='simulation'.",
@@ -107,48 +164,6 @@ def simulate_estimates(release: Described, regions: Sequence[Region]) -> list[Es
             "Parts of a map are not simulated: leave out method='simulation'.",
             code="parts-not-simulated",
         )
-    closed = release.estimate_all(regions)
-    tree = method.tree_variance(table.grid, table.event)
-    if not method.nonnegative or tree is None:
-        raise UsageError(
-            f"{method.name} clamps nothing, so its closed form is good already: leave out "
-            "method='simulation'.",
-            code="closed-form-is-good",
-        )
-    if not any(known.clamped for known in closed):
-        return closed
-    simulation = Simulation(method, table, table.event, tree, RELEASES)
-    progress.begin("Simulating releases", RELEASES * (SHARPER + 2), public=True)
-    low, high, error = simulation.errors(KeyRuns.of(regions))
-    losses, sums, found = simulation.losses(), release.node_sums, []
-    held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
-    taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
-    for i, (region, known) in enumerate(zip(regions, closed, strict=True)):
-        if not known.clamped:  # its error is that of the noise, which the closed form knows
-            found.append(known)
-            continue
-        depth = int(find_depths(tree, sums, region.key).max(initial=0))
-        side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
-        lost = min(float(losses[side, depth]), known.high - known.count)
-        ends = known.count - np.array([high[i], low[i]])
-        if region.cells == 1 and tree.drops:  # what a stand-in lacks of them no simulation shows
-            ends = np.array([known.low, known.high])
-        elif region.cells == 1:  # whose surroundings are of a known class
-            ends[1] = max(ends[1], known.count + lost)
-        else:
-            moved = TILT * tilt(tree, table.grid, held, region.key, taken)
-            ends += min(moved, 0.0), max(moved, 0.0)
-            ends[1] = max(ends[1], known.count + lost)
-            cells = RegionKeys.of([region.key])
-            strong = strength(tree, cells, table.event.is_normal, DOUBT)
-            around = reach(tree, sums, cells, strong, domain)
-            (out,), (into,) = around.moved
-            ends += -DROPPED * into, DROPPED * out
-            (inner,), (outer,) = around.approximations()
-            ends = np.clip(ends, inner, outer)
-        below, above = np.clip(ends, known.low, known.high).tolist()  # never wider than these
-        found.append(replace(known, standard_error=float(error[i]), low=below, high=above))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +175,11 @@ class KeyRuns:
     end : uint64[e]
         Where runs begin, and the keys past their last; strictly increasing.
     first, past : int64[n]
-        Of every run, its ends by number.
+        Indices into ``end`` of the first key of every run, and of that past its last.
     region : int64[n]
-        Of every run.
+        Index of every run's region.
     regions : int
+        Number of regions.
     """
 
     end: NDArray[np.uint64] = field(repr=False)
@@ -174,7 +190,7 @@ class KeyRuns:
 
     @classmethod
     def of(cls, regions: Sequence[Region]) -> Self:
-        """Take regions, some perhaps without cells."""
+        """Split regions into runs; a region may have no cells."""
         parts: list[list[Any]] = [[np.empty(0, np.uint64)], [np.empty(0, np.uint64)]]
         counts = []
         for region in regions:
@@ -189,7 +205,7 @@ class KeyRuns:
         return cls(end, ends[0], ends[1], np.repeat(np.arange(len(counts)), counts), len(counts))
 
     def sums(self, table: CountTable | ReleasedTable) -> FloatArray:
-        """Return the regions' sums: float64[regions]."""
+        """Compute the regions' sums: float64[regions]."""
         before = np.concatenate([np.zeros(1, table.count.dtype), np.cumsum(table.count)])
         at = before[np.searchsorted(table.key, self.end)]
         held = (at[self.past] - at[self.first]).astype(np.float64)
@@ -205,11 +221,11 @@ class Simulation:
     method : Mechanism
     table : ReleasedTable
     event : Measurement
-        The table's.
+        That of the table.
     tree : TreeVariance
-        The method's.
+        That of the method.
     releases : int
-        Of every stand-in.
+        Number of releases of every stand-in.
     """
 
     method: Mechanism
@@ -219,10 +235,10 @@ class Simulation:
     releases: int
 
     def errors(self, runs: KeyRuns) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return least and largest usual error of the regions' sums, and the standard error.
+        """Simulate errors of the regions' sums: low and high quantiles, and the standard error.
 
-        The least and the largest of all stand-ins, float64[regions]; of the release as it is the
-        root-mean-square error.
+        float64[regions] each. The quantiles are the lowest and highest of all stand-ins; the
+        standard error is the root mean square error on the release as it is.
         """
         low, high = np.full((2, runs.regions), np.inf) * [[1], [-1]]
         square: FloatArray = np.zeros(runs.regions)
@@ -232,16 +248,18 @@ class Simulation:
             errors, shown = self._run(runs, key, map_)
             if not time:
                 square = (errors**2).mean(axis=0)
+            # At most a share RISK of the simulated errors lies beyond this order statistic.
             rank = max(1, int(RISK * (self.releases + 1)))
             errors.sort(axis=0)
             low, high = np.minimum(low, errors[rank - 1]), np.maximum(high, errors[-rank])
+            # The next stand-in shows about as many people as the release does.
             map_ = np.maximum(map_ + count - shown, 0)
         return low, high, np.sqrt(square)
 
     def _run(
         self, runs: KeyRuns, key: NDArray[np.uint64], count: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return errors of the regions' sums, float64[releases, regions], and mean counts."""
+        """Release a stand-in often: errors of sums, float64[releases, regions], and mean counts."""
         standin = self.stand_in(key, count)
         truth, shown = runs.sums(standin), np.zeros(key.size)
         errors = np.empty((self.releases, runs.regions))
@@ -252,10 +270,10 @@ class Simulation:
         return errors, shown / self.releases
 
     def losses(self) -> FloatArray:
-        """Return what a planted settlement can lose: float64[sides, depths].
+        """Simulate what a planted settlement can lose: float64[sides, depths].
 
-        By its side and over how many levels its place stands alone. Infinity where there is no
-        such place to plant one at.
+        By its side length, and by the number of levels over which its place is isolated. Infinity
+        if there is no such place.
         """
         random = np.random.default_rng(SEED)
         empty = draw_empty(self.table, self.tree, random)
@@ -263,14 +281,16 @@ class Simulation:
         places = [empty[depth == i] for i in range(len(self.tree.fanouts) + 1)]
         some = [i for i, place in enumerate(places) if place.size]
         lost: dict[tuple[int, int], list[float]] = {}
+        # So many people that the clamp would not take more from a settlement with even more.
         people = int(POPULOUS * sqrt(max(self.tree.nodes() + list(self.tree.variances)))) + 1
-        number = min(MOST_PLANTED, self.table.grid.domain.cells // ROOM + 1) if some else 0
+        number = min(MAX_PLANTED, self.table.grid.domain.cells // CELLS_EACH + 1) if some else 0
         for trial in range(self.releases):
             every = range(trial * number, (trial + 1) * number)
             kinds = [(i % len(SIDES), int(random.choice(some))) for i in every]
-            planted = [self._settle(places[kind[1]], SIDES[kind[0]], random) for kind in kinds]
+            planted = [self._plant(places[kind[1]], SIDES[kind[0]], random) for kind in kinds]
             if not planted:
                 break
+            # Settlements may overlap; a cell of two of them is populated once.
             place = np.unique(np.concatenate(planted))
             key = np.concatenate([self.table.key, place])
             count = np.concatenate([self.table.count, np.full(place.size, people)])
@@ -281,28 +301,31 @@ class Simulation:
         return self._usual(lost)
 
     def _usual(self, lost: dict[tuple[int, int], list[float]]) -> FloatArray:
-        """Return the largest usual losses: of the next deeper places where none was planted."""
-        found = np.full((len(SIDES), len(self.tree.fanouts) + 2), np.inf)
+        """Compute quantiles of the losses; without any at a depth, those of the next deeper."""
+        largest = np.full((len(SIDES), len(self.tree.fanouts) + 2), np.inf)
         for side in range(len(SIDES)):
             for depth in range(len(self.tree.fanouts), -1, -1):
                 some = sorted(lost.get((side, depth), []))
                 rank = max(1, int(LOSS_RISK * (len(some) + 1)))
-                found[side, depth] = some[-rank] if some else found[side, depth + 1]
-        return np.maximum.accumulate(np.maximum.accumulate(found, axis=0), axis=1)
+                largest[side, depth] = some[-rank] if some else largest[side, depth + 1]
+        # Larger and more isolated settlements lose no less, whatever the noise of the simulation.
+        return np.maximum.accumulate(np.maximum.accumulate(largest, axis=0), axis=1)
 
-    def _settle(
+    def _plant(
         self, places: NDArray[np.uint64], side: int, random: np.random.Generator
     ) -> NDArray[np.uint64]:
+        """Choose one of some places and return the cells of a square settlement there."""
         return settlement_cells(self.table, random.choice(places, 1), side)
 
     def stand_in(self, key: NDArray[np.uint64], count: Any) -> CountTable:
-        """Return a table of whole counts, none 0."""
-        whole = np.rint(count).astype(np.int64)
-        return CountTable.from_keys(self.table.grid, key[whole > 0], whole[whole > 0])
+        """Make a table of integer counts, without those that are 0."""
+        rounded = np.rint(count).astype(np.int64)
+        return CountTable.from_keys(self.table.grid, key[rounded > 0], rounded[rounded > 0])
 
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
-        """Release a stand-in under a key that everybody may know."""
+        """Release a stand-in under a public key."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
+        # The method would report progress of its own for every single run.
         with progress.silence():
             released = self.method.release(table, self.event, NoiseKey(digest))
         progress.advance()

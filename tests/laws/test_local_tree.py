@@ -80,7 +80,7 @@ def cover(spec, runs, coins):
         (r0, r1), (c0, c1) = (np.sort(rng.choice(5, 2, replace=False)) for _ in range(2))
         rows, cols = (part.reshape(-1) for part in np.mgrid[r0:r1, c0:c1])
         region = Region.of_map(grid, rows, cols)
-        found = Release(table, own=method).estimate(region)
+        found = Release(table, custom_method=method).estimate(region)
         truth = n / 16 * region.cells
         assert not found.clamped
         held += found.low <= truth <= found.high

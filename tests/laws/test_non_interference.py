@@ -205,15 +205,13 @@ def tell_rows(patch):
 
 
 def tell_series(patch):
-    """Let the dry release of a series say whether its first table has many people."""
+    """Let the preview of a series say whether its first table has many people."""
     real = PreparedSeries.complete
 
     def complete(self, drawn, charge):
         many = int(self.tables[0].count.sum()) > 1000
-        told = (*self.dry_release.public_facts, f"that it is {many}")
-        return real(
-            replace(self, dry_release=replace(self.dry_release, public_facts=told)), drawn, charge
-        )
+        told = (*self.preview.public_facts, f"that it is {many}")
+        return real(replace(self, preview=replace(self.preview, public_facts=told)), drawn, charge)
 
     patch.setattr(PreparedSeries, "complete", complete)
 

@@ -100,9 +100,12 @@ def test_a_card_whose_assumptions_contradict_it_is_refused(tmp_path):
 
 
 def test_a_selection_lists_them_too():
-    found = geodp.select.top_cells(table(bound=LAYOUT), 1, epsilon=1)
-    assert [one.stated_by for one in found.card().guarantee.assumptions] == ["layout", "operator"]
-    assert "stated by the layout" in found.card().guarantee.contribution_bound
+    selection = geodp.select.top_cells(table(bound=LAYOUT), 1, epsilon=1)
+    assert [one.stated_by for one in selection.card().guarantee.assumptions] == [
+        "layout",
+        "operator",
+    ]
+    assert "stated by the layout" in selection.card().guarantee.contribution_bound
 
 
 def test_the_same_input_is_the_same_release_whoever_answers(tmp_path):
@@ -122,10 +125,10 @@ def test_an_unpublished_table_is_no_prior_and_leaves_no_digest(tmp_path):
     prior = table(counts=COUNTS + 1)
     with refuses(UsageError, "prior-source-missing"):
         geodp.publish(table(), epsilon=1, contribution=1, prior=prior)
-    given = {"prior": prior, "prior_source": "Census of 2015"}
-    release = geodp.publish(table(), epsilon=1, contribution=1, **given)
+    kwargs = {"prior": prior, "prior_source": "Census of 2015"}
+    release = geodp.publish(table(), epsilon=1, contribution=1, **kwargs)
     other = geodp.publish(
-        table(), epsilon=1, contribution=1, **given | {"prior": table(counts=3 * COUNTS + 3)}
+        table(), epsilon=1, contribution=1, **kwargs | {"prior": table(counts=3 * COUNTS + 3)}
     )
     # Shares are the same where all counts are three times as many: no sum and no digest differs.
     fixed = ("source", "version", "finest", "meaning")

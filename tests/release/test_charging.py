@@ -22,25 +22,25 @@ F = "f" * 64
 @pytest.fixture
 def steps(tmp_path, monkeypatch):
     """Return a ledger, and the list of what is done with it."""
-    ledger, found = small_ledger(tmp_path), []
+    ledger, steps_taken = small_ledger(tmp_path), []
 
     def watch(name):
-        whole = getattr(Ledger, name)
+        original = getattr(Ledger, name)
 
-        def note(self, *given, **more):
-            found.append(name)
-            return whole(self, *given, **more)
+        def note(self, *args, **more):
+            steps_taken.append(name)
+            return original(self, *args, **more)
 
         monkeypatch.setattr(Ledger, name, note)
 
     watch("rehearse")
     watch("charge")
-    return ledger, found
+    return ledger, steps_taken
 
 
-def carry_out(ledger, found, **fails):
+def carry_out(ledger, steps_taken, **fails):
     def step(name, *_):
-        found.append(name)
+        steps_taken.append(name)
         if name in fails:
             raise fails[name]
         return name
@@ -51,37 +51,37 @@ def carry_out(ledger, found, **fails):
 
 
 def test_the_order(steps):
-    ledger, found = steps
-    drawn, charge = carry_out(ledger, found)
-    assert found == ["rehearse", "draw", "keep", "charge"]
+    ledger, steps_taken = steps
+    drawn, charge = carry_out(ledger, steps_taken)
+    assert steps_taken == ["rehearse", "draw", "keep", "charge"]
     assert (drawn, charge.fingerprint, charge.replay) == ("draw", F, False)
     assert find_charge(ledger, "census", F) == charge
 
 
 @pytest.mark.parametrize("name", ["draw", "keep"])
 def test_what_fails_before_the_charge_costs_nothing(steps, name):
-    ledger, found = steps
+    ledger, steps_taken = steps
     with pytest.raises(OSError, match="full"):
-        carry_out(ledger, found, **{name: OSError("full")})
-    assert (found[-1], ledger.charges()) == (name, ())
+        carry_out(ledger, steps_taken, **{name: OSError("full")})
+    assert (steps_taken[-1], ledger.charges()) == (name, ())
 
 
 def test_what_the_ledger_refuses_is_not_drawn(steps):
-    ledger, found = steps
+    ledger, steps_taken = steps
     terms = {"mechanism": "m", "neighbours": EVENT.neighbours, "contribution": 1}
     ledger.charge("census", EVENT.loss, **terms, fingerprint="a" * 64)
     ledger.charge("census", EVENT.loss, **terms, fingerprint="b" * 64)
-    found.clear()
+    steps_taken.clear()
     with pytest.raises(BudgetError):
-        carry_out(ledger, found)
-    assert found == ["rehearse"]
+        carry_out(ledger, steps_taken)
+    assert steps_taken == ["rehearse"]
     assert ledger.remaining("census").epsilon == Fraction(0)
 
 
 def test_without_a_ledger_nothing_is_kept():
-    kept = []
-    found = draw_and_charge(None, None, EVENT, F, lambda: "drawn", lambda *one: kept.append(one))
-    assert (found, kept) == (("drawn", None), [])
+    stored = []
+    made = draw_and_charge(None, None, EVENT, F, lambda: "drawn", lambda *one: stored.append(one))
+    assert (made, stored) == (("drawn", None), [])
 
 
 def test_a_charge_that_is_not_there_is_refused(steps):

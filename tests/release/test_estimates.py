@@ -32,9 +32,9 @@ def test_polygons_of_a_frame_are_estimated_as_one_by_one(kind):
     shapes = shapely.buffer(centres, rng.uniform(0.003, 0.2, 30))
     frame = geopandas.GeoDataFrame({"id": range(30)}, geometry=shapes, crs="EPSG:6668")
     labels = {"sex": "f"} if kind == "sexes" else None
-    found = made.estimate(frame, labels)
-    assert list(found.columns[:2]) == ["id", "geometry"]
-    for row in found.itertuples():
+    estimates = made.estimate(frame, labels)
+    assert list(estimates.columns[:2]) == ["id", "geometry"]
+    for row in estimates.itertuples():
         if not row.cells:
             assert np.isnan(row.count)
             continue
@@ -43,16 +43,16 @@ def test_polygons_of_a_frame_are_estimated_as_one_by_one(kind):
         assert (row.standard_error, row.low, row.high) == pytest.approx(
             (one.standard_error, one.low, one.high), rel=1e-12
         )
-    assert found.cells.max() > 50
-    assert found.clamped.any() == (kind != "noise")
+    assert estimates.cells.max() > 50
+    assert estimates.clamped.any() == (kind != "noise")
 
 
 def test_a_frame_without_cells_has_no_numbers():
     shapes = [shapely.box(10, 10, 11, 11), None, shapely.box(139, 35, 139.1, 35.1)]
     frame = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668")
-    found = release(MESH).estimate(frame)
-    assert found["cells"].tolist()[:2] == [0, 0]
-    assert found["high"].isna().tolist() == [True, True, False]
+    estimates = release(MESH).estimate(frame)
+    assert estimates["cells"].tolist()[:2] == [0, 0]
+    assert estimates["high"].isna().tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:4326", "EPSG:6677"])
@@ -60,9 +60,9 @@ def test_a_frame_in_another_crs_is_moved(crs):
     made = release(MESH)
     shapes = [shapely.box(139.003, 35.003, 139.2, 35.2), None]
     frame = geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668")
-    found = made.estimate(frame.to_crs(crs))
-    assert found.crs == crs
-    assert found.drop(columns="geometry").equals(made.estimate(frame).drop(columns="geometry"))
+    estimates = made.estimate(frame.to_crs(crs))
+    assert estimates.crs == crs
+    assert estimates.drop(columns="geometry").equals(made.estimate(frame).drop(columns="geometry"))
 
 
 def test_frames_that_cannot_be_estimated():
@@ -89,7 +89,7 @@ def test_the_work_on_many_polygons_does_not_grow_with_their_number(monkeypatch):
     made = release(MESH)
     calls = []
     monkeypatch.setattr(
-        reach, "_around", lambda *given, f=reach._around: calls.append(1) or f(*given)
+        reach, "_around", lambda *args, f=reach._around: calls.append(1) or f(*args)
     )
     monkeypatch.setattr(
         Grid, "encode", lambda grid, index, f=Grid.encode: calls.append(2) or f(grid, index)
@@ -119,21 +119,21 @@ def test_a_table_is_summed_once_for_all_estimates(monkeypatch):
 
 
 def test_each_node_of_a_region_is_looked_up_once(monkeypatch):
-    made, asked, original = release(MESH), [], NodeSums.of
+    made, calls, original = release(MESH), [], NodeSums.of
 
     def count(self, prefix, stride):
-        asked.append((stride, prefix.tobytes()))
+        calls.append((stride, prefix.tobytes()))
         return original(self, prefix, stride)
 
     monkeypatch.setattr(NodeSums, "of", count)
     shapes = [shapely.Point(139.2, 35.2).buffer(0.1), shapely.box(139.3, 35.3, 139.45, 35.4)]
     made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
-    assert len(asked) == len({*asked}) > 6
+    assert len(calls) == len({*calls}) > 6
 
 
 def test_middles_of_cells_are_worked_out_once_for_all_polygons(monkeypatch):
-    made, asked, original = release(MESH), [], Lattice.edges
-    monkeypatch.setattr(Lattice, "edges", lambda self: asked.append(1) or original(self))
+    made, calls, original = release(MESH), [], Lattice.edges
+    monkeypatch.setattr(Lattice, "edges", lambda self: calls.append(1) or original(self))
     shapes = shapely.box(*np.array([[139.1, 35.1, 139.1 + n, 35.2] for n in (0.1, 0.2, 0.3)]).T)
     made.estimate(geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:6668"))
-    assert asked == [1]
+    assert calls == [1]

@@ -36,24 +36,26 @@ def release(grid, method="pyramid"):
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_frames_are_the_rows_of_the_file(name, tmp_path):
-    found = release(GRIDS[name])
-    found.write(tmp_path / "out", name="residents")
+    published = release(GRIDS[name])
+    published.write(tmp_path / "out", name="residents")
     file = geopandas.read_parquet(tmp_path / "out" / "public" / "residents.parquet")
-    frame = found.to_geopandas("residents")
+    frame = published.to_geopandas("residents")
     pandas.testing.assert_frame_equal(frame.drop(columns="geometry"), file.drop(columns="geometry"))
     assert frame.geometry.geom_equals_exact(file.geometry, 0).all()
     assert frame.crs == file.crs
-    assert frame.residents.sum() == found.table.total
-    assert found.to_arrow("residents").equals(
-        pyarrow.table(found.to_pandas("residents"), schema=found.to_arrow("residents").schema)
+    assert frame.residents.sum() == published.table.total
+    assert published.to_arrow("residents").equals(
+        pyarrow.table(
+            published.to_pandas("residents"), schema=published.to_arrow("residents").schema
+        )
     )
 
 
 def test_what_has_no_place_has_no_outlines():
-    found = release(Grid.regular((8, 8)))
-    assert set(found.to_pandas()) >= {"population", "standard_error"}
+    published = release(Grid.regular((8, 8)))
+    assert set(published.to_pandas()) >= {"population", "standard_error"}
     with refuses(UsageError, "rows-not-on-earth"):
-        found.to_geopandas()
+        published.to_geopandas()
 
 
 def test_an_error_that_depends_on_the_data_has_no_column():
@@ -62,10 +64,10 @@ def test_an_error_that_depends_on_the_data_has_no_column():
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "geopandas", "xarray"])
 def test_a_library_that_is_not_there_is_asked_for(library, monkeypatch):
-    found = release(MESH)
+    published = release(MESH)
     monkeypatch.setitem(sys.modules, library, None)
     with refuses(UsageError, f"library-missing: \\b{library}\\b"):
-        getattr(found, f"to_{library}")()
+        getattr(published, f"to_{library}")()
 
 
 def test_cells_outside_the_domain_are_no_numbers():
@@ -122,7 +124,7 @@ def test_releases_are_said_in_one_line(tmp_path):
 
 
 def test_polars_has_the_same_rows():
-    found = release(MESH)
-    told = found.to_arrow("residents").to_pydict()
-    assert found.to_polars("residents").to_dict(as_series=False) == told
-    assert len(told["residents"]) == len(found.table)
+    published = release(MESH)
+    columns = published.to_arrow("residents").to_pydict()
+    assert published.to_polars("residents").to_dict(as_series=False) == columns
+    assert len(columns["residents"]) == len(published.table)

@@ -213,15 +213,15 @@ def test_masks_and_hierarchies_are_told_apart_by_every_cell_and_code():
 @pytest.mark.parametrize("cuts", [[], [0], [3], [1, 1, 7], list(range(64))])
 def test_a_table_in_pieces_has_the_digest_of_the_whole(cuts):
     keys, counts = np.split(TABLE.key, cuts), np.split(TABLE.count, cuts)
-    found = digest_stream(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
-    assert found == release_digest(TABLE, *BASE[1:])
+    identity_digest = digest_stream(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
+    assert identity_digest == release_digest(TABLE, *BASE[1:])
 
 
 def test_the_digest_is_what_it_was():
     """Whoever must change this value gives ``LABEL`` or the method another number with it."""
     event = use(epsilon="1/2")
-    found = release_digest(TABLE, Pyramid(), event).hex()
-    assert found == "23901ea900e5635f9f5ddda5741878eea2f45559db2510f54bdc78b38a2cd4a8"
+    identity_digest = release_digest(TABLE, Pyramid(), event).hex()
+    assert identity_digest == "23901ea900e5635f9f5ddda5741878eea2f45559db2510f54bdc78b38a2cd4a8"
 
 
 def test_the_ledger_and_the_noise_go_by_the_same_digest(ledger, key):

@@ -24,9 +24,9 @@ def key(n):
     return geodp.NoiseKey(n.to_bytes(32, "little"))
 
 
-def published(method="pyramid", number=0, **given):
+def published(method="pyramid", number=0, **kwargs):
     return geodp.publish(
-        TABLE, method=method, epsilon="1/10", key=key(number), **given, contribution=1
+        TABLE, method=method, epsilon="1/10", key=key(number), **kwargs, contribution=1
     )
 
 
@@ -63,40 +63,40 @@ def test_one_pass_shared_out_by_these_very_values():
         count = truth_of(GRID, one.level, one.node, release.table)
         above = one.node // np.uint64(fanout)
         for parent in np.unique(above):
-            own, value = count[above == parent], one.value[above == parent].astype(float)
+            truth, value = count[above == parent], one.value[above == parent].astype(float)
             # The nearest point with this sum: what is taken from all that keep something.
-            order, held = np.sort(value)[::-1], own.sum()
+            order, held = np.sort(value)[::-1], truth.sum()
             taken = (np.cumsum(order) - held) / np.arange(1, order.size + 1)
             tau = taken[np.flatnonzero(order > taken)[-1]] if held else np.inf
-            assert (np.abs(own - np.maximum(value - tau, 0)) <= 1).all()
+            assert (np.abs(truth - np.maximum(value - tau, 0)) <= 1).all()
 
 
 @pytest.mark.law
 @pytest.mark.parametrize("method", METHODS[::2])
 def test_complete_levels_are_unbiased_and_visited_nodes_are_not(method):
     """Over 400 releases; the control is 0 for nodes that are not there."""
-    asked = choose_measurements(mechanism(method), GRID, published(method).event, 16)
-    method, trials = asked.method, 400
-    sums, squares = ([0] * len(asked.levels) for _ in range(2))
+    request = choose_measurements(mechanism(method), GRID, published(method).event, 16)
+    method, trials = request.method, 400
+    sums, squares = ([0] * len(request.levels) for _ in range(2))
     missed = []
     for number in range(trials):
-        released = method.release(TABLE, asked.event, key(number))
-        found = asked.measure(TABLE, released, key(number))
-        for i, one in enumerate(found.levels):
+        released = method.release(TABLE, request.event, key(number))
+        measured = request.measure(TABLE, released, key(number))
+        for i, one in enumerate(measured.levels):
             off = one.value - truth_of(GRID, one.level, one.node, TABLE)
             if one.complete:
                 sums[i] = sums[i] + off
                 squares[i] = squares[i] + off**2
-            elif i == len(asked.levels) - 1:
+            elif i == len(request.levels) - 1:
                 people = truth_of(GRID, one.level, one.node, TABLE)
                 missed.append(np.abs(people).sum())
-    assert len(asked.sizes) >= 2
-    for i, level in enumerate(asked.levels[: len(asked.sizes)]):
+    assert len(request.sizes) >= 2
+    for i, level in enumerate(request.levels[: len(request.sizes)]):
         error = (level.variance * trials) ** 0.5
         assert np.abs(sums[i]).max() < 5 * error
         assert 0.5 < squares[i].mean() / error**2 < 1.5
     assert np.mean(missed) < 0.98 * COUNTS.sum()
-    assert all(bias.missing > 0 and bias.bias < 0 for bias in asked.biases[-2:])
+    assert all(bias.missing > 0 and bias.bias < 0 for bias in request.biases[-2:])
 
 
 def test_values_are_exact_beyond_floats():
@@ -108,30 +108,32 @@ def test_values_are_exact_beyond_floats():
 
 
 @pytest.mark.parametrize(
-    ("grid", "least", "complete"),
+    ("grid", "complete_to", "complete"),
     [
         (GRID, "cell", (9, 9)),
         (GRID, 512, (1, 9)),
         (geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.2, 35.1)).with_official_order(), None, 0),
     ],
 )
-def test_levels_are_complete_down_to_the_area_that_is_named(grid, least, complete):
-    if least is None:
+def test_levels_are_complete_down_to_the_area_that_is_named(grid, complete_to, complete):
+    if complete_to is None:
         event = published().event
-        asked = [
+        requests = [
             choose_measurements(mechanism("pyramid"), grid, event, w)
             for w in ("basic", "jis:basic")
         ]
-        assert asked[0].sizes == asked[1].sizes
-        assert len(asked[0].sizes) == len(asked[0].levels) - 1
+        assert requests[0].sizes == requests[1].sizes
+        assert len(requests[0].sizes) == len(requests[0].levels) - 1
         with refuses(UsageError, "measurements-levels: jis:basic"):
             choose_measurements(mechanism("pyramid"), grid, event, "municipality")
         return
-    asked = choose_measurements(mechanism("topdown"), grid, published("topdown").event, least)
-    assert (len(asked.sizes) - 1 or 1, len(asked.levels) - 1) == complete
-    words = asked.words
-    assert f"{sum(asked.sizes):,} nodes" in words
-    assert ("visits" in words) == (complete[0] < complete[1])
+    request = choose_measurements(
+        mechanism("topdown"), grid, published("topdown").event, complete_to
+    )
+    assert (len(request.sizes) - 1 or 1, len(request.levels) - 1) == complete
+    summary = request.summary
+    assert f"{sum(request.sizes):,} nodes" in summary
+    assert ("visits" in summary) == (complete[0] < complete[1])
 
 
 def test_other_methods_refuse_in_a_sentence():
@@ -141,8 +143,8 @@ def test_other_methods_refuse_in_a_sentence():
 
 def test_what_was_drawn_is_kept_and_restored():
     release = published(measurements=64)
-    asked = choose_measurements(mechanism("pyramid"), GRID, release.event, 64)
-    again = asked.restore(release.extra_arrays)
+    request = choose_measurements(mechanism("pyramid"), GRID, release.event, 64)
+    again = request.restore(release.extra_arrays)
     for one, other in zip(release.measurements.levels, again.levels, strict=True):
         assert np.array_equal(one.node, other.node)
         assert np.array_equal(one.value, other.value)

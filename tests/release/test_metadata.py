@@ -9,7 +9,7 @@ from tests.refusals import refuses
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("values", "sentence"),
     [
         ({"titel": "x"}, "plain-key-unknown: titel"),
         ({"title": " "}, "metadata-not-text"),
@@ -25,9 +25,9 @@ from tests.refusals import refuses
         ),
     ],
 )
-def test_metadata_that_are_wrong_are_refused(given, sentence):
+def test_metadata_that_are_wrong_are_refused(values, sentence):
     with refuses(UsageError, sentence):
-        state_metadata(given)
+        state_metadata(values)
 
 
 @pytest.mark.parametrize("limit", [2, 10, 2**31])

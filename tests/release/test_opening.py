@@ -35,8 +35,8 @@ def test_margins_of_simulation_are_those_of_the_files(tmp_path):
     made.write(tmp_path / "out")
     again = geodp.open(tmp_path / "out" / "public")
     frame = again.to_pandas()
-    found = [again.estimate(key[None]) for key in again.table.key]
-    assert [one.high for one in found] == frame.high.tolist()
+    estimates = [again.estimate(key[None]) for key in again.table.key]
+    assert [one.high for one in estimates] == frame.high.tolist()
     unlisted = np.setdiff1d(np.arange(96, dtype=np.uint64), again.table.key)[:1]
     assert again.estimate(unlisted).high >= made.estimate(unlisted).high - 1e-3
 

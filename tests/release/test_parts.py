@@ -53,13 +53,13 @@ def test_all_parts_together_have_the_errors_of_the_map(release, people):
 
 
 def test_some_parts_have_less_than_the_map_and_more_than_nothing(release):
-    whole, women = release.estimate(BOX), release.estimate(BOX, {"sex": "f"})
+    total, women = release.estimate(BOX), release.estimate(BOX, {"sex": "f"})
     counts = release.table.to_dense()[3:28, 3:20]
     assert women.count == counts[:, :, 0].sum()
     assert women.standard_error > 0
-    assert women.low < women.count < women.high < whole.high
+    assert women.low < women.count < women.high < total.high
     both = release.estimate_all([BOX], {"sex": ["f", "m"]})
-    assert both == [whole]
+    assert both == [total]
 
 
 def test_a_cell_s_estimate_is_that_of_the_files(release, tmp_path):

@@ -25,31 +25,31 @@ def people(year):
 
 
 BEFORE, NOW = people(2015), people(2020)
-GIVEN = {"prior": BEFORE, "prior_source": SOURCE}
+PRIOR_ARGUMENTS = {"prior": BEFORE, "prior_source": SOURCE}
 
 
-def publish(**given):
-    return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **given, contribution=1)
+def publish(**kwargs):
+    return geodp.publish(NOW, epsilon="1/2", method="pyramid:setting=R", **kwargs, contribution=1)
 
 
 def test_a_release_with_a_prior_is_a_replay_of_the_one_without(tmp_path, key):
     """The same is measured with the same noise, so that it costs nothing more."""
     ledger = small_ledger(tmp_path)
     held = {"key": key, "ledger": ledger, "dataset": "census", "measurements": True}
-    plain, told = publish(**held), publish(**held, **GIVEN)
-    assert told.charge.replay
+    plain, informed = publish(**held), publish(**held, **PRIOR_ARGUMENTS)
+    assert informed.charge.replay
     assert len(ledger.charges("census")) == 1
-    for one, other in zip(plain.measurements.levels, told.measurements.levels, strict=True):
+    for one, other in zip(plain.measurements.levels, informed.measurements.levels, strict=True):
         shared = np.isin(one.node, other.node), np.isin(other.node, one.node)
         assert (one.value[shared[0]] == other.value[shared[1]]).all()
-    assert told.table.count.tobytes() != plain.table.count.tobytes()
-    again = publish(**held, **GIVEN)
-    assert again.card() == told.card()
-    assert again.table.count.tobytes() == told.table.count.tobytes()
+    assert informed.table.count.tobytes() != plain.table.count.tobytes()
+    again = publish(**held, **PRIOR_ARGUMENTS)
+    assert again.card() == informed.card()
+    assert again.table.count.tobytes() == informed.table.count.tobytes()
 
 
 def test_the_card_has_the_source_and_what_was_learned(tmp_path):
-    release = publish(**GIVEN)
+    release = publish(**PRIOR_ARGUMENTS)
     card = release.card()
     assert card.prior.source == SOURCE
     assert card.prior.levels[-1].in_use == 1
@@ -81,13 +81,13 @@ def test_a_prior_of_its_own_source():
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("kwargs", "sentence"),
     [
         ({"prior": BEFORE}, "prior-source-missing"),
         ({"prior_source": SOURCE}, "source-without-prior"),
         ({"prior": NOW, "prior_source": SOURCE}, "prior-is-table"),
         ({"prior": "census", "prior_source": SOURCE}, "prior-kind"),
-        ({**GIVEN, "method": "topdown"}, "prior-needs-pyramid"),
+        ({**PRIOR_ARGUMENTS, "method": "topdown"}, "prior-needs-pyramid"),
         (
             {
                 "prior": Prior.of(
@@ -100,21 +100,21 @@ def test_a_prior_of_its_own_source():
         ),
     ],
 )
-def test_refused_before_any_charge(tmp_path, given, words):
+def test_refused_before_any_charge(tmp_path, kwargs, sentence):
     ledger = small_ledger(tmp_path)
-    with refuses(UsageError, words) as caught:
-        geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **given, contribution=1)
+    with refuses(UsageError, sentence) as caught:
+        geodp.publish(NOW, epsilon="1/2", ledger=ledger, dataset="census", **kwargs, contribution=1)
     assert "\n" not in str(caught.value)
     assert not ledger.charges("census")
 
 
 def test_simulated_errors_are_refused():
     with refuses(UsageError, "prior-not-simulated"):
-        publish(**GIVEN).estimate((0, 0, 4, 4), method="simulation")
+        publish(**PRIOR_ARGUMENTS).estimate((0, 0, 4, 4), method="simulation")
 
 
 def test_public_totals_and_measurements_go_with_it():
-    release = publish(**GIVEN, measurements=True)
+    release = publish(**PRIOR_ARGUMENTS, measurements=True)
     assert release.measurements is not None
     assert release.table.total == release.table.count.sum()
 
@@ -125,4 +125,4 @@ def test_a_fault_after_the_charge_keeps_nothing_that_was_learned(monkeypatch):
 
     monkeypatch.setattr(informed, "refine", fail)
     with pytest.raises(RuntimeError):
-        publish(**GIVEN)
+        publish(**PRIOR_ARGUMENTS)

@@ -38,18 +38,18 @@ def test_a_frame_in_and_a_map_out(frame):
 
 def test_a_table_of_municipalities(frame, towns):
     table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
-    found = geodp.publish(table, epsilon=1, contribution=1).estimate(towns)
-    assert found["count"].sum() == pytest.approx(frame.residents.sum(), rel=0.05)
-    assert (found.low <= found["count"]).all()
+    estimated = geodp.publish(table, epsilon=1, contribution=1).estimate(towns)
+    assert estimated["count"].sum() == pytest.approx(frame.residents.sum(), rel=0.05)
+    assert (estimated.low <= estimated["count"]).all()
 
 
 def test_methods_side_by_side_on_queries_of_ones_own(frame, towns):
     table = geodp.read_table(frame, grid=GRID, code="mesh", value="residents")
     queries = {"west": (139, 35, 139.25, 35.5), **towns.set_index("name").geometry}
-    found = geodp.evaluate(
+    estimated = geodp.evaluate(
         table, methods=["pyramid", "geometric"], contribution=1, trials=20, queries=queries
     )
-    errors = found.to_pandas().pivot(index=["query", "trial"], columns="method", values="error")
+    errors = estimated.to_pandas().pivot(index=["query", "trial"], columns="method", values="error")
     assert errors.shape == (20 * 26, 2)
     assert errors.loc["west"].abs().mean().pyramid < errors.loc["west"].abs().mean().geometric
 

@@ -31,7 +31,7 @@ TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
 
 
 @pytest.mark.parametrize(
-    ("given", "exact"),
+    ("budget", "exact"),
     [
         (0.1, Fraction(1, 10)),
         ("0.1", Fraction(1, 10)),
@@ -45,8 +45,8 @@ TABLE = geodp.CountTable.from_dense(np.full((32, 32), 50), GRID)
         ("1e-3", Fraction(1, 1000)),
     ],
 )
-def test_budgets_are_read_exactly(given, exact):
-    assert rational(given) == exact
+def test_budgets_are_read_exactly(budget, exact):
+    assert rational(budget) == exact
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_gaussian_noise_has_the_sigma_of_its_budget(method):
     assert event.sigma2 == steps * 9 / (2 * Fraction(1, 8))
     assert event.epsilon == epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
     assert "concentrated" in release.card().guarantee.variant
-    given = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6", contribution=1).event
-    more = given.rho * 1001 / 1000
-    assert epsilon_for(given.rho, given.delta) <= 1 < epsilon_for(more, given.delta)
+    event = geodp.publish(TABLE, method=method, epsilon=1, delta="1e-6", contribution=1).event
+    more = event.rho * 1001 / 1000
+    assert epsilon_for(event.rho, event.delta) <= 1 < epsilon_for(more, event.delta)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ def test_parameters_and_grid_change_the_noise_of_a_kept_key():
 def test_a_fixed_key_is_stamped_and_the_others_are_not(tmp_path):
     file = keep(tmp_path / "key")
     fixed = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
-    kept = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file), contribution=1)
+    repeated = geodp.publish(TABLE, epsilon=1, key=geodp.NoiseKey.from_file(file), contribution=1)
     fresh = geodp.publish(TABLE, epsilon=1, contribution=1)
     assert fixed.card().private is False
     assert fixed.card().guarantee.in_words.startswith("NOT PRIVATE")
-    assert kept.card().private is True
+    assert repeated.card().private is True
     assert fresh.card().private is True
 
 
@@ -210,9 +210,9 @@ def test_a_stage_whose_noise_cannot_be_drawn_is_refused_before_the_charge(tmp_pa
     for module in ("privacy.noise.laplace", "privacy.event"):
         monkeypatch.setattr(f"geodp.{module}.LARGEST_SCALE", 5000)
     row = geodp.METHODS["pyramid"]
-    whole = row.event(GRID, Terms.of(epsilon=1, contribution=1))
-    least = row.min_share(GRID, whole)
-    epsilon = row.sensitivity(GRID) / least / 5000 * Fraction(99, 100)
+    total_event = row.event(GRID, Terms.of(epsilon=1, contribution=1))
+    min_share = row.min_share(GRID, total_event)
+    epsilon = row.sensitivity(GRID) / min_share / 5000 * Fraction(99, 100)
     assert row.sensitivity(GRID) / epsilon < 5000 * Fraction(99, 100)
     ledger = small_ledger(tmp_path)
     with refuses(UsageError, "noise-too-wide"):
@@ -352,8 +352,8 @@ def test_a_frame_is_published_as_its_table_is(door):
 
 def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
-    for given in (tmp_path / "a.csv", [str(tmp_path / "a.csv")]):
-        assert geodp.publish(given, grid="jis:basic", epsilon=1, contribution=1).table.total
+    for source in (tmp_path / "a.csv", [str(tmp_path / "a.csv")]):
+        assert geodp.publish(source, grid="jis:basic", epsilon=1, contribution=1).table.total
     records = pandas.DataFrame({"lon": [139.7] * 9, "lat": [35.7] * 9, "id": range(9)})
     assert geodp.publish(records, grid=MESH, person="id", epsilon=1).table.event.enforced
     frame = FRAME.assign(sex=["f", "m"])
@@ -362,7 +362,7 @@ def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "given", "sentence"),
+    ("table", "options", "sentence"),
     [
         (FRAME, {}, "grid-unstated"),
         (FRAME, {"grid": MESH, "epsilon": None}, "epsilon-or-rho"),
@@ -372,9 +372,9 @@ def test_a_file_or_records_are_published_from_where_they_are(tmp_path):
         ({"mesh": ["53394611"]}, {"grid": MESH}, "table-or-grid-expected"),
     ],
 )
-def test_what_a_frame_lacks_is_said_before_anything_is_drawn(table, given, sentence):
+def test_what_a_frame_lacks_is_said_before_anything_is_drawn(table, options, sentence):
     with refuses(UsageError, sentence):
-        geodp.publish(table, **({"epsilon": 1, "contribution": 1} | given))
+        geodp.publish(table, **({"epsilon": 1, "contribution": 1} | options))
 
 
 def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
@@ -399,16 +399,16 @@ def test_the_card_of_a_release_is_worked_out_before_the_draw_alone(monkeypatch):
         {"postprocessing": ("smoothed",)},
         {"margins": UNKNOWN},
         {"metadata": StatedMetadata(title="other")},
-        {"own": Pyramid(passes=1)},
+        {"custom_method": Pyramid(passes=1)},
         {"table": geodp.publish(TABLE, epsilon=2, contribution=1).table},
     ],
 )
 def test_a_changed_release_has_a_card_of_its_own(change):
     release = geodp.publish(TABLE, epsilon=1, contribution=1)
     changed = replace(release, **change)
-    assert changed.card() == replace(changed, outline=None).card()
+    assert changed.card() == replace(changed, preview=None).card()
     assert changed.card() != release.card()
-    assert changed.block_errors == replace(changed, outline=None).block_errors
+    assert changed.block_errors == replace(changed, preview=None).block_errors
 
 
 def test_a_charge_is_all_that_the_card_adds_to_that_of_nobody(tmp_path):
@@ -417,7 +417,7 @@ def test_a_charge_is_all_that_the_card_adds_to_that_of_nobody(tmp_path):
     found = release.card()
     assert found.budget is not None
     assert found == card_of(release)
-    assert replace(found, budget=None) == release.outline.card()
+    assert replace(found, budget=None) == release.preview.card()
 
 
 @pytest.mark.parametrize("method", ["parts", "pyramid", "topdown", "laplace"])

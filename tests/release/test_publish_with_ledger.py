@@ -65,19 +65,21 @@ def test_a_draw_that_fails_is_not_charged(ledger, monkeypatch):
 
 def test_nothing_is_drawn_that_the_ledger_would_refuse(ledger, monkeypatch):
     monkeypatch.setattr(Pyramid, "release", None)
-    for given in ({"epsilon": 2}, {"epsilon": 1, "dataset": "another"}):
+    for kwargs in ({"epsilon": 2}, {"epsilon": 1, "dataset": "another"}):
         with pytest.raises((BudgetError, UsageError)):
-            geodp.publish(TABLE, **{"ledger": ledger, "dataset": "census", **given}, contribution=1)
+            geodp.publish(
+                TABLE, **{"ledger": ledger, "dataset": "census", **kwargs}, contribution=1
+            )
 
 
 def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(ledger, monkeypatch):
     real = Pyramid.release
 
-    def slow(*given):
-        found = real(*given)
+    def slow(*args):
+        entry = real(*args)
         common = {"mechanism": "other", "neighbours": "add-remove-one", "contribution": 1}
         Ledger.open(ledger.path).charge("census", PureDP(Fraction(4, 5)), **common, fingerprint=F)
-        return found
+        return entry
 
     monkeypatch.setattr(Pyramid, "release", slow)
     with pytest.raises(BudgetError):
@@ -96,9 +98,9 @@ def test_a_draw_is_not_returned_where_another_run_has_charged_in_the_meantime(le
     ],
 )
 def test_what_does_not_fit_the_ledger_is_refused_and_costs_nothing(ledger, options, message):
-    given = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
+    kwargs = {"epsilon": 1, "ledger": ledger, "dataset": "census", **options}
     with refuses(UsageError, message):
-        geodp.publish(TABLE, **given, contribution=1)
+        geodp.publish(TABLE, **kwargs, contribution=1)
     assert ledger.charges("census") == ()
 
 
@@ -146,16 +148,16 @@ def test_a_budget_in_rho_is_charged_as_the_cap_is_kept(tmp_path):
     geodp.publish(
         TABLE, epsilon=1, delta="1/1000000000", ledger=made, dataset="approximate", contribution=1
     )
-    spent = made.spent("approximate")
-    assert (spent.epsilon, spent.delta) == (1, Fraction(1, 10**9))
+    charged = made.spent("approximate")
+    assert (charged.epsilon, charged.delta) == (1, Fraction(1, 10**9))
 
 
 def test_a_fresh_key_has_a_fingerprint_of_its_own(ledger):
     for _ in range(2):
         geodp.publish(TABLE, epsilon="1/5", ledger=ledger, dataset="census", contribution=1)
-    found = [charge.fingerprint for charge in ledger.charges("census")]
-    assert len(set(found)) == 2
-    assert {len(fingerprint) for fingerprint in found} == {64}
+    fingerprints = [charge.fingerprint for charge in ledger.charges("census")]
+    assert len(set(fingerprints)) == 2
+    assert {len(fingerprint) for fingerprint in fingerprints} == {64}
 
 
 def test_noise_too_wide_to_be_drawn_is_refused_before_the_charge(ledger):

@@ -13,8 +13,8 @@ TERMS = Terms.of(epsilon=1)
 GRID = Grid.regular((8, 8))
 
 
-def chosen(grid, **asked):
-    return choose_method(Request(terms=TERMS, **asked).method, grid)
+def chosen(grid, **options):
+    return choose_method(Request(terms=TERMS, **options).method, grid)
 
 
 def test_the_method_is_that_of_the_call_or_the_default_of_the_grid():

@@ -8,7 +8,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.settled_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
+from geodp.release.settlement_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law
@@ -29,17 +29,17 @@ def made(request):
 
 
 def cells(grid, key):
-    found = np.zeros(grid.shape, bool)
-    found[tuple(grid.decode(key))] = True
-    return found
+    mask = np.zeros(grid.shape, bool)
+    mask[tuple(grid.decode(key))] = True
+    return mask
 
 
 def near(some, reach):
     row, col = (np.nonzero(some.any(axis=1 - axis))[0] for axis in (0, 1))
-    found = np.zeros(some.shape, bool)
+    mask = np.zeros(some.shape, bool)
     low = max(row[0] - reach, 0), max(col[0] - reach, 0)
-    found[low[0] : row[-1] + reach + 1, low[1] : col[-1] + reach + 1] = True
-    return found
+    mask[low[0] : row[-1] + reach + 1, low[1] : col[-1] + reach + 1] = True
+    return mask
 
 
 def test_settlements_of_all_kinds_have_the_people_and_surroundings_that_are_said(made):
@@ -48,7 +48,7 @@ def test_settlements_of_all_kinds_have_the_people_and_surroundings_that_are_said
     company = []
     for one in maps:
         people = one.table.to_dense()
-        for kind, own, around in zip(one.kinds, one.own, one.around, strict=True):
+        for kind, own, around in zip(one.kinds, one.cells, one.around, strict=True):
             size, place = KINDS[kind]
             settled = cells(grid, own)
             assert 0.9 * SIZES[size] <= people[settled].sum() <= 1.1 * SIZES[size + 1]
@@ -91,7 +91,7 @@ def simulation_of(release, releases):
 
 def test_biases_are_those_of_releases_of_the_maps(release):
     simulation = simulation_of(release, 20)
-    said = settlements.simulate_settlements(simulation)
+    stated = settlements.simulate_settlements(simulation)
     maps, _ = make_maps(BOX, float(release.table.count.sum()), 5)
     off = {kind: [] for kind in KINDS}
     for trial in range(20):
@@ -101,12 +101,12 @@ def test_biases_are_those_of_releases_of_the_maps(release):
             some = [i for i, other in enumerate(one.kinds) if other == kind]
             own, around = (
                 sum(error[cells(BOX, keys[i])].sum() for i in some)
-                for keys in (one.own, one.around)
+                for keys in (one.cells, one.around)
             )
-            true = sum(one.table.to_dense()[cells(BOX, one.own[i])].sum() for i in some)
+            true = sum(one.table.to_dense()[cells(BOX, one.cells[i])].sum() for i in some)
             off[KINDS[kind]].append((100 * own / true, 100 * around / true))
-    assert len(said.settlements) == len(KINDS)
-    for row, (kind, some) in zip(said.settlements, off.items(), strict=True):
+    assert len(stated.settlements) == len(KINDS)
+    for row, (kind, some) in zip(stated.settlements, off.items(), strict=True):
         assert (row.people, row.surroundings) == (SIZES[kind[0]], kind[1])
         own, around = np.array(some).T
         assert row.own == pytest.approx(own.mean(), abs=0.006)
@@ -114,7 +114,7 @@ def test_biases_are_those_of_releases_of_the_maps(release):
         assert row.own_simulation_error == pytest.approx(
             own.std(ddof=1) / np.sqrt(len(own)), abs=0.006
         )
-    assert said.settlements[-1].below is None
+    assert stated.settlements[-1].below is None
 
 
 def test_they_need_domain_method_and_sum_of_a_release_alone(release):
@@ -129,8 +129,8 @@ def test_they_need_domain_method_and_sum_of_a_release_alone(release):
 
 
 def test_the_smaller_and_the_lonelier_lose_more(release):
-    said = settlements.simulate_settlements(simulation_of(release, 40))
-    own = {(row.people, row.surroundings): row.own for row in said.settlements}
+    stated = settlements.simulate_settlements(simulation_of(release, 40))
+    own = {(row.people, row.surroundings): row.own for row in stated.settlements}
     for place in (ALONE, COASTAL):
         assert own[200, place] < own[3_000, place] < 0
     lonely, among = (
@@ -143,8 +143,8 @@ def test_a_small_domain_states_the_kinds_that_fit():
     grid = geodp.Grid.regular((24, 24))
     table = geodp.CountTable.from_dense(np.full((24, 24), 30), grid)
     release = geodp.publish(table, epsilon=1, key=geodp.NoiseKey(bytes(32)), contribution=1)
-    said = settlements.simulate_settlements(simulation_of(release, 20))
-    assert 0 < len(said.settlements) < len(KINDS)
+    stated = settlements.simulate_settlements(simulation_of(release, 20))
+    assert 0 < len(stated.settlements) < len(KINDS)
 
 
 def test_maps_with_labels_have_none():

@@ -23,9 +23,9 @@ FEW = 20
 
 @pytest.fixture(scope="module")
 def people():
-    found = np.where(COL < 12 + ROW % 5, 700, 0)
-    found[20, 28] = 900
-    return found
+    simulated = np.where(COL < 12 + ROW % 5, 700, 0)
+    simulated[20, 28] = 900
+    return simulated
 
 
 def publish(people, simulate=0, number=0, **more):
@@ -35,16 +35,16 @@ def publish(people, simulate=0, number=0, **more):
 
 
 def test_counts_stay_and_cells_where_nobody_is_listed_become_narrower(people):
-    plain, found = publish(people), publish(people, FEW)
-    np.testing.assert_array_equal(plain.table.count, found.table.count)
+    plain, simulated = publish(people), publish(people, FEW)
+    np.testing.assert_array_equal(plain.table.count, simulated.table.count)
     far = GRID.encode(np.array([[2, 3, 30], [25, 30, 31]]))
     assert (plain.table.counts_at(far) == 0).all()
-    wide, narrow = plain.intervals().of(far), found.intervals().of(far)
+    wide, narrow = plain.intervals().of(far), simulated.intervals().of(far)
     assert (narrow[1] < 0.9 * wide[1]).all()
     assert (narrow[1] > 0).all()
-    stated = found.card().expected_error.cells
-    assert stated.simulated == FEW
-    assert stated.alone >= narrow[1].max() * (1 - 1e-5)
+    cells = simulated.card().expected_error.cells
+    assert cells.simulated == FEW
+    assert cells.alone >= narrow[1].max() * (1 - 1e-5)
     assert plain.card().expected_error.cells.simulated is None
 
 
@@ -64,11 +64,11 @@ def test_an_interval_holds_its_count_where_every_planted_cell_gained():
 
 
 def test_they_follow_from_the_release_and_the_number_alone(people):
-    found = publish(people, FEW)
-    again = errors_of(Release(found.table).table, FEW).intervals
+    simulated = publish(people, FEW)
+    again = errors_of(Release(simulated.table).table, FEW).intervals
     key = np.arange(GRID.size, dtype=np.uint64)
-    np.testing.assert_array_equal(found.intervals().of(key), again.of(key))
-    one = found.estimate(GRID.encode(np.array([[20], [28]])))
+    np.testing.assert_array_equal(simulated.intervals().of(key), again.of(key))
+    one = simulated.estimate(GRID.encode(np.array([[20], [28]])))
     low, high = again.of(GRID.encode(np.array([[20], [28]])))
     assert (one.low, one.high) == (low[0], high[0])
 

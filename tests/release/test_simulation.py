@@ -25,9 +25,9 @@ SIMULATION = "simulation"
 
 
 def box(row, col, height, width):
-    found = np.zeros((32, 32), np.bool_)
-    found[row : row + height, col : col + width] = True
-    return found
+    simulated = np.zeros((32, 32), np.bool_)
+    simulated[row : row + height, col : col + width] = True
+    return simulated
 
 
 def region(inside):
@@ -55,9 +55,9 @@ def coast():
 def test_sums_of_runs_are_sums_of_cells(coast):
     release = release_of(coast)
     shapes = [LAND, ~LAND, box(20, 28, 1, 1), box(3, 5, 9, 7), LAND & (ROW % 2 == 0)]
-    found = KeyRuns.of([region(shape) for shape in shapes]).sums(release.table)
+    simulated = KeyRuns.of([region(shape) for shape in shapes]).sums(release.table)
     dense = release.table.to_dense()
-    assert found.tolist() == [dense[shape].sum() for shape in shapes]
+    assert simulated.tolist() == [dense[shape].sum() for shape in shapes]
     assert KeyRuns.of([region(LAND), Region(GRID, np.empty(0, np.uint64))]).sums(
         release.table
     ).tolist() == [dense[LAND].sum(), 0]
@@ -68,24 +68,26 @@ def test_where_nothing_is_clamped_the_width_is_that_of_the_noise(monkeypatch):
     release = release_of(np.full((32, 32), 100_000))
     shapes = [region(box(4, 4, 1, 1)), region(box(4, 4, 9, 9)), region(box(0, 0, 16, 16))]
     closed = release.estimate_all(shapes)
-    for plain, found in zip(closed, release.estimate_all(shapes, method=SIMULATION), strict=True):
-        assert not found.clamped
-        assert found.count == plain.count
-        assert (found.high - found.low) / (plain.high - plain.low) < 1.5
-        assert found.standard_error == pytest.approx(plain.standard_error, rel=0.2)
+    for plain, simulated in zip(
+        closed, release.estimate_all(shapes, method=SIMULATION), strict=True
+    ):
+        assert not simulated.clamped
+        assert simulated.count == plain.count
+        assert (simulated.high - simulated.low) / (plain.high - plain.low) < 1.5
+        assert simulated.standard_error == pytest.approx(plain.standard_error, rel=0.2)
 
 
 def test_where_something_is_clamped_it_is_mostly_narrower_than_the_closed_form(coast):
     release = release_of(coast)
     shapes = [region(LAND), region(box(2, 8, 20, 16)), region(box(20, 28, 1, 1)), region(~LAND)]
     closed = release.estimate_all(shapes)
-    found = release.estimate_all(shapes, method=SIMULATION)
-    assert all(one.clamped for one in found)
+    simulated = release.estimate_all(shapes, method=SIMULATION)
+    assert all(one.clamped for one in simulated)
     cell = 2  # whose surroundings are of a known class
-    assert closed[cell].low <= found[cell].low <= found[cell].high <= closed[cell].high
+    assert closed[cell].low <= simulated[cell].low <= simulated[cell].high <= closed[cell].high
     widths = [
         (one.high - one.low) / (plain.high - plain.low)
-        for plain, one in zip(closed, found, strict=True)
+        for plain, one in zip(closed, simulated, strict=True)
     ]
     assert min(widths) < 0.9
 
@@ -99,8 +101,8 @@ def test_true_sums_are_covered_also_where_the_release_shows_nothing(coast):
     for number in range(8):
         release = release_of(people, 100 + number)
         zero += release.estimate(region(shapes["lost"])).count == 0
-        found = release.estimate_all(map(region, shapes.values()), method=SIMULATION)
-        for name, one in zip(shapes, found, strict=True):
+        simulated = release.estimate_all(map(region, shapes.values()), method=SIMULATION)
+        for name, one in zip(shapes, simulated, strict=True):
             held[name] += one.low <= people[shapes[name]].sum() <= one.high
     assert zero >= 1  # a plain bootstrap of nobody would cover nobody
     assert min(held.values()) >= 6
@@ -122,12 +124,12 @@ def test_a_release_of_nobody_is_simulated_too():
     table = ReleasedTable(
         GRID, np.empty(0, np.uint64), np.empty(0, np.int64), release_of(LAND * 50).event
     )
-    closed, found = (
+    closed, simulated = (
         Release(table).estimate(region(LAND), method=method)
         for method in ("closed-form", SIMULATION)
     )
-    assert found.count == found.low == 0
-    assert 0 < found.high <= closed.high
+    assert simulated.count == simulated.low == 0
+    assert 0 < simulated.high <= closed.high
 
 
 @pytest.mark.parametrize("method", ["laplace", "privelet"])
@@ -153,6 +155,8 @@ def test_releases_that_meet_public_totals_are_refused(coast):
 def test_topdown_is_simulated_too(coast):
     release = release_of(coast, method="topdown")
     place = box(2, 8, 20, 16)
-    closed, found = (release.estimate(region(place), method=m) for m in ("closed-form", SIMULATION))
-    assert found.low <= coast[place].sum() <= found.high
-    assert found.high - found.low < 1.2 * (closed.high - closed.low)
+    closed, simulated = (
+        release.estimate(region(place), method=m) for m in ("closed-form", SIMULATION)
+    )
+    assert simulated.low <= coast[place].sum() <= simulated.high
+    assert simulated.high - simulated.low < 1.2 * (closed.high - closed.low)

@@ -197,15 +197,15 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         if plan is not None:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
-    for warning in _warnings(prepared.outline):
+    for warning in _warnings(prepared.preview):
         click.echo(translate_message(f"Warning: {warning}"), err=True)
     # The operator did not state the contribution, so the operator must at least see it.
     if prepared.event.layout:
         click.echo(_format_assumption(prepared.event.assumption), err=True)
     if options["check"]:
         return write_check_file(options, prepared)
-    if prepared.asked is not None:
-        click.echo(prepared.asked.words, err=True)
+    if prepared.measurements_request is not None:
+        click.echo(prepared.measurements_request.summary, err=True)
     return _write(options, start, prepared, seconds, inferred=inferred)
 
 
@@ -311,7 +311,7 @@ def _release(
         return pack_tables([drawn.table], drawn.public_facts, drawn.extra_arrays, drawn.reading)
 
     # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
-    place.try_out(prepared.outline.view(), table.key.size, prepared.nodes)
+    place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
     with keep_charged(place.folder, request, call, run, pack) as keep:
         release = prepared.release(keep)
@@ -382,6 +382,6 @@ def _format_message(
 
 def _warnings(release: Release) -> list[str]:
     """List the warnings about a release."""
-    from geodp.release.outline import list_warnings
+    from geodp.release.preview import list_warnings
 
     return [*list_warnings(release)]

@@ -20,7 +20,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.metadata import state_metadata
-from geodp.release.outline import warn_before_release
+from geodp.release.preview import warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -118,7 +118,7 @@ def publish(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_before_release(prepared.dry_release)
+    warn_before_release(prepared.preview)
     return prepared.release()
 
 
@@ -194,7 +194,7 @@ def write(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_before_release(prepared.dry_release)
+    warn_before_release(prepared.preview)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )

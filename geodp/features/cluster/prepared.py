@@ -21,7 +21,7 @@ from geodp.io.write import tiles
 from geodp.io.write.geotiff import EXACT_FLOAT64
 from geodp.io.write.tiles import Tiling, why_no_mosaic
 from geodp.mechanisms import choose_method
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.release.publish import make_table_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -41,7 +41,7 @@ class PreparedRun:
     """
 
     run: Run
-    dry_release: Release
+    preview: Release
 
     def release(self) -> Release:
         """Draw, charge, and bring the released table to this process."""
@@ -50,7 +50,7 @@ class PreparedRun:
         columns, charge = run.release(lambda _: (tasks.finish,))
         cells, counts = (np.concatenate(column) for column in zip(*columns, strict=True))
         table = ReleasedTable(run.cut.grid, cells, counts, run.cut.event)
-        return replace(self.dry_release, table=table, charge=charge, **self._run_facts())
+        return replace(self.preview, table=table, charge=charge, **self._run_facts())
 
     def write(
         self,
@@ -68,7 +68,7 @@ class PreparedRun:
         why = why_no_mosaic(grid, tiles.SIDE) if raster else "it was not requested"
         tiling = Tiling(grid.places[0], tiles.SIDE) if why is None else None
         with write_parts(path, grid, name=name, overwrite=overwrite) as folder:
-            card_of_parts = folder.name_card(self.dry_release.card())
+            card_of_parts = folder.name_card(self.preview.card())
 
             def last(number: int) -> tuple[Any, ...]:
                 return (
@@ -79,7 +79,7 @@ class PreparedRun:
                 )
 
             entries, charge = run.release(last, folder.require_space)
-            card = replace(self.dry_release, charge=charge, **self._run_facts()).card()
+            card = replace(self.preview, charge=charge, **self._run_facts()).card()
             rasters: list[File] = []
             # Beyond 2**53 float64 is not exact, and the raster would differ from the table.
             if tiling is not None and max(entry["largest"] for entry in entries) > EXACT_FLOAT64:
@@ -110,11 +110,11 @@ def prepare(client: Any, partitions: Partitions, request: Request, options: Opti
     method = choose_method(request.method, grid)
     event = make_table_event(partitions.empty, method, request)
     cut = partition_of(method, grid, event, prior)
-    dry_release = outline(grid, method, event, request.terms.people, metadata=request.metadata)
+    preview = preview_release(grid, method, event, request.terms.people, metadata=request.metadata)
     # Margins were measured without a prior and do not hold for a release that uses one.
     if prior is not None:
-        dry_release = replace(dry_release, prior=prior.describe(), margins=cut.margins)
-    return PreparedRun(Run(client, partitions, cut, request, options), dry_release)
+        preview = replace(preview, prior=prior.describe(), margins=cut.margins)
+    return PreparedRun(Run(client, partitions, cut, request, options), preview)
 
 
 def require_partitions(partitions: object) -> None:

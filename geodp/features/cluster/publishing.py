@@ -21,7 +21,7 @@ from geodp.features.cluster.run import Options
 from geodp.features.cluster.secret import require_owners
 from geodp.io.read.points import Points
 from geodp.io.read.table import Table
-from geodp.release.outline import warn_before_release
+from geodp.release.preview import warn_before_release
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -43,7 +43,7 @@ def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
         )
         prepared = prepare(client, files, request, trusted)
-        warn_before_release(prepared.dry_release)
+        warn_before_release(prepared.preview)
         card = prepared.write(
             options["output"], name=options["name"], overwrite=options["overwrite"]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
@@ -40,6 +41,9 @@ Run = tuple[Mechanism, Measurement]
 
 AHEAD = 4
 """Number of waiting jobs for each process, enough to keep it busy."""
+
+WINDOWS_PROCESSES = 61
+"""The most processes of a pool on Windows, which waits for at most 63 handles at once."""
 
 LOADING = 2.0
 """Seconds: a method's first run that takes less is repeated, as it may have imported modules.
@@ -180,7 +184,7 @@ def _apart(
     forked, as a fork copies all memory of this process, and may copy locks that its threads hold.
     """
     executor = ProcessPoolExecutor(
-        min(processes, len(jobs)),
+        count_processes(processes, len(jobs)),
         multiprocessing.get_context("spawn"),
         initializer=_begin,
         initargs=(task,),
@@ -206,6 +210,11 @@ def _apart(
         ) from None
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def count_processes(processes: int, jobs: int) -> int:
+    """Return how many processes work on some jobs: never more than jobs, or than Windows takes."""
+    return min(processes, jobs, WINDOWS_PROCESSES if sys.platform == "win32" else processes)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
 """Explain to people what a release means.
 
-Its public names, those of ``geodp.explain``, are offered by :mod:`geodp.features.explain.api`.
+The public names of ``geodp.explain`` are in :mod:`geodp.features.explain.api`.
 """

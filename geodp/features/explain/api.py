@@ -1,4 +1,4 @@
-"""Explain a release to people, and how beliefs move: ``geodp.explain``."""
+"""Explain a release to people, and bound how beliefs move: ``geodp.explain``."""
 
 from geodp.features.explain.audit import explain_audit
 from geodp.features.explain.bayes import Belief, beliefs, posterior

@@ -1,4 +1,4 @@
-"""What a sampled table without its small counts means, from the JSON of ``geodp audit``."""
+"""Explain a sampled table without its small counts, from the JSON of ``geodp audit``."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from geodp.features.explain.sections import (
 from geodp.table.plain import AtLeast, Text, read_plain
 
 UNIT = "person"
-"""Whose record one is: an audit names no other."""
+"""Unit of privacy: an audit has no other."""
 
 
 @dataclass(frozen=True)
 class StatedThreshold:
-    """What an audit states of a sampled table; it may be a stranger's.
+    """Guarantee of a sampled table, as an audit states it; the file may be untrusted.
 
     Attributes
     ----------
     threshold : int
         The smallest count that is published.
     rate : str
-        Of the sample, exact.
+        Sampling rate, exact, as a fraction.
     epsilon, delta : float
     """
 
@@ -43,20 +43,20 @@ class StatedThreshold:
 
 
 def explain_audit(document: Any, language: str = "en") -> Explanation:
-    """Return what the guarantee in the JSON document of an audit means, for people.
+    """Explain the guarantee in the JSON document of an audit.
 
     Parameters
     ----------
     document : plain values
-        Of ``geodp audit --json``; what it says of the confidential table is not read.
+        Output of ``geodp audit --json``; its facts about the confidential table are not read.
     language : {"en", "ja"}
 
     Raises
     ------
     UsageError
-        Another language.
+        For another language.
     VerificationError
-        A document without a guarantee, or with one that is none.
+        For a document without a guarantee, or with an invalid one.
 
     Examples
     --------
@@ -65,51 +65,55 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
     >>> geodp.explain.explain_audit({"guarantee": stated}).title
     'What a sampled table without its small counts reveals'
     """
-    found = document.get("guarantee") if isinstance(document, Mapping) else None
-    if not isinstance(found, Mapping):
+    stated = document.get("guarantee") if isinstance(document, Mapping) else None
+    if not isinstance(stated, Mapping):
         raise VerificationError(
             "The document states no guarantee: geodp audit states one with --epsilon or --delta.",
             code="audit-without-guarantee",
         )
-    known = {field.name: found.get(field.name) for field in fields(StatedThreshold)}
-    said = read_plain(StatedThreshold, known, "guarantee")
-    page, reach_of = Writer(language), partial(reach_of_approximate, said.epsilon, said.delta)
-    title, unit, alone = page.say("audit_title"), page.unit(UNIT), reach_of(1)
+    values = {field.name: stated.get(field.name) for field in fields(StatedThreshold)}
+    # Only these fields are checked and read; an audit also has statistics of confidential counts.
+    guarantee = read_plain(StatedThreshold, values, "guarantee")
+    page, reach_of = (
+        Writer(language),
+        partial(reach_of_approximate, guarantee.epsilon, guarantee.delta),
+    )
+    title, unit, alone = page.write("audit_title"), page.unit(UNIT), reach_of(1)
     sections = (
-        _tell_promise(page, said, factor_sentence(page, alone), unit),
+        _promise_section(page, guarantee, factor_sentence(page, alone), unit),
         beliefs_section(page, alone, unit, "add"),
         where_section(page, reach_of, unit),
-        guess_section(page, alone, page.say("guess_add", unit=unit)),
+        guess_section(page, alone, page.write("guess_add", unit=unit)),
         households_section(page, reach_of, "households_delta"),
-        _tell_open(page, unit),
+        _open_section(page, unit),
     )
-    return Explanation(language, title, (*sections, page.list_words()), page.figures)
+    return Explanation(language, title, (*sections, page.write_glossary()), page.figures)
 
 
-def _tell_promise(page: Writer, said: StatedThreshold, factor: str, unit: str) -> Section:
-    """Return the guarantee, its measures and what it needs."""
-    upper, _, lower = said.rate.partition("/")
+def _promise_section(page: Writer, guarantee: StatedThreshold, factor: str, unit: str) -> Section:
+    """Write the section on the guarantee, its measures and its conditions."""
+    upper, _, lower = guarantee.rate.partition("/")
     if not 0 < int(upper) < int(lower):
         raise VerificationError(
             "The rate of an audit lies between 0 and 1.", code="audit-rate-out-of-range"
         )
     sentences = (
-        page.say("suppose_add", unit=unit),
+        page.write("suppose_add", unit=unit),
         factor,
-        page.say("audit_measure", epsilon=said.epsilon, delta=said.delta),
-        page.say("audit_rate", rate=int(upper) / int(lower)),
-        page.say("audit_threshold", threshold=said.threshold),
+        page.write("audit_measure", epsilon=guarantee.epsilon, delta=guarantee.delta),
+        page.write("audit_rate", rate=int(upper) / int(lower)),
+        page.write("audit_threshold", threshold=guarantee.threshold),
     )
-    return Section(page.say("heading_promise"), sentences)
+    return Section(page.write("heading_promise"), sentences)
 
 
-def _tell_open(page: Writer, unit: str) -> Section:
-    """Return what is not protected."""
+def _open_section(page: Writer, unit: str) -> Section:
+    """Write the section on what is not protected."""
     sentences = (
-        page.say("audit_exact"),
-        page.say("audit_drawn", unit=unit),
-        page.say("audit_again"),
-        page.say("open_town"),
-        page.say("open_others"),
+        page.write("audit_exact"),
+        page.write("audit_drawn", unit=unit),
+        page.write("audit_again"),
+        page.write("open_town"),
+        page.write("open_others"),
     )
-    return Section(page.say("heading_open"), sentences)
+    return Section(page.write("heading_open"), sentences)

@@ -1,4 +1,4 @@
-"""What somebody may believe after a release who believed something before: Bayes' rule."""
+"""Bound and compute posterior beliefs after a release, by Bayes' rule."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from geodp.errors import UsageError
 from geodp.privacy.budget import Budget, rational
 
 Chances = Mapping[int, float] | Sequence[float]
-"""A law on whole numbers: chances by number, or of 0, 1, 2 and so on."""
+"""A distribution on integers: probabilities by number, or of 0, 1, 2 and so on."""
 
 SLACK = 1e-9
-"""How far chances may miss a sum of 1: they are decimals."""
+"""Tolerance of the sum of probabilities, which are given as decimals."""
 
 
 class Belief(NamedTuple):
-    """The chance that somebody gives a statement about one person.
+    """Probability that somebody assigns to a statement about one person.
 
     Attributes
     ----------
     prior : float
         Before the release.
     least, most : float
-        Bounds of what any release can make of it.
+        Bounds after any release.
     """
 
     prior: float
@@ -33,25 +33,26 @@ class Belief(NamedTuple):
 
 
 def beliefs(epsilon: Budget, priors: Sequence[float]) -> tuple[Belief, ...]:
-    """Return how far a release moves beliefs about one person.
+    """Bound how far a release moves beliefs about one person.
 
-    A chance p becomes at most ``p e / (p e + 1 - p)`` and at least ``p / (p + (1 - p) e)`` with
-    ``e = exp(epsilon)``, where people are independent of one another: of dependent ones, such as
-    a household of f people with the same answer, beliefs move as far as with f times epsilon.
-    Under replace-one neighbours this is any statement about one person. Under add-remove-one it is
-    whether that person was counted at all; of where a counted one was, give twice the epsilon.
+    A prior p becomes at most ``p e / (p e + 1 - p)`` and at least ``p / (p + (1 - p) e)`` with
+    ``e = exp(epsilon)``, if people are independent of one another. For dependent people, such as a
+    household of f people with the same answer, beliefs move as far as with f times epsilon. Under
+    replace-one neighbours this holds for any statement about one person. Under add-remove-one it
+    holds for whether that person was counted; for where a counted person was, pass twice the
+    epsilon.
 
     Parameters
     ----------
     epsilon : text, int, float or Fraction
-        Of a pure guarantee, above 0.
+        Loss of a pure guarantee, above 0.
     priors : sequence of float
-        Chances from 0 to 1.
+        Probabilities from 0 to 1.
 
     Raises
     ------
     UsageError
-        An epsilon that is not above 0, or a prior that is no chance.
+        For an epsilon that is not above 0, or a prior outside 0 to 1.
 
     Examples
     --------
@@ -63,8 +64,9 @@ def beliefs(epsilon: Budget, priors: Sequence[float]) -> tuple[Belief, ...]:
 
 
 def shift_belief(prior: float, shift: float) -> Belief:
-    """Return a chance and what becomes of it where its log odds move by at most ``shift``."""
-    shrunk = math.exp(-shift)  # the inverse of exp(shift), which may be too large for a float
+    """Bound a probability whose log odds move by at most ``shift``."""
+    # exp(-shift) and not its inverse: exp of a large epsilon overflows, this merely becomes 0.
+    shrunk = math.exp(-shift)
     most = prior / (prior + (1 - prior) * shrunk) if prior else 0.0
     least = prior * shrunk / (prior * shrunk + 1 - prior) if prior < 1 else 1.0
     return Belief(prior, least, most)
@@ -73,32 +75,32 @@ def shift_belief(prior: float, shift: float) -> Belief:
 def posterior(
     prior: float, counts: Sequence[Chances] | Mapping[bool, Chances], noise: Chances, observed: int
 ) -> float:
-    """Return the chance of a statement after a count with noise was seen, by Bayes' rule.
+    """Compute the posterior probability of a statement after a noisy count, by Bayes' rule.
 
-    For teaching: laws of the count and of the noise are given as plain chances.
+    For teaching: the distributions of the count and of the noise are plain probabilities.
 
     Parameters
     ----------
     prior : float
-        Chance of the statement before, from 0 to 1.
+        Probability of the statement before, from 0 to 1.
     counts : pair
-        ``counts[False]`` is the law of the true count where the statement is false,
-        ``counts[True]`` where it is true.
+        ``counts[False]`` is the distribution of the true count if the statement is false,
+        ``counts[True]`` if it is true.
     noise : mapping or sequence
-        Chances by number, or of sizes: of 0, of each of -1 and 1, of each of -2 and 2, and so
-        on. ``[1]`` is no noise.
+        Probabilities by number, or by size: of 0, of each of -1 and 1, of each of -2 and 2, and
+        so on. ``[1]`` is no noise.
     observed : int
-        The count that was seen.
+        The noisy count.
 
     Raises
     ------
     UsageError
-        Chances that are negative or do not add up to 1, or a count that cannot be seen.
+        For probabilities that are negative or do not add up to 1, or an impossible count.
 
     Examples
     --------
-    Each of two women has a grade with the chance 0.4. Of how many have it, 1 was published; one
-    of them is asked about.
+    Each of two women has a grade with probability 0.4. The published number of those who have it
+    is 1. Does the first of them have it?
 
     >>> two = [[0.6, 0.4], {1: 0.6, 2: 0.4}]
     >>> round(posterior(0.4, two, [0.30, 0.18, 0.11, 0.06], 1), 5)
@@ -130,18 +132,18 @@ def posterior(
 
 
 def _chance(value: float, name: str) -> float:
-    """Return a chance as it is; raise UsageError for a number that is none."""
+    """Return a probability as a float; raise UsageError for a number outside 0 to 1."""
     if not 0 <= value <= 1:
         raise UsageError(f"{name} must be a chance from 0 to 1.", code="chance-not-0-to-1")
     return float(value)
 
 
 def _law(chances: Chances, name: str) -> dict[int, float]:
-    """Return chances by number; raise UsageError for what is no law."""
+    """Return probabilities by number; raise UsageError if they are no distribution."""
     pairs = chances.items() if isinstance(chances, Mapping) else enumerate(chances)
-    found = {number: _chance(chance, f"Each of the {name}") for number, chance in pairs}
-    if abs(sum(found.values()) - 1) > SLACK:
+    law = {number: _chance(chance, f"Each of the {name}") for number, chance in pairs}
+    if abs(sum(law.values()) - 1) > SLACK:
         raise UsageError(
             f"The chances of the {name} must add up to 1.", code="chances-do-not-add-up"
         )
-    return found
+    return law

@@ -1,4 +1,8 @@
-"""What a release means, from its public card alone."""
+"""Explain a release from its public card alone.
+
+The sections are in :mod:`geodp.features.explain.sections`, the sentences in
+:mod:`geodp.features.explain.english` and ``japanese``.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +32,25 @@ from geodp.table.stated.error import StatedError
 from geodp.table.stated.release import StatedGuarantee
 
 RARE = 1e-6
-"""The chance that beliefs may move further, where a zero-concentrated guarantee names no delta."""
+"""Default delta of beliefs under a zero-concentrated guarantee whose card states none."""
 
 
 def explain(card: PublicCard, language: str = "en") -> Explanation:
-    """Return what a release means, for people.
+    """Explain to people what a release means.
 
     Parameters
     ----------
     card : Card or another card
-        Of a written release of any kind, such as a selection; nothing else is read.
+        The card of a release of any kind, such as a selection; nothing else is read.
     language : {"en", "ja"}
 
     Raises
     ------
     UsageError
-        Another language.
+        For another language.
     VerificationError
-        A card with a guarantee that has neither epsilon nor rho, or with numbers that cannot be; a
-        kind of release that nobody explains.
+        For a card whose guarantee has neither epsilon nor rho, or whose numbers are impossible, and
+        for a kind of release without an explanation.
 
     Examples
     --------
@@ -60,143 +64,150 @@ def explain(card: PublicCard, language: str = "en") -> Explanation:
         explained: Explanation = kind_of(card).explain(card, language)
         return explained
     page = Writer(language)
-    title = page.say("title", release_id=card.release_id, name=card.name)
-    return write_explanation(page, title, card.private, partial(_tell_release, page, card))
+    title = page.write("title", release_id=card.release_id, name=card.name)
+    return write_explanation(page, title, card.private, partial(_release_sections, page, card))
 
 
 def explain_people(card: Card, language: str = "en") -> tuple[Section, ...]:
-    """Return the part of :func:`explain` that is about those who were counted: no errors of sums.
+    """Write the sections of :func:`explain` on the people who were counted, without errors.
 
-    A page that shows errors and hazards itself has these sections.
+    For pages that show errors and what is not protected in their own way.
     """
     page = Writer(language)
-    return write_explanation(page, "", card.private, partial(_tell_people, page, card)).sections
+    return write_explanation(page, "", card.private, partial(_people_sections, page, card)).sections
 
 
 def write_explanation(
-    page: Writer, title: str, private: bool, tell: Callable[[], tuple[Section, ...]]
+    page: Writer, title: str, private: bool, make_sections: Callable[[], tuple[Section, ...]]
 ) -> Explanation:
-    """Return the page of a release: its sections, or of one that is not private why there are none.
+    """Assemble the page of a release, or a warning if the release is not private.
 
-    Raises VerificationError where numbers of the card contradict each other.
+    Raises VerificationError if numbers of the card contradict each other.
     """
+    # An untrusted card may have numbers of the right type for which a formula has no value.
     try:
-        sections = tell() if private else not_private_sections(page)
+        sections = make_sections() if private else not_private_sections(page)
     except (ArithmeticError, ValueError):
         raise VerificationError(
             "The numbers of the card contradict each other.", code="card-numbers-contradict"
         ) from None
-    return Explanation(page.language, title, (*sections, page.list_words()), page.figures)
+    return Explanation(page.language, title, (*sections, page.write_glossary()), page.figures)
 
 
-def _tell_release(page: Writer, card: Card) -> tuple[Section, ...]:
-    """Return the page of a release of counts."""
+def _release_sections(page: Writer, card: Card) -> tuple[Section, ...]:
+    """Write all sections for a release of counts."""
     unit = page.unit(card.guarantee.unit)
     return (
-        *_tell_people(page, card),
-        _tell_errors(page, card.expected_error),
+        *_people_sections(page, card),
+        _errors_section(page, card.expected_error),
         open_section(page, card.guarantee.not_protected, card.budget, unit),
     )
 
 
-def _tell_people(page: Writer, card: Card) -> tuple[Section, ...]:
-    """Return what a release of counts means for those who were counted."""
-    said = card.guarantee
-    reach_of, unit = _reach_of(said), page.unit(said.unit)
+def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
+    """Write the sections on the people who were counted."""
+    guarantee = card.guarantee
+    reach_of, unit = _reach_of(guarantee), page.unit(guarantee.unit)
     alone = reach_of(1)
-    kind = "add" if said.neighbours == ADD_REMOVE else "replace"
-    kind = "local" if _is_local(said) else kind
+    # Kinds name sentences: a device's report is compared with one from another place.
+    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
+    kind = "local" if _is_local(guarantee) else kind
     return (
-        _tell_promise(page, said, alone, page.say(f"suppose_{kind}", unit=unit)),
+        _promise_section(page, guarantee, alone, page.write(f"suppose_{kind}", unit=unit)),
         beliefs_section(page, alone, unit, kind),
         *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, alone, page.say(f"guess_{kind}", unit=unit)),
+        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
         households_section(
-            page, reach_of, "households_epsilon" if said.rho is None else "households_rho"
+            page, reach_of, "households_epsilon" if guarantee.rho is None else "households_rho"
         ),
-        _tell_subtraction(page, card, unit),
+        _subtraction_section(page, card, unit),
     )
 
 
-def _is_local(said: StatedGuarantee) -> bool:
-    """Return whether devices made their own noise."""
-    return said.variant.startswith("local ")
+def _is_local(guarantee: StatedGuarantee) -> bool:
+    """Return whether devices added their own noise."""
+    return guarantee.variant.startswith("local ")
 
 
-def _reach_of(said: StatedGuarantee) -> ReachOf:
-    """Return how far beliefs move, by the number of people who are alike."""
-    if said.rho is not None:
-        delta = RARE if said.delta is None else float(Fraction(said.delta))
-        return partial(reach_of_concentrated, float(Fraction(said.rho)), delta)
-    if said.epsilon is None:
+def _reach_of(guarantee: StatedGuarantee) -> ReachOf:
+    """Return the function from a number of dependent people to how far beliefs move."""
+    if guarantee.rho is not None:
+        # Zero-concentrated privacy bounds beliefs only up to some delta, so there is always one.
+        delta = RARE if guarantee.delta is None else float(Fraction(guarantee.delta))
+        return partial(reach_of_concentrated, float(Fraction(guarantee.rho)), delta)
+    if guarantee.epsilon is None:
         raise VerificationError(
             "The card states neither epsilon nor rho.", code="card-without-loss"
         )
-    return partial(reach_of_pure, float(Fraction(said.epsilon)))
+    return partial(reach_of_pure, float(Fraction(guarantee.epsilon)))
 
 
-def _tell_promise(page: Writer, said: StatedGuarantee, reach: BeliefShift, suppose: str) -> Section:
-    """Return the guarantee, its measure and what it needs."""
+def _promise_section(
+    page: Writer, guarantee: StatedGuarantee, reach: BeliefShift, suppose: str
+) -> Section:
+    """Write the section on the guarantee, its measure and its conditions."""
     sentences = [suppose, factor_sentence(page, reach)]
-    if said.rho is None:
-        sentences.append(page.say("named_epsilon", epsilon=str(said.epsilon)))
+    if guarantee.rho is None:
+        sentences.append(page.write("named_epsilon", epsilon=str(guarantee.epsilon)))
     else:
-        sentences.append(page.say("named_rho", rho=str(said.rho)))
-        if said.epsilon is not None:
-            amounts = {"epsilon": said.epsilon, "delta": str(said.delta)}
-            sentences.append(page.say("named_delta", **amounts))
-    unit = page.unit(said.unit)
-    if _is_local(said):
-        sentences.append(page.say("trust_local", unit=unit))
-        sentences.append(page.say("period_local", unit=unit, contribution=said.contribution))
+        sentences.append(page.write("named_rho", rho=str(guarantee.rho)))
+        if guarantee.epsilon is not None:
+            amounts = {"epsilon": guarantee.epsilon, "delta": str(guarantee.delta)}
+            sentences.append(page.write("named_delta", **amounts))
+    unit = page.unit(guarantee.unit)
+    if _is_local(guarantee):
+        sentences.append(page.write("trust_local", unit=unit))
+        sentences.append(page.write("period_local", unit=unit, contribution=guarantee.contribution))
     else:
-        sentences.append(bound_sentence(page, said, unit))
-    return Section(page.say("heading_promise"), tuple(sentences))
+        sentences.append(bound_sentence(page, guarantee, unit))
+    return Section(page.write("heading_promise"), tuple(sentences))
 
 
-def _tell_subtraction(page: Writer, card: Card, unit: str) -> Section:
-    """Return what becomes of the difference of two sums."""
-    said, blocks = card.guarantee, card.expected_error.blocks
-    sentences = [page.say("subtract_exact", unit=unit), page.say("subtract_noise")]
-    error, name = said.noise_scale_decimal, "subtract_width"
+def _subtraction_section(page: Writer, card: Card, unit: str) -> Section:
+    """Write the section on the difference of two sums that differ by one person."""
+    guarantee, blocks = card.guarantee, card.expected_error.blocks
+    sentences = [page.write("subtract_exact", unit=unit), page.write("subtract_noise")]
+    error, name = guarantee.noise_scale_decimal, "subtract_width"
+    # The error of a cell is known best; without a closed form, the width of one noise bounds it.
     if blocks:
         error, name = blocks[0].standard_error, "subtract_cell"
-    elif said.noise_sigma2 is not None:
-        error = math.sqrt(Fraction(said.noise_sigma2))
+    elif guarantee.noise_sigma2 is not None:
+        error = math.sqrt(Fraction(guarantee.noise_sigma2))
     if error is not None:
-        most = said.contribution
-        sentences.append(page.say(name, unit=unit, error=error, contribution=most))
-        sentences.append(page.say("subtract_ratio", unit=unit, ratio=error / most))
-    sentences.append(page.say("subtract_bound"))
-    return Section(page.say("heading_subtract"), tuple(sentences))
+        contribution = guarantee.contribution
+        sentences.append(page.write(name, unit=unit, error=error, contribution=contribution))
+        sentences.append(page.write("subtract_ratio", unit=unit, ratio=error / contribution))
+    sentences.append(page.write("subtract_bound"))
+    return Section(page.write("heading_subtract"), tuple(sentences))
 
 
-def _tell_errors(page: Writer, error: StatedError) -> Section:
-    """Return errors of blocks, what lone cells lose, and the smallest useful block."""
-    heading = page.say("heading_errors")
+def _errors_section(page: Writer, error: StatedError) -> Section:
+    """Write the section on errors: of blocks, of isolated cells, and the smallest useful block."""
+    heading = page.write("heading_errors")
     if error.blocks is None:
-        return Section(heading, (page.say("errors_unknown"),))
-    sentences = [page.say("errors_table")]
+        return Section(heading, (page.write("errors_unknown"),))
+    sentences = [page.write("errors_table")]
+    # The card states in words where the closed form holds; only this one word is relied on.
     if error.holds and "clamped" in error.holds:
-        sentences.append(page.say("errors_clamped"))
+        sentences.append(page.write("errors_clamped"))
     if (cell := error.isolated_cell) is not None:
         sentences += [
-            page.say("lone_cell", bias=abs(cell.bias)),
-            page.say("lone_error", rmse=cell.rmse),
+            page.write("lone_cell", bias=abs(cell.bias)),
+            page.write("lone_error", rmse=cell.rmse),
         ]
     if (block := error.isolated_block) is not None:
-        sentences.append(page.say("lone_block", cells=block.cells, bias=abs(block.bias)))
-    sentences.append(_say_limit(page, error))
+        sentences.append(page.write("lone_block", cells=block.cells, bias=abs(block.bias)))
+    sentences.append(_limit_sentence(page, error))
     rows = tuple((write_number(b.cells), write_number(b.standard_error)) for b in error.blocks)
-    head = page.say("column_cells"), page.say("column_error")
+    head = page.write("column_cells"), page.write("column_error")
     return Section(heading, tuple(sentences), head, rows)
 
 
-def _say_limit(page: Writer, error: StatedError) -> str:
+def _limit_sentence(page: Writer, error: StatedError) -> str:
     if error.floor is None:
-        return page.say("limit_unknown")
+        return page.write("limit_unknown")
     if error.floor.cells == 1:
-        return page.say("limit_cell", people=error.floor.people)
+        return page.write("limit_cell", people=error.floor.people)
     if error.floor.cells is None:
-        return page.say("limit_none", people=error.floor.people)
-    return page.say("limit", people=error.floor.people, cells=error.floor.cells)
+        return page.write("limit_none", people=error.floor.people)
+    return page.write("limit", people=error.floor.people, cells=error.floor.cells)

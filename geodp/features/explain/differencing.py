@@ -1,11 +1,11 @@
-"""Seven questions about a class: what exact answers reveal together, and what noisy ones do.
+"""Show a differencing attack: seven questions about a class, answered exactly and with noise.
 
 Each question counts pupils, and none names anybody. The sixth and the seventh differ by one pupil,
-so that the difference of their exact answers is that pupil's grade. With noise of the discrete
-Laplace law on every answer, nobody learns more than epsilon allows, whatever is subtracted.
+so that the difference of their exact answers is that pupil's grade. With discrete Laplace noise on
+every answer, nobody learns more than epsilon allows, whatever is subtracted.
 
-What somebody may believe is worked out by Bayes' rule over all ways in which the grades could be
-distributed; each pupil has the grade with the same chance before, independently of the others.
+Beliefs are computed by Bayes' rule over all possible assignments of grades; before any answer each
+pupil has the top grade with the same probability, independently of the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from geodp.privacy.budget import Budget, rational
 
 
 class Pupil(NamedTuple):
-    """A pupil of the made-up class; the grade alone is secret."""
+    """A pupil of the fictitious class; only the grade is secret."""
 
     name: str
     girl: bool
@@ -44,10 +44,10 @@ CLASS = (
 """Eight pupils, of whom four have the top grade."""
 
 TARGET = 2
-"""The pupil whom the sixth and the seventh question tell apart: Chika, the only girl in music."""
+"""Index of the pupil by whom the last two questions differ: Chika, the only girl in music."""
 
 PRIOR = 0.5
-"""Chance of a top grade that somebody gives each pupil before any answer."""
+"""Probability of a top grade for each pupil before any answer."""
 
 QUESTIONS: tuple[tuple[str, frozenset[int]], ...] = (
     ("ask_all", frozenset(range(8))),
@@ -58,15 +58,15 @@ QUESTIONS: tuple[tuple[str, frozenset[int]], ...] = (
     ("ask_not_chess", frozenset({2, 3, 4, 5})),
     ("ask_not_chess_not_target", frozenset({3, 4, 5})),
 )
-"""Names of sentences, and which pupils each counts those with the top grade of."""
+"""Names of sentences, and indices of the pupils among whom each question counts top grades."""
 
 SEED = 1
-"""Of the example's noise, so that the page is the same on every run; a release has a secret key."""
+"""Fixes the example's noise, so that the page is always the same; a release has a secret key."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A question's answers and what they make somebody believe.
+    """The answers to a question, and what somebody can conclude from all answers so far.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class Answer:
         Name of its sentence.
     exact, noisy : int
     ways : int
-        In how many ways the grades may be distributed after all exact answers so far.
+        Number of assignments of grades that agree with all exact answers so far.
     known, believed : float
-        Chance that the target has the top grade, after the exact and the noisy answers so far.
+        Probability that the target has the top grade, after the exact and after the noisy answers.
     """
 
     question: str
@@ -88,13 +88,13 @@ class Answer:
 
 
 def differencing(epsilon: Budget = 1) -> tuple[Answer, ...]:
-    """Answer the seven questions exactly and with noise, and say what follows from each.
+    """Answer the seven questions exactly and with noise, and update the beliefs after each.
 
     Parameters
     ----------
     epsilon : number or str
-        Of all seven answers together; each has a seventh of it. One pupil's grade changes each
-        count by 1 at most.
+        Loss of all seven answers together; each has a seventh of it. The grade of one pupil
+        changes each count by at most 1.
 
     Returns
     -------
@@ -111,6 +111,7 @@ def differencing(epsilon: Budget = 1) -> tuple[Answer, ...]:
     """
     shrink = math.exp(-rational(epsilon) / len(QUESTIONS))
     rng = Random(SEED)
+    # 2^8 assignments are few enough to enumerate, so the posteriors are exact.
     ways = list(product((False, True), repeat=len(CLASS)))
     weights = [1.0] * len(ways)
     possible = [True] * len(ways)
@@ -120,6 +121,7 @@ def differencing(epsilon: Budget = 1) -> tuple[Answer, ...]:
         noisy = exact + _geometric(rng, shrink) - _geometric(rng, shrink)
         for number, way in enumerate(ways):
             count = sum(way[pupil] for pupil in group)
+            # Likelihood of the noisy answer, up to a factor that all assignments share.
             weights[number] *= shrink ** abs(noisy - count)
             possible[number] &= count == exact
         left = [way for way, may in zip(ways, possible, strict=True) if may]
@@ -130,27 +132,27 @@ def differencing(epsilon: Budget = 1) -> tuple[Answer, ...]:
 
 
 def _geometric(rng: Random, ratio: float) -> int:
-    """Draw how often a coin with this chance comes up in a row.
+    """Draw from the geometric distribution with this ratio.
 
-    The difference of two is a draw of the discrete Laplace law. For teaching: releases draw theirs
-    from whole numbers, exactly.
+    The difference of two draws has the discrete Laplace distribution. For teaching only: it uses
+    floating point, and releases sample exactly from integers.
     """
     return math.floor(math.log(1 - rng.random()) / math.log(ratio))
 
 
 def explain_differencing(epsilon: Budget = 1, language: str = "en") -> Explanation:
-    """Tell in plain words what the seven questions reveal.
+    """Explain what the seven questions reveal.
 
     Parameters
     ----------
     epsilon : number or str
-        Of the noisy answers together.
+        Loss of all noisy answers together.
     language : {"en", "ja"}
 
     Raises
     ------
     UsageError
-        An epsilon above 100, with which noisy answers are exact, or another language.
+        For an epsilon above 100, with which noisy answers are exact, or another language.
 
     Examples
     --------
@@ -167,39 +169,41 @@ def explain_differencing(epsilon: Budget = 1, language: str = "en") -> Explanati
     answers = differencing(exact)
     last, bound = answers[-1], beliefs(exact, [PRIOR])[0]
     setting = Section(
-        page.say("heading_class"),
+        page.write("heading_class"),
         (
-            page.say("class_known", pupils=len(CLASS)),
-            page.say("class_target", name=CLASS[TARGET].name),
+            page.write("class_known", pupils=len(CLASS)),
+            page.write("class_target", name=CLASS[TARGET].name),
         ),
     )
     rows = tuple(
         (
-            page.say(one.question, name=CLASS[TARGET].name),
+            page.write(one.question, name=CLASS[TARGET].name),
             *(str(one.exact), str(one.ways), f"{write_number(100 * one.known)} %"),
             *(str(one.noisy), f"{write_number(100 * one.believed)} %"),
         )
         for one in answers
     )
     columns = ("question", "exact", "ways", "known", "noisy", "believed")
-    told = Section(
-        page.say("heading_questions"),
-        (page.say("questions_table", name=CLASS[TARGET].name),),
-        tuple(page.say(f"column_{name}") for name in columns),
+    questions = Section(
+        page.write("heading_questions"),
+        (page.write("questions_table", name=CLASS[TARGET].name),),
+        tuple(page.write(f"column_{name}") for name in columns),
         rows,
     )
     result = Section(
-        page.say("heading_subtracted"),
+        page.write("heading_subtracted"),
         (
-            page.say(
+            page.write(
                 "subtracted_exact",
                 sixth=answers[-2].exact,
                 seventh=last.exact,
                 name=CLASS[TARGET].name,
             ),
-            page.say("subtracted_noisy", sixth=answers[-2].noisy, seventh=last.noisy),
-            page.say("subtracted_bound", epsilon=float(exact), prior=PRIOR, most=bound.most),
+            page.write("subtracted_noisy", sixth=answers[-2].noisy, seventh=last.noisy),
+            page.write("subtracted_bound", epsilon=float(exact), prior=PRIOR, most=bound.most),
         ),
     )
-    title = page.say("title_differencing")
-    return Explanation(language, title, (setting, told, result, page.list_words()), page.figures)
+    title = page.write("title_differencing")
+    return Explanation(
+        language, title, (setting, questions, result, page.write_glossary()), page.figures
+    )

@@ -1,4 +1,4 @@
-"""A page of sentences in one language, filled with figures."""
+"""Write pages of sentences in one language, filled with figures."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def texts_of(language: str) -> Texts:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page: a heading, sentences, and a table of words and figures or none.
+    """A part of a page: a heading, sentences, and possibly a table.
 
     Attributes
     ----------
     heading : str
     sentences : tuple of str
     head : tuple of str
-        Of the columns; empty without a table.
+        Titles of the columns; empty without a table.
     rows : tuple of tuples of str
     """
 
@@ -82,7 +82,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a public document means, for people.
+    """The explanation of a public document, for people.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Explanation:
     title : str
     sections : tuple of Section
     figures : mapping
-        All figures of the sentences by name, not rounded.
+        All figures of the sentences by name, unrounded.
     """
 
     __repr__ = one_line
@@ -101,7 +101,7 @@ class Explanation:
     figures: Mapping[str, float | str]
 
     def to_text(self) -> str:
-        """Return the page as Markdown, a sentence a line."""
+        """Format the page as Markdown, with one sentence per line."""
         lines = [f"# {self.title}"]
         for section in self.sections:
             lines += ["", f"## {section.heading}", "", *section.sentences]
@@ -111,7 +111,7 @@ class Explanation:
         return "\n".join(lines) + "\n"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the page as plain values."""
+        """Convert the page to plain values."""
         return {
             "language": self.language,
             "title": self.title,
@@ -128,34 +128,35 @@ class Explanation:
 
 
 class _Figures(Formatter):
-    """Numbers and parts as people read them: three digits, without exponents."""
+    """Format numbers and shares for readers: three digits, without exponents."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return a field's text by its kind."""
+        """Format a field by its kind: ``n`` a number, ``p`` a share in percent, otherwise text."""
         if format_spec == "n":
             return write_number(float(value))
         if format_spec == "p":
             return f"{write_number(100 * float(value))} %"
+        # Names and units come from the card, which may be anybody's: no control characters.
         return printable(str(value))
 
 
 @dataclass
 class Writer:
-    """Says sentences of one language and keeps their figures.
+    """Writes sentences of one language and collects their figures.
 
     Attributes
     ----------
     language : {"en", "ja"}
-        Another is refused with UsageError.
+        Any other raises UsageError.
     figures : dict
-        What was said so far.
-    said : list of str
-        All sentences so far, for the list of words.
+        Figures of all sentences so far.
+    written : list of str
+        All sentences so far, for the glossary.
     """
 
     language: str
     figures: dict[str, float | str] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         require_language(self.language)
@@ -165,39 +166,44 @@ class Writer:
         """The sentences and terms of the language."""
         return texts_of(self.language)
 
-    def say(self, name: str, /, **figures: float | str) -> str:
-        """Return a sentence with its figures."""
+    def write(self, name: str, /, **figures: float | str) -> str:
+        """Fill a sentence with its figures and return it."""
         self.figures |= figures
         text = _Figures().vformat(self.texts.sentences[name], (), figures)
-        self.said.append(text)
+        self.written.append(text)
         return text
 
-    def unit(self, stated: str) -> str:
-        """Return how one unit of privacy is said."""
-        unit = self.texts.units.get(stated)
-        return unit or self.texts.other_unit.format(unit=printable(stated))
+    def unit(self, unit: str) -> str:
+        """Return the term for one unit of privacy."""
+        word = self.texts.units.get(unit)
+        return word or self.texts.other_unit.format(unit=printable(unit))
 
-    def list_words(self) -> Section:
-        """Return the meanings of all terms that were said, and of those that they use."""
-        text, found = "\n".join(self.said), dict[str, str]()
-        while more := {t: m for t, m in self.texts.terms.items() if t in text and t not in found}:
-            found |= more
+    def write_glossary(self) -> Section:
+        """Write the meanings of all terms on the page, and of the terms that these meanings use."""
+        # Repeated until no meaning uses a further term.
+        text, meanings = "\n".join(self.written), dict[str, str]()
+        while more := {
+            t: m for t, m in self.texts.terms.items() if t in text and t not in meanings
+        }:
+            meanings |= more
             text = "\n".join(more.values())
-        heading = self.say("heading_words")
-        sentences = [self.say("word", term=t, meaning=found[t]) for t in sorted(found)]
+        heading = self.write("heading_words")
+        sentences = [self.write("word", term=t, meaning=meanings[t]) for t in sorted(meanings)]
+        # Terms and meanings pass through `write`, but are no figures of the page.
         for name in ("term", "meaning"):
             self.figures.pop(name, None)
         return Section(heading, tuple(sentences))
 
 
 def write_number(value: float) -> str:
-    """Return three digits of a number, all digits before the point, or a power of ten.
+    """Format a number: three digits, all digits before the point, or a power of ten.
 
     Examples
     --------
     >>> [write_number(x) for x in (2.7183, 12345.6, 0.000123, 1e-30, 0)]
     ['2.72', '12,346', '0.000123', '10^-30', '0']
     """
+    # Digits of very large and very small numbers would fill the line and tell nothing.
     if value and not -7 < (power := math.log10(abs(value))) < 15:
         return f"10^{power:.0f}"
     if abs(value) >= 1000:

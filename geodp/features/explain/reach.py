@@ -1,4 +1,4 @@
-"""How far a guarantee lets beliefs move, of one person and of several who are alike."""
+"""Bound how far a guarantee lets beliefs move about one person, or several dependent ones."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BeliefShift:
-    """How far a release can move what somebody believes.
+    """How far a release can move a belief.
 
     Attributes
     ----------
     shift : float
-        The most that the log odds of a belief move, either way.
+        Maximum change of the log odds of a belief, in either direction.
     chance : float
-        That they move further all the same; 0 of a pure guarantee, 1 where nothing is promised.
+        Probability that they move further; 0 for a pure guarantee, 1 without any guarantee.
     advantage : float
-        Of the best guess between two equally likely cases: right minus wrong, from 0 to 1.
+        Advantage of the best guess between two equally likely cases: probability of being right
+        minus that of being wrong, from 0 to 1.
     """
 
     shift: float
@@ -26,21 +27,21 @@ class BeliefShift:
 
 
 def reach_of_pure(epsilon: float, people: int = 1) -> BeliefShift:
-    """Return that of a pure guarantee: f people together have f times epsilon.
+    """Bound beliefs under a pure guarantee: f people together have f times epsilon.
 
-    The best guess between two laws whose ratio is at most ``exp(epsilon)`` has the advantage
-    ``tanh(epsilon / 2)``.
+    The best guess between two distributions whose ratio is at most ``exp(epsilon)`` has the
+    advantage ``tanh(epsilon / 2)``.
     """
     shift = people * epsilon
     return BeliefShift(shift, 0.0, math.tanh(shift / 2))
 
 
 def reach_of_concentrated(rho: float, delta: float, people: int = 1) -> BeliefShift:
-    """Return that of a zero-concentrated guarantee: f people together have f squared times rho.
+    """Bound beliefs under a zero-concentrated guarantee: f people together have f^2 times rho.
 
-    The loss is above ``rho + 2 sqrt(rho ln(1 / delta))`` with a chance of at most delta (Bun and
-    Steinke 2016, lemma 3.5, whose proof bounds the loss itself). The divergence of order 1 is at
-    most rho, which bounds the advantage by ``sqrt(rho / 2)`` (Pinsker) and by
+    The loss is above ``rho + 2 sqrt(rho ln(1 / delta))`` with a probability of at most delta (Bun
+    and Steinke 2016, lemma 3.5, whose proof bounds the loss itself). The divergence of order 1 is
+    at most rho, which bounds the advantage by ``sqrt(rho / 2)`` (Pinsker) and by
     ``sqrt(1 - exp(-rho))`` (Bretagnolle and Huber 1979).
     """
     rho *= people**2
@@ -49,14 +50,16 @@ def reach_of_concentrated(rho: float, delta: float, people: int = 1) -> BeliefSh
 
 
 def reach_of_approximate(epsilon: float, delta: float, people: int = 1) -> BeliefShift:
-    """Return that of an approximate guarantee.
+    """Bound beliefs under an approximate guarantee.
 
     f people together have f times epsilon and delta times the sum of ``exp(i epsilon)`` for i
-    below f. The loss is above ``epsilon + ln 2`` with a chance of at most ``2 delta``: outcomes of
-    more than twice the allowed ratio have half of their chance in delta. The advantage is
-    ``(exp(epsilon) - 1 + 2 delta) / (exp(epsilon) + 1)`` (Kairouz, Oh, Viswanath 2015).
+    below f. The loss is above ``epsilon + ln 2`` with a probability of at most ``2 delta``:
+    outcomes of more than twice the allowed ratio have half of their probability in delta. The
+    advantage is ``(exp(epsilon) - 1 + 2 delta) / (exp(epsilon) + 1)`` (Kairouz, Oh, Viswanath
+    2015).
     """
     shift = people * epsilon
+    # Exponents are cut off at 700, beyond which a float overflows.
     together = min(1.0, delta * sum(math.exp(min(i * epsilon, 700.0)) for i in range(people)))
     wrong = 2 * (1 - together) / (1 + math.exp(min(shift, 700.0)))
     return BeliefShift(shift + math.log(2), min(1.0, 2 * together), 1 - wrong)

@@ -24,7 +24,7 @@ from geodp.features.local.tree import TreeState, draw_uniforms, restore_state
 from geodp.grid.lattice import parse_codes
 from geodp.kernels.pyramid.shares import share
 from geodp.privacy.reports import LocalReports
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
@@ -341,7 +341,7 @@ def publish(round_: Round, sums: Sums, *, spread: bool = False) -> Release:
     grid, method = round_.coarse.grid, round_.protocol
     if sums.reports < MIN_REPORTS:
         # Shown to the collector, who may wait for more reports; it is computed without any data.
-        error = outline(grid, method, round_.event(MIN_REPORTS), None).standard_error()
+        error = preview_release(grid, method, round_.event(MIN_REPORTS), None).standard_error()
         raise UsageError(
             f"A release needs at least {MIN_REPORTS:,} reports, and there are {sums.reports:,}: "
             f"even with {MIN_REPORTS:,} a cell has a standard error of {error:,.0f}; collect more.",

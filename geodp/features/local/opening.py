@@ -15,7 +15,7 @@ from geodp.features.local.round import Round
 from geodp.io.folder.atomic import write_atomically
 from geodp.io.folder.stopping import commits
 from geodp.privacy.ledger import Charge, Ledger
-from geodp.release.outline import outline
+from geodp.release.preview import preview_release
 from geodp.table.charged import StatedCharge
 from geodp.table.plain import read_plain
 
@@ -86,7 +86,9 @@ def open_round(
     )
     # Whatever a reader or a release could refuse is refused here, before anything is charged.
     Round.from_json(round_.to_json())
-    outline(round_.coarse.grid, round_.protocol, round_.event(plan.devices), float(plan.devices))
+    preview_release(
+        round_.coarse.grid, round_.protocol, round_.event(plan.devices), float(plan.devices)
+    )
     if path is None:
         return _charge(round_, ledger, dataset)
     return _write(round_, ledger, dataset, Path(path))

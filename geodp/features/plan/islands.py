@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule
 from geodp.features.plan.regions import CellSets, Settlements
-from geodp.release.settled_map import AROUND, FAR, KINDS, SIZES, place_isolated
+from geodp.release.settlement_map import AROUND, ISOLATION, KINDS, SIZES, place_isolated
 from geodp.table.counts import CountTable
 
 FEW = 500
@@ -55,7 +55,8 @@ def draw_islands(
         ]
     description = (
         f"{number} settlements of at least {FEW} people, placed there with no other people within "
-        f"{FAR} cells, and as many on empty maps; losses include everybody within {AROUND} cells"
+        f"{ISOLATION} cells, and as many on empty maps; losses include everybody within {AROUND} "
+        "cells"
     )
     return tuple(groups), description
 

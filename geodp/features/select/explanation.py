@@ -32,7 +32,7 @@ def explain_selection(card: SelectionCard, language: str) -> Explanation:
     ``language``: "en" or "ja".
     """
     page = Writer(language)
-    title = page.say("selection_title", release_id=card.release_id)
+    title = page.write("selection_title", release_id=card.release_id)
     return write_explanation(page, title, card.private, partial(_selection_sections, page, card))
 
 
@@ -48,11 +48,11 @@ def _selection_sections(page: Writer, card: SelectionCard) -> tuple[Section, ...
             page,
             guarantee,
             factor_sentence(page, single_reach),
-            page.say(f"suppose_{kind}", unit=unit),
+            page.write(f"suppose_{kind}", unit=unit),
         ),
         beliefs_section(page, single_reach, unit, kind),
         *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, single_reach, page.say(f"guess_{kind}", unit=unit)),
+        guess_section(page, single_reach, page.write(f"guess_{kind}", unit=unit)),
         households_section(page, reach_of, "households_epsilon"),
         open_section(page, guarantee.not_protected, card.budget, unit, "open_counts"),
     )
@@ -67,35 +67,35 @@ def _answer_section(page: Writer, card: SelectionCard) -> Section:
     question = card.question
     sentences = [
         _format_question(page, question),
-        page.say("selection_named", candidates=question.candidates, chosen=question.chosen),
-        page.say("selection_lot"),
-        page.say(f"near_{question.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
+        page.write("selection_named", candidates=question.candidates, chosen=question.chosen),
+        page.write("selection_lot"),
+        page.write(f"near_{question.name}", behind=math.log(2) / Fraction(card.guarantee.rate)),
     ]
     if card.false_hot_spots is not None:
-        sentences.append(page.say("selection_empty", below=card.false_hot_spots.count))
+        sentences.append(page.write("selection_empty", below=card.false_hot_spots.count))
     # A page lists some of up to 65,536 answers; the card has all.
     shown = card.chosen[:SHOWN]
     sentences.append(
-        page.say("selection_all" if len(shown) == question.chosen else "selection_some")
+        page.write("selection_all" if len(shown) == question.chosen else "selection_some")
     )
     header = tuple(dict.fromkeys(name for candidate in shown for name in candidate))
     rows = tuple(
         tuple(_escape_cell(candidate.get(name, "")) for name in header) for candidate in shown
     )
     return Section(
-        page.say("heading_answer"), tuple(sentences), tuple(map(_escape_cell, header)), rows
+        page.write("heading_answer"), tuple(sentences), tuple(map(_escape_cell, header)), rows
     )
 
 
 def _format_question(page: Writer, question: QuestionInfo) -> str:
     """Write the question with its settings."""
     if question.name == "top" and question.level is not None:
-        return page.say("asked_areas", level=question.level)
+        return page.write("asked_areas", level=question.level)
     if question.name == "level":
-        return page.say("asked_level", next_epsilon=str(question.next_epsilon))
+        return page.write("asked_level", next_epsilon=str(question.next_epsilon))
     if question.name == "quantile":
-        return page.say("asked_quantile", axis=str(question.axis), q=str(question.q))
-    return page.say(f"asked_{question.name}")
+        return page.write("asked_quantile", axis=str(question.axis), q=str(question.q))
+    return page.write(f"asked_{question.name}")
 
 
 def _escape_cell(value: Code) -> str:
@@ -110,7 +110,7 @@ def _guarantee_section(
     sentences = (
         suppose,
         factor,
-        page.say("named_epsilon", epsilon=guarantee.epsilon),
+        page.write("named_epsilon", epsilon=guarantee.epsilon),
         bound_sentence(page, guarantee, page.unit(guarantee.unit)),
     )
-    return Section(page.say("heading_promise"), sentences)
+    return Section(page.write("heading_promise"), sentences)

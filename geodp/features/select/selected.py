@@ -28,7 +28,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.identity import encode, ground, release_key, spent
+from geodp.release.identity import encode, grid_components, loss_fields, release_key
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -304,11 +304,11 @@ def selection_digest(table: CountTable, selected: Selected) -> bytes:
     event, and every stream that can be drawn with its exact law.
     """
     components: dict[str, Plain] = {
-        **ground(selected.grid),
+        **grid_components(selected.grid),
         "question": (selected.question.name, selected.question.version),
         "settings": selected.question.settings,
         "mechanism": (selected.selector.name, selected.selector.version),
-        "event": spent(selected.event),
+        "event": loss_fields(selected.event),
         "draws": tuple((draw.stream, draw.law) for draw in selected.draws),
     }
     return digest(

@@ -28,11 +28,15 @@ from geodp.io.folder.staged_release import (
     list_cells,
     require_space,
     try_formats,
+    try_longest_name,
 )
 from geodp.io.folder.staging import stage
 from geodp.io.opening import read_json
 from geodp.io.write.view import View
 from geodp.table.card import File, LeftOut
+
+LONGEST_TIME = "2000-01-01T00"
+"""The longest name of a snapshot's folder, as an example."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class StagedSeries:
         ``empty``: view of a snapshot without cells; ``cells``: number of occupied cells of each.
         """
         try_formats(empty.named(self.name))
+        try_longest_name(self.folder, self.name, LONGEST_TIME)
         listed = sum(list_cells(self.grid, empty.card, one) for one in cells)
         require_space(self.folder, listed)
         reserve(self.folder, listed)

@@ -25,9 +25,9 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.identity import encode, release_digest, release_key, spent
+from geodp.release.identity import encode, loss_fields, release_digest, release_key
 from geodp.release.metadata import require_series_metadata, state_metadata
-from geodp.release.outline import outline, warn_before_release
+from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import make_event
 from geodp.release.release import Release
 from geodp.release.request import Request
@@ -160,7 +160,7 @@ def publish_series(
     )
     options = SeriesOptions(person=person, noise=noise, smooth=smooth, cycles=cycles)
     prepared = prepare_series(tables, Periods.of(times), request, options)
-    warn_before_release(prepared.dry_release)
+    warn_before_release(prepared.preview)
     return prepared.release()
 
 
@@ -177,7 +177,7 @@ class PreparedSeries:
     smoothing : Smoothing
     total, each : Measurement
         Privacy events of all snapshots together, and of one of them.
-    dry_release : Release
+    preview : Release
         An empty snapshot, without the properties that distinguish snapshots.
     """
 
@@ -188,7 +188,7 @@ class PreparedSeries:
     smoothing: Smoothing
     total: Measurement
     each: Measurement
-    dry_release: Release
+    preview: Release
 
     @property
     def method(self) -> Mechanism:
@@ -229,7 +229,7 @@ class PreparedSeries:
             ("person", self.sharing.person),
             # A label in the input of the hash: renaming it would change the derived keys, and with
             # them every release under a stored key.
-            ("whole", spent(self.total)),
+            ("whole", loss_fields(self.total)),
         )
         # Keys depend on all tables: adding a snapshot to a series gives fresh noise everywhere, so
         # that no difference of two series reveals one table.
@@ -239,7 +239,7 @@ class PreparedSeries:
     def complete(self, drawn: Sequence[ReleasedTable], charge: Charge | None) -> Series:
         """Return the series of drawn tables."""
         return complete_series(
-            self.dry_release, self.periods, self.sharing, self.smoothing, self.total, drawn, charge
+            self.preview, self.periods, self.sharing, self.smoothing, self.total, drawn, charge
         )
 
     def _draw(self, series_key: NoiseKey) -> list[ReleasedTable]:
@@ -293,10 +293,8 @@ def prepare_series(
     public = join_descriptions(
         None if one.reading is None else one.reading.public for one in tables
     )
-    dry_release = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, public)
-    return PreparedSeries(
-        tuple(tables), periods, request, sharing, smoothing, total, each, dry_release
-    )
+    preview = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, public)
+    return PreparedSeries(tuple(tables), periods, request, sharing, smoothing, total, each, preview)
 
 
 def _share(
@@ -328,10 +326,10 @@ def _make_dry_release(
 ) -> Release:
     """Return the dry release, an empty snapshot."""
     people = request.terms.people
-    dry_release = outline(
+    preview = preview_release(
         grid, sharing.method, each, people, public_facts, reading, request.metadata
     )
-    return smoothing.annotate(dry_release)
+    return smoothing.annotate(preview)
 
 
 def require_one_grid(tables: Sequence[CountTable], periods: Periods) -> Grid:
@@ -375,8 +373,8 @@ def restore_series(
     grid, bound = drawn[0].grid, request.terms.bound(each.bound)
     sharing, smoothing = _share(grid, request, options, bound, len(drawn))
     total = sharing.method.event(grid, sharing.total, each.key_origin)
-    dry_release = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, reading)
-    return complete_series(dry_release, periods, sharing, smoothing, total, drawn, charge)
+    preview = _make_dry_release(grid, each, sharing, smoothing, request, public_facts, reading)
+    return complete_series(preview, periods, sharing, smoothing, total, drawn, charge)
 
 
 def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measurement:
@@ -390,7 +388,7 @@ def name_series(total: Measurement, periods: Periods, sharing: Sharing) -> Measu
 
 
 def complete_series(
-    dry_release: Release,
+    preview: Release,
     periods: Periods,
     sharing: Sharing,
     smoothing: Smoothing,
@@ -408,6 +406,6 @@ def complete_series(
             f"together they spend {total.spends}, charged once"
         )
         # A snapshot may be passed on alone: its card must show that the budget covers others, too.
-        facts = (*dry_release.public_facts, fact)
-        releases.append(replace(dry_release, table=table, charge=charge, public_facts=facts))
+        facts = (*preview.public_facts, fact)
+        releases.append(replace(preview, table=table, charge=charge, public_facts=facts))
     return Series(releases, periods, sharing, smoothing, total)

@@ -113,12 +113,12 @@ class Smoothing:
             "those without smoothing.",
         )
 
-    def annotate(self, dry_release: Release) -> Release:
+    def annotate(self, preview: Release) -> Release:
         """Return the dry release with the description, and with margins that do not
         rely on smoothing.
         """
-        margins = UNKNOWN if self.description else dry_release.margins
-        return replace(dry_release, postprocessing=self.description, margins=margins)
+        margins = UNKNOWN if self.description else preview.margins
+        return replace(preview, postprocessing=self.description, margins=margins)
 
 
 @dataclass(frozen=True, eq=False)

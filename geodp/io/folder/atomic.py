@@ -21,7 +21,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from geodp.errors import OutputError, UsageError
-from geodp.io.folder.disk import OPENS_FOLDERS, lock, remove_unheld, sync
+from geodp.io.folder.disk import (
+    OPENS_FOLDERS,
+    lock,
+    remove_unheld,
+    rename_patiently,
+    sync,
+)
 from geodp.io.folder.stopping import commits
 
 MAX_STEM = 200
@@ -190,7 +196,8 @@ class _Draft:
         if not OPENS_FOLDERS:
             self.file.close()  # Windows renames no open file
         if overwrite:
-            os.replace(self.name, self.path)
+            draft = self.name
+            rename_patiently(lambda: os.replace(draft, self.path))
         elif not _rename_to_new(self.name, self.path):
             return False
         self.name = None
@@ -255,7 +262,8 @@ def _rename_to_new(draft: Path, path: Path) -> bool:
     """Rename a file if the new name is free; return whether it was."""
     try:
         if not OPENS_FOLDERS:
-            os.rename(draft, path)  # Windows replaces nothing here
+            # Windows replaces nothing here.
+            rename_patiently(lambda: os.rename(draft, path))
             return True
         os.link(draft, path)
     except FileExistsError:

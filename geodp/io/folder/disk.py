@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from errno import EWOULDBLOCK
 from pathlib import Path
@@ -23,6 +23,9 @@ HANDLES = 32
 
 RESERVED_HANDLES = 8
 """Files that are open at once while a partial release is removed: one a folder in another."""
+
+SCANNED = 10.0
+"""Seconds to wait on Windows for programs that look at every new file: virus scanners, indexers."""
 
 OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 """Whether this system opens folders, as POSIX does."""
@@ -187,9 +190,34 @@ def sync_all(folder: Path) -> None:
         sync(Path(parent))
 
 
-def move(folder: Path, place: Path) -> None:
-    """Give a folder a new name, where there is nothing or an empty folder; otherwise OSError."""
+def move(folder: Path, place: Path, patience: float = 0) -> None:
+    """Give a folder a new name, where there is nothing or an empty folder; otherwise OSError.
+
+    ``patience``: see :func:`rename_patiently`.
+    """
     if not OPENS_FOLDERS:
         with contextlib.suppress(FileNotFoundError):
             place.rmdir()
-    os.rename(folder, place)
+    rename_patiently(lambda: os.rename(folder, place), patience)
+
+
+def rename_patiently(rename: Callable[[], None], patience: float = SCANNED) -> None:
+    """Rename; on Windows again and again while another program has a file of it open.
+
+    Parameters
+    ----------
+    rename : callable
+    patience : float
+        Seconds after which its PermissionError is raised.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            rename()
+            return
+        except PermissionError:
+            # Virus scanners open what was just written, and only for moments. After a charge a
+            # release that is given up at once has to be resumed for nothing.
+            if OPENS_FOLDERS or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.05)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from geodp import __version__
 from geodp.errors import GeodpError, UsageError
-from geodp.io.folder.disk import sync
+from geodp.io.folder.disk import rename_patiently, sync
 from geodp.io.folder.manifest import WAITING
 from geodp.io.opening import parse_json
 
@@ -123,7 +123,7 @@ def mark_charged(folder: Path) -> None:
 
 
 def _rename(folder: Path, before: Path, after: Path) -> None:
-    os.rename(folder / before, folder / after)
+    rename_patiently(lambda: os.rename(folder / before, folder / after))
     sync((folder / after).parent)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from geodp.errors import OutputError, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.folder.disk import OPENS_FOLDERS
 from geodp.io.folder.exports import fill, require_writable
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.manifest import FORMATS, SUMS, sha256, sums_text
@@ -25,6 +26,7 @@ from geodp.io.folder.publication import (
     write_restricted,
 )
 from geodp.io.folder.staging import require_free, require_only_release_files, stage
+from geodp.io.opening import is_device_name
 from geodp.io.write.format import Export
 from geodp.io.write.view import View
 from geodp.table.card import Card
@@ -43,6 +45,9 @@ OTHER_BYTES = 1 << 24
 
 VISITED = 4
 """Approximate number of nodes visited for a listed cell."""
+
+LONGEST_ENDING = 32
+"""Characters behind the name of the count in a file's name, of journals of databases too."""
 
 SOME_CELLS = 1 << 12
 """Cells that noise alone may list; a large domain has more, but space is only estimated."""
@@ -81,6 +86,7 @@ class StagedRelease:
             Nodes of complete levels, where measurements are published.
         """
         try_formats(empty.named(self.name))
+        try_longest_name(self.folder, self.name)
         listed = list_cells(self.grid, empty.card, cells)
         measured = 0 if nodes is None else nodes + VISITED * listed
         require_space(self.folder, listed + measured)
@@ -196,6 +202,12 @@ def check_publication(grid: Grid, path: str | Path, *, name: str, overwrite: boo
             f"{LONGEST_NAME} bytes.",
             code="release-name-form",
         )
+    if is_device_name(name):
+        raise UsageError(
+            f"{name} is the name of a device on Windows, where no file can have it; choose another "
+            "name for the count.",
+            code="release-name-of-device",
+        )
     if TAKEN.match(name):
         raise UsageError(
             "Names that begin with gpkg_ or sqlite_, and layer_styles, are those of tables that "
@@ -214,6 +226,30 @@ def try_formats(empty: View) -> None:
     card_bytes(empty.card.to_json())
     for one in find_formats():
         one.try_out(empty)
+
+
+def try_longest_name(staged: Path, name: str, inner: str = "") -> None:
+    """Raise OutputError where a file of a release would have a longer path than Windows takes.
+
+    It takes 260 characters, unless an administrator has allowed more, and reports longer ones as
+    missing: the release would be charged, and could not be written. POSIX systems limit names,
+    which `stage` has tried.
+    """
+    if OPENS_FOLDERS:
+        return
+    longest = staged / "public" / inner / f"{name}.{'x' * LONGEST_ENDING}"
+    try:
+        longest.parent.mkdir(parents=True)
+        longest.touch()
+        longest.unlink()
+    except OSError:
+        raise OutputError(
+            f"The paths of the release's files are too long for this system, such as {longest}: "
+            "choose another folder or a shorter name; nothing was charged.",
+            code="output-path-too-long",
+        ) from None
+    finally:
+        shutil.rmtree(staged / "public", ignore_errors=True)
 
 
 def list_cells(grid: Grid, card: Card, cells: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from geodp.errors import OutputError, UsageError, is_utf8
-from geodp.io.folder.disk import OPENS_FOLDERS, hold, hold_handles, move, sync, sync_all
+from geodp.io.folder.disk import OPENS_FOLDERS, SCANNED, hold, hold_handles, move, sync, sync_all
 from geodp.io.folder.kinds import find_kind, is_table
 from geodp.io.folder.manifest import SUMS, foreign, remove_release
 from geodp.io.folder.pending import DRAWN, PENDING, resolve_interrupted
@@ -390,14 +390,14 @@ def _exchange(partial: Path, final: Path) -> None:
     with commits():
         if replaces:
             with hold(final, patience=LAST_STEPS):
-                move(final, aside)
+                move(final, aside, SCANNED)
                 try:
-                    move(partial, final)
+                    move(partial, final, SCANNED)
                 except BaseException:
-                    move(aside, final)
+                    move(aside, final, SCANNED)
                     raise
         else:
-            move(partial, final)
+            move(partial, final, SCANNED)
     with contextlib.suppress(OSError):
         # Until the rename is on the disk, a loss of power may bring back the old names: only then
         # may the pending draw and the old release go.

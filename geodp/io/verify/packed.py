@@ -11,8 +11,10 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from geodp.errors import Rule, VerificationError
+from geodp.io.folder.disk import OPENS_FOLDERS
 from geodp.io.folder.kinds import CARD, list_kinds
 from geodp.io.folder.manifest import SUMS
+from geodp.io.opening import is_device_name
 from geodp.io.verify.withdrawn import NOTICE
 
 DAMAGED = Rule("archive-damaged", "{} is damaged: an entry cannot be unpacked; fetch it again.")
@@ -73,6 +75,12 @@ def _unpack(archive: zipfile.ZipFile, path: str | Path) -> Path:
         if ".." in PurePosixPath(entry.filename).parts or entry.external_attr >> 28 == 0xA:
             raise VerificationError(
                 f"{path} holds a link, or a file outside of its folder.", code="archive-has-link"
+            )
+        # zipfile replaces what Windows forbids in names, but would open the device of such a name.
+        if not OPENS_FOLDERS and any(map(is_device_name, PurePosixPath(entry.filename).parts)):
+            raise VerificationError(
+                f"{path} holds a file with the name of a device of this system.",
+                code="archive-has-device-name",
             )
         archive.extract(entry, place)
     return place / home

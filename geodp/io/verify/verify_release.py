@@ -67,6 +67,7 @@ SPELLINGS: dict[Any, Any] = {}
 HASH = "0123456789bcdefghjkmnpqrstuvwxyz"
 ENDS = {"code": "", "origin": "origin_", "destination": "destination_"}
 MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
+JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
 
 def require(ok: object, sentence: str) -> None:
@@ -81,8 +82,10 @@ def plain_files(folder: str) -> list[str]:
     for parent, folders, files in os.walk(folder):
         for name in folders + files:
             path = os.path.join(parent, name)
-            mode, where = os.lstat(path).st_mode, os.path.relpath(path, folder)
-            require(stat.S_ISREG(mode) or stat.S_ISDIR(mode), f"{where} is a link or a device.")
+            status, where = os.lstat(path), os.path.relpath(path, folder)
+            mode, tag = status.st_mode, getattr(status, "st_reparse_tag", 0)
+            plain = (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and tag != JUNCTION
+            require(plain, f"{where} is a link or a device.")
             names += [where.replace(os.sep, "/")] * stat.S_ISREG(mode)
     return names
 

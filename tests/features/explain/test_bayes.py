@@ -21,8 +21,8 @@ def laplace(epsilon, reach):
 
 @pytest.mark.parametrize(("observed", "after"), [(0, 0.28679), (1, 0.42424), (2, 0.52414)])
 def test_the_lecture_notes_example(observed, after):
-    found = geodp.explain.posterior(0.4, WOMEN, [0.30, 0.18, 0.11, 0.06], observed)
-    assert round(found, 5) == after
+    chance = geodp.explain.posterior(0.4, WOMEN, [0.30, 0.18, 0.11, 0.06], observed)
+    assert round(chance, 5) == after
 
 
 @pytest.mark.parametrize(("observed", "after"), [(0, 0), (1, 0.5), (2, 1)])
@@ -57,9 +57,9 @@ def test_where_somebody_was_who_is_added_or_removed_is_told_as_of_two():
 
 
 def test_beliefs_of_epsilon_1():
-    found = geodp.explain.beliefs(1, [0.01, 0.1, 0.5])
-    assert [f"{100 * one.most:.3g}" for one in found] == ["2.67", "23.2", "73.1"]
-    assert [one.prior for one in found] == [0.01, 0.1, 0.5]
+    beliefs = geodp.explain.beliefs(1, [0.01, 0.1, 0.5])
+    assert [f"{100 * one.most:.3g}" for one in beliefs] == ["2.67", "23.2", "73.1"]
+    assert [one.prior for one in beliefs] == [0.01, 0.1, 0.5]
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 4])
@@ -77,7 +77,7 @@ def test_beliefs_of_any_size():
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: geodp.explain.beliefs(0, [0.5]), "epsilon must be above 0."),
         (lambda: geodp.explain.beliefs(1, [1.5]), "A prior must be a chance from 0 to 1."),
@@ -104,7 +104,7 @@ def test_beliefs_of_any_size():
         ),
     ],
 )
-def test_what_is_no_chance_is_refused(call, said):
+def test_what_is_no_chance_is_refused(call, message):
     with pytest.raises(geodp.GeodpError) as caught:
         call()
-    assert str(caught.value) == said
+    assert str(caught.value) == message

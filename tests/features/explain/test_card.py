@@ -58,9 +58,9 @@ BUDGETS = {
 
 def card_of(budget, **more):
     """The card as it is written, of a guess of people that leaves some blocks useless."""
-    given = {"contribution": 1, "people": 400, **BUDGETS[budget], **more}
+    kwargs = {"contribution": 1, "people": 400, **BUDGETS[budget], **more}
     table = geodp.CountTable.from_dense(COUNTS, GRID)
-    card = geodp.publish(table, **{"contribution": 1, **given}).card()
+    card = geodp.publish(table, **{"contribution": 1, **kwargs}).card()
     return replace(card, name="population", release_id="0123456789abcdef")
 
 
@@ -108,9 +108,9 @@ def selections():
 @cache
 def cards():
     """Cards by name, made when the first test asks: who collects tests need not release."""
-    found = {name: card_of(name) for name in BUDGETS}
-    topdown = found["topdown"]
-    found["local"] = replace(
+    collected = {name: card_of(name) for name in BUDGETS}
+    topdown = collected["topdown"]
+    collected["local"] = replace(
         topdown,
         guarantee=replace(
             topdown.guarantee,
@@ -124,19 +124,19 @@ def cards():
     )
     for name, losses in LOSSES.items():
         charge = StatedCharge("L", "people", "person", "add-remove-one", *losses, 2, 4, "ab")
-        found[f"charged, {name}"] = replace(topdown, budget=charge)
+        collected[f"charged, {name}"] = replace(topdown, budget=charge)
     for name, selection in selections().items():
-        found[name] = replace(selection.card(), release_id="0123456789abcdef")
-    found["charged selection"] = replace(
-        found["top"],
-        budget=found["charged, pure"].budget,
+        collected[name] = replace(selection.card(), release_id="0123456789abcdef")
+    collected["charged selection"] = replace(
+        collected["top"],
+        budget=collected["charged, pure"].budget,
         chosen=({"code": "5_6"}, {"code": "7_8"}),
     )
     table = geodp.CountTable.from_dense(COUNTS, GRID)
-    found["fixed selection"] = geodp.select.median_centre(
+    collected["fixed selection"] = geodp.select.median_centre(
         table, key=geodp.NoiseKey(bytes(32)), **TERMS
     ).card()
-    return found
+    return collected
 
 
 @pytest.fixture
@@ -174,10 +174,10 @@ def sentences(page):
 def words(text, language):
     """Words in English; runs of katakana and of kanji in Japanese."""
     text = re.sub(r"`[^`]*`|release\.json|[0-9a-f]{16}", " ", text)
-    found = re.findall(
+    matches = re.findall(
         r"[A-Za-z]+(?:-[a-z]+)*" if language == "en" else r"[ァ-ヴー]+|[一-龥々]+", text
     )
-    return {word.lower() for word in found}
+    return {word.lower() for word in matches}
 
 
 def numbers(page):
@@ -224,9 +224,9 @@ def test_every_number_on_the_page_comes_from_the_card(name, language):
     after = numbers(explain(changed(card), language))
     assert len(before) == len(after) > 20
     unstated = not isinstance(card, SelectionCard) and card.guarantee.delta is None
-    asked = QUESTIONS | ({write_number(1 / RARE)} if unstated else set())
+    allowed = QUESTIONS | ({write_number(1 / RARE)} if unstated else set())
     same = {old for old, new in zip(before, after, strict=True) if old == new}
-    assert same <= asked
+    assert same <= allowed
 
 
 @languages
@@ -256,18 +256,18 @@ def test_sentences_are_short(source, language):
 @languages
 def test_no_word_is_neither_plain_nor_explained(source, language):
     page = page_of(source, language)
-    said = {word for text in sentences(page) for word in words(text, language)}
-    said |= {
+    used = {word for text in sentences(page) for word in words(text, language)}
+    used |= {
         word for part in page.sections for column in part.head for word in words(column, language)
     }
     explained = {text.partition(":")[0].partition("：")[0] for text in page.sections[-1].sentences}
     terms = {word for term in explained for word in words(term, language)}
     terms |= {f"{word}s" for word in terms}
-    own = {"geodp"}
+    allowed_names = {"geodp"}
     if not isinstance(source, dict):
         named = [*source.chosen[0]] if isinstance(source, SelectionCard) else [source.name]
-        own |= words(" ".join([*named, source.guarantee.unit]), language)
-    unknown = said - terms - own - PLAIN[language]
+        allowed_names |= words(" ".join([*named, source.guarantee.unit]), language)
+    unknown = used - terms - allowed_names - PLAIN[language]
     assert unknown == set()
 
 
@@ -302,9 +302,9 @@ def test_terms_are_explained_where_they_are_used_and_only_there(card, language):
 def test_the_table_of_beliefs_is_that_of_the_bounds():
     page = explain(cards()["pyramid"])
     (section,) = [part for part in page.sections if part.heading == "What somebody can find out"]
-    found = geodp.explain.beliefs(1, PRIORS)
+    beliefs = geodp.explain.beliefs(1, PRIORS)
     assert [row[2] for row in section.rows] == ["2.67 %", "23.2 %", "73.1 %"]
-    assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in found]
+    assert [row[1] for row in section.rows] == [f"{100 * one.least:.3g} %" for one in beliefs]
     assert page.figures["advantage"] == pytest.approx(np.tanh(0.5))
     half = "If the chance of this was 50 % for them before, it lies between 26.9 % and 73.1 %"
     assert section.sentences[1].startswith(half)
@@ -326,11 +326,11 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
     page = page_of(source, "en")
     if len(page.sections) == 2:
         return
-    text, given = (
+    text, guarantee = (
         page.to_text(),
         source["guarantee"] if isinstance(source, dict) else source.guarantee,
     )
-    neighbours = given["neighbours"] if isinstance(source, dict) else given.neighbours
+    neighbours = guarantee["neighbours"] if isinstance(source, dict) else guarantee.neighbours
     more_or_less = neighbours == "add-remove-one"
     assert ("suspects that one" in text) == more_or_less
     assert ("was counted, and has a place in mind" in text) == more_or_less
@@ -342,9 +342,9 @@ def test_one_more_or_less_bounds_whether_and_one_moved_bounds_where(source):
 @languages
 def test_it_says_that_numbers_are_rounded(source, language):
     """They are not rounded to the safe side: 2.674 % at most is written as 2.67 %."""
-    said = {"en": "These numbers are rounded.", "ja": "この説明の数は丸めてあります。"}
+    sentence = {"en": "These numbers are rounded.", "ja": "この説明の数は丸めてあります。"}
     page = page_of(source, language)
-    assert (said[language] in sentences(page)) == (len(page.sections) > 2)
+    assert (sentence[language] in sentences(page)) == (len(page.sections) > 2)
 
 
 def test_a_household_counts_together():
@@ -384,18 +384,18 @@ def test_a_release_that_is_not_private_gets_no_promises():
 
 
 @pytest.mark.parametrize(
-    ("people", "cells", "said"),
+    ("people", "cells", "sentence"),
     [
         (900, 4, "With 900 people in all, blocks of fewer than 4 cells say no more than zeros"),
         (9e6, 1, "With 9,000,000 people in all, even single cells say more than zeros would."),
         (2, None, "With 2 people in all, even the whole map says no more than zeros would."),
     ],
 )
-def test_the_smallest_useful_block(people, cells, said):
+def test_the_smallest_useful_block(people, cells, sentence):
     card = cards()["topdown"]
     floor = StatedFloor("", people, cells)
     error = replace(card.expected_error, floor=floor)
-    assert said in explain(replace(card, expected_error=error)).to_text()
+    assert sentence in explain(replace(card, expected_error=error)).to_text()
     error = replace(card.expected_error, floor=None)
     assert "Nobody guessed" in explain(replace(card, expected_error=error)).to_text()
 
@@ -410,14 +410,14 @@ def test_what_is_not_protected_is_said_in_plain_words_or_quoted(card):
 
 
 def test_a_kept_key_and_sums_of_labels_are_told():
-    given = cards()["pyramid"].guarantee
+    guarantee = cards()["pyramid"].guarantee
     lines = (
         "whether two releases with the same kept key and parameters come from exactly the same "
         "input: they are then identical, so use a new key for every new state of the data",
         SUMS,
     )
     text = explain(
-        replace(cards()["pyramid"], guarantee=replace(given, not_protected=lines))
+        replace(cards()["pyramid"], guarantee=replace(guarantee, not_protected=lines))
     ).to_text()
     assert "Two releases with the same kept key" in text
     assert "labels which are sums of others" in text
@@ -520,8 +520,8 @@ def test_numbers_have_three_digits(value, text):
 @languages
 def test_every_number_on_the_page_of_an_audit_is_the_audits(language):
     page = explain_audit(AUDIT, language)
-    found = AUDIT["guarantee"]
-    other = {**found, "threshold": 37, "rate": "1/3", "epsilon": 1.4, "delta": 5e-6}
+    stated = AUDIT["guarantee"]
+    other = {**stated, "threshold": 37, "rate": "1/3", "epsilon": 1.4, "delta": 5e-6}
     after = explain_audit({"guarantee": other}, language)
     pairs = list(zip(numbers(page), numbers(after), strict=True))
     assert {old for old, new in pairs if old == new} <= QUESTIONS

@@ -10,7 +10,7 @@ from geodp.features.plan.families import draw_families
 from geodp.features.plan.plan import plan
 from geodp.features.plan.regions import Settlements
 from geodp.features.plan.simulation import MIN_LOSS, PlanSimulation, public_key
-from geodp.release.settled_map import place_isolated
+from geodp.release.settlement_map import place_isolated
 from geodp.table.proxy import Proxy
 from tests.refusals import refuses
 

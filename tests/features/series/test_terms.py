@@ -53,7 +53,7 @@ def test_the_largest_bound_of_all_snapshots_is_that_of_each(bounds):
         assert event.enforced
     assert found.each.epsilon == 1
     assert found.each.scale == max(bounds)
-    assert found.dry_release.card().guarantee.contribution == max(bounds)
+    assert found.preview.card().guarantee.contribution == max(bounds)
 
 
 @pytest.mark.parametrize("loose", [(0,), (1,), (2,), (0, 2), (0, 1, 2)])
@@ -62,7 +62,7 @@ def test_what_one_snapshot_does_not_enforce_nobody_enforces(loose):
     found = prepare(tables)
     for event in (found.total, found.each):
         assert (event.contribution, event.enforced) == (2, False)
-    assert found.dry_release.card().guarantee.enforced is False
+    assert found.preview.card().guarantee.enforced is False
 
 
 def test_a_bound_that_one_snapshot_lacks_is_asked_for():
@@ -83,7 +83,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
     grid = GRID.with_attribute("kind", ["p", "q", "r"])
     counts = [np.ones((8, 8, 3), int) * [1, 2, 4] for _ in range(3)]
     tables = [geodp.CountTable.from_dense(one, grid) for one in counts]
-    facts = prepare(tables, 1).dry_release.card().guarantee.not_protected
+    facts = prepare(tables, 1).preview.card().guarantee.not_protected
     assert any("labels which count the sum of others" in fact for fact in facts)
     counts[place][..., 2] = 3
     tables[place] = geodp.CountTable.from_dense(counts[place], grid)
@@ -95,7 +95,7 @@ def test_labels_that_are_sums_are_refused_in_any_snapshot_and_asked_about(place)
 def test_a_snapshot_may_be_empty_and_a_series_not(empty):
     nobody = geodp.CountTable.from_dense(np.zeros((8, 8), int), GRID)
     tables = [nobody if number in empty else snapshot(1, True) for number in range(3)]
-    assert SERIES_ROWS_FACT in prepare(tables, 1).dry_release.public_facts
+    assert SERIES_ROWS_FACT in prepare(tables, 1).preview.public_facts
     with refuses(UsageError, "series-empty"):
         prepare([nobody] * 3, 1)
 

@@ -147,9 +147,9 @@ def test_a_broken_one_is_refused_before_anything_is_charged(planted, tmp_path, c
     planted(**changes)
     terms = Terms.of(epsilon=1, contribution=1)
     request = Request(terms=terms, method="pyramid", ledger=ledger, dataset="census")
-    outline = prepare(TABLE, request).outline
+    preview = prepare(TABLE, request).preview
     with refuses(UsageError, said):
-        outline.write(tmp_path / "out")
+        preview.write(tmp_path / "out")
     assert ledger.charges("census") == ()
     assert not (tmp_path / "out").exists()
 

@@ -1,4 +1,4 @@
-"""``geodp explain``: what a release means, in plain words."""
+"""``geodp explain``: explain in plain language what a release reveals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 CARD = "release.json"
-"""Name of the library, repeated so that ``--help`` imports nothing heavy."""
+"""File name of a card, repeated here so that ``--help`` imports nothing heavy."""
 
 
 @click.command(cls=StrictCommand)
@@ -53,33 +53,34 @@ def explain(
     """
     if (release is None) != differencing:
         raise UsageError(
-            "Name a RELEASE, or ask for --differencing, which looks at none.",
+            "Name a RELEASE, or give --differencing, which needs none.",
             code="explain-names-nothing",
         )
     if epsilon is not None and not differencing:
         raise UsageError(
-            "--epsilon goes with --differencing; a release states its own.",
+            "--epsilon needs --differencing; a release states its own epsilon.",
             code="epsilon-needs-differencing",
         )
     if release is None:
         from geodp.features.explain.differencing import explain_differencing
 
-        found = explain_differencing("1" if epsilon is None else epsilon, language)
+        explanation = explain_differencing("1" if epsilon is None else epsilon, language)
+    # A release is a folder, a zip archive or a card alone; any other file is an audit.
     elif release.is_file() and release.name != CARD and not is_zipfile(release):
-        found = _explain_file(release, language)
+        explanation = _explain_file(release, language)
     else:
-        found = _explain(release, language)
+        explanation = _explain(release, language)
     if as_json:
-        click.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=1))
+        click.echo(json.dumps(explanation.to_json(), ensure_ascii=False, indent=1))
     else:
-        click.echo(found.to_text(), nl=False)
+        click.echo(explanation.to_text(), nl=False)
 
 
 COMMAND = explain
 
 
 def _explain(folder: Path, language: str) -> Explanation:
-    """Return what a written release means."""
+    """Explain a written release."""
     from geodp.features.explain.card import explain as explain_card
     from geodp.io.verify.card import public_folder, read_card
 
@@ -87,7 +88,7 @@ def _explain(folder: Path, language: str) -> Explanation:
 
 
 def _explain_file(path: Path, language: str) -> Explanation:
-    """Return what an audit means."""
+    """Explain the JSON file of an audit."""
     from geodp.features.explain.audit import explain_audit
     from geodp.io.opening import read_json
 

@@ -1,4 +1,4 @@
-"""``geodp report``: a written release, explained."""
+"""``geodp report``: report on a written release, as text, page or registry record."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ def report(release: Path, output: Path | None, memory: str | None, **options: An
     if output is None:
         click.echo(text, nl=False)
         return
+    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
     complete_with_commit()
     write_file(output, text.encode(), True, True)
     click.echo(str(output))
@@ -103,7 +104,7 @@ FOR_PAGES = {
     "place_name": "--place-name",
     "embed": "--embed",
 }
-"""Options of pages, and what they are called."""
+"""Parameters that only pages have, and their options."""
 
 
 def _require_fitting(options: dict[str, Any]) -> None:
@@ -119,17 +120,17 @@ def _require_fitting(options: dict[str, Any]) -> None:
         if options[name] and form != "html":
             raise UsageError(f"{flag} is for --format html only.", code="option-needs-html")
     if options["place_name"] and not options["places"]:
-        raise UsageError("--place-name goes with --places only.", code="place-name-needs-places")
+        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
     if options["embed"] and about is not None:
         raise UsageError(
-            "--about is of the page, and --embed has no room for the registry's record; leave one "
+            "--about adds the registry's record to a page, which --embed does not have; leave one "
             "out.",
             code="embed-without-about",
         )
 
 
 def _page(path: Path, options: dict[str, Any]) -> str:
-    """Return a release as one HTML page, with its record where the office says the rest."""
+    """Render a release as one HTML page, with a registry record if the office's file is given."""
     from geodp.features.explain.card import explain_people
     from geodp.features.explain.page import Writer
     from geodp.io.read.public.places import read_places
@@ -139,7 +140,7 @@ def _page(path: Path, options: dict[str, Any]) -> str:
     from geodp.release.report.registry import registry_record
 
     language: Language = options["language"] or "en"
-    said = None if options["about"] is None else _about(options["about"])
+    about_values = None if options["about"] is None else _about(options["about"])
     view = open_view(path)
     card = view.card
     unit, places = Writer(language).unit(card.guarantee.unit), None
@@ -147,13 +148,13 @@ def _page(path: Path, options: dict[str, Any]) -> str:
         places = read_places(options["places"], view.table.grid, name=options["place_name"])
     if options["embed"]:
         return write_embed(view, unit, language, places)
-    record = None if said is None else registry_record(card, said)
-    told = explain_people(card, language)
-    return write_page(view, told, unit, language, record, places)
+    record = None if about_values is None else registry_record(card, about_values)
+    sections = explain_people(card, language)
+    return write_page(view, sections, unit, language, record, places)
 
 
 def _about(path: Path) -> ReleaseMetadata:
-    """Return what the office says in a TOML file."""
+    """Read the office's TOML file for the registry."""
     from geodp.release.metadata import read_office_file
     from geodp.release.report.metadata import ReleaseMetadata
 

@@ -180,14 +180,14 @@ def _publish(options: dict[str, Any]) -> str:
     if options["resume"]:
         return _write(options, start, None, inferred=inferred)
     from geodp.io.folder.staging import require_uninterrupted
-    from geodp.release.outline import list_warnings
+    from geodp.release.preview import list_warnings
 
     # A folder with an interrupted run holds tables that were charged: publishing again would spend
     # the budget twice.
     require_uninterrupted(options["output"])
     progress.begin("Reading")
     prepared = _prepare(options, start)
-    for sentence in list_warnings(prepared.dry_release):
+    for sentence in list_warnings(prepared.preview):
         click.echo(f"Warning: {sentence}", err=True)
     for sentence in prepared.sharing.sentences:
         click.echo(sentence, err=True)
@@ -272,11 +272,11 @@ def _release(
     }
 
     def pack(drawn: list[ReleasedTable]) -> Packed:
-        dry_release = prepared.dry_release
-        return pack_tables(drawn, dry_release.public_facts, {}, dry_release.reading)
+        preview = prepared.preview
+        return pack_tables(drawn, preview.public_facts, {}, preview.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.dry_release.view(), cells)
+    place.try_out(prepared.preview.view(), cells)
     call = describe_call(options)
     # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
     # paid for.

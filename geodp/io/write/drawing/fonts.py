@@ -174,7 +174,8 @@ def font_files() -> tuple[str, ...]:
 
 def _folders() -> Iterator[Path]:
     """Yield the folders in which systems keep their fonts."""
-    home, environment = Path("~").expanduser(), os.environ
+    # Path.expanduser raises where a service has no home; here its folder is then not there.
+    home, environment = Path(os.path.expanduser("~")), os.environ
     if sys.platform == "win32":
         yield Path(environment.get("WINDIR", "C:/Windows"), "Fonts")
         yield Path(

@@ -191,7 +191,7 @@ def test_what_is_true_of_one_snapshot_only_is_refused_before_the_charge(charged,
     office = tmp_path / "office.toml"
     office.write_text(f"{line}\n")
     error = RUNNER.error_of(*charged, "--metadata", office)
-    assert f"metadata.{line.split()[0]} is of one release" in error
+    assert f"metadata.{line.split()[0]} describes one release" in error
     assert charges(tmp_path) == ()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from geodp.errors import InputError, Rule
+from geodp.io.opening import database_uri
 from geodp.io.read.rows.complete.error import incomplete
 
 CHUNK = 1 << 20
@@ -120,7 +121,7 @@ def _is_blank(path: str | os.PathLike[str], at: int) -> bool:
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Open a database read-only and as immutable, so that no journal is replayed or created."""
-    address = f"{Path(path).resolve().as_uri()}?mode=ro&immutable=1"
+    address = database_uri(Path(path).resolve())
     with contextlib.closing(sqlite3.connect(address, uri=True)) as base:
         base.execute("PRAGMA trusted_schema = OFF")
         yield base

@@ -43,6 +43,9 @@ TABLE_FORMATS = {
 UNFINISHED = ("_temporary", ".spark-staging-*")
 """Folders that exist while Spark and Hadoop write."""
 
+LONG_PATH = "\\\\?\\"
+"""Prefix of paths of more than 260 characters on Windows; its question mark is no wildcard."""
+
 _PATTERN = re.compile(r"[*?\[]")
 
 
@@ -120,7 +123,7 @@ def find_files(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     if os.path.lexists(path):
         return [path]
     refuse_url(text)
-    if _PATTERN.search(text):
+    if _PATTERN.search(text.removeprefix(LONG_PATH)):
         matches = sorted(glob.glob(text, recursive=True))
         for match in matches:
             require_regular(match)
@@ -191,9 +194,11 @@ def _require_finished(folder: Path, name: str) -> None:
 
 def _folder_of(pattern: str) -> Path:
     """Return the folder of a pattern: its path before the first wildcard."""
-    parts = Path(pattern).parts
-    first = next(i for i, part in enumerate(parts) if _PATTERN.search(part))
-    return Path(*parts[:first])
+    path = Path(pattern)
+    # The first part of a long path of Windows has a question mark of its own, behind two slashes.
+    begin = 1 if path.anchor else 0
+    first = next(i for i, part in enumerate(path.parts) if i >= begin and _PATTERN.search(part))
+    return Path(*path.parts[:first])
 
 
 def _refuse_links(files: Iterable[str | Path], folder: Path, name: str) -> None:

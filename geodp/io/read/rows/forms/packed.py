@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from geodp.errors import InputError, OutputError, Rule
+from geodp.io.opening import is_device_name
 from geodp.io.read.rows.complete.archive import check_archive
 from geodp.io.read.rows.input_files import NO_ARCHIVE, FilePath, guard, kind_of
 from geodp.io.read.rows.members import Unpacked, choose_packed
@@ -100,4 +101,6 @@ def _name_of(member: zipfile.ZipInfo) -> str:
     """Return a file name of letters, digits and symbols allowed on every disk."""
     path = PurePosixPath(member.filename)
     stem = re.sub(r"[^\w() -]", "_", path.name.partition(".")[0])[:_NAME]
+    # One prefix for a member and its companions, which have the same stem.
+    stem = f"_{stem}" if is_device_name(stem) else stem
     return f"{stem or 'member'}.{re.sub(r'[^A-Za-z0-9.]', '_', path.name.partition('.')[2])}"

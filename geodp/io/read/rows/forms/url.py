@@ -20,6 +20,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from geodp import progress
 from geodp.errors import GeodpError, InputError, OutputError, Rule, UsageError, printable
+from geodp.io.opening import is_device_name
 
 PROTOCOLS = {
     **dict.fromkeys(("http", "https"), "aiohttp"),
@@ -31,7 +32,7 @@ PROTOCOLS = {
 """Supported protocols, and the package by which fsspec reads them. Others access files of this
 machine by another name, run programs, or cannot distinguish a complete file from a part."""
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[/\\]")
 _CHAINED = re.compile(r"[A-Za-z0-9+.-]+::")
 _NAME = 120
 """Maximum length of a file name, in bytes."""
@@ -62,7 +63,7 @@ DISK_FULL = Rule(
 
 
 def is_url(value: object) -> bool:
-    """Whether a text or path is a URL, even if a path merged its two slashes into one.
+    """Whether a text or path is a URL, even if a path has merged or turned its slashes.
 
     >>> is_url("https://host/a.csv"), is_url("simplecache::s3://store/a"), is_url("C:/a.csv")
     (True, True, False)
@@ -200,7 +201,7 @@ def _name_of(parts: SplitResult) -> str:
     """Return the file name of a URL, of letters, digits and symbols allowed on every disk."""
     last = unquote(parts.path.rpartition("/")[2] or parts.netloc.rpartition("@")[2])
     plain = re.sub(r"[^\w.() -]", "_", last).encode()[-_NAME:].decode(errors="ignore").lstrip(". ")
-    return plain or "file"
+    return f"_{plain}" if is_device_name(plain) else plain or "file"
 
 
 def _download(text: str, scheme: str, fetched: Fetched) -> None:

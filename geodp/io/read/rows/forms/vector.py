@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from geodp import progress
 from geodp.errors import InputError, Rule, UsageError, printable
-from geodp.io.opening import SEALED, require_regular, require_utf8
+from geodp.io.opening import SEALED, database_uri, require_regular, require_utf8
 from geodp.io.read.rows.arrow import validate_arrays
 from geodp.io.read.rows.complete.error import incomplete
 from geodp.io.read.rows.complete.features import DeclaredFeatures, check_features, check_fields
@@ -219,7 +219,7 @@ def sealed() -> Iterator[None]:
 
 def computes(path: Path) -> bool:
     """Whether a database holds more than tables and indices; InputError for a damaged one."""
-    address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    address = database_uri(path.resolve())
     with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
         try:
             rows = database.execute("SELECT type, lower(sql) FROM sqlite_master").fetchall()

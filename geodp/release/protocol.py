@@ -1,4 +1,7 @@
-"""What cards, estimates and simulations ask a release, so that none of them imports its class."""
+"""Declare the interface of a release that cards, estimates and simulations use.
+
+They take this protocol instead of :class:`geodp.Release`, which imports them.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,11 @@ class PartsOfMap(Protocol):
     """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
 
     def estimate(self, region: Region) -> Estimate:
-        """Return the released sum over a region, its standard error and its interval."""
+        """Estimate the sum over a region, with its standard error and interval."""
         ...
 
 
-class Described(Protocol):
+class ReleaseProtocol(Protocol):
     """A released table and all that may be said about it; see :class:`geodp.Release`."""
 
     @property
@@ -43,7 +46,7 @@ class Described(Protocol):
 
     @property
     def charge(self) -> Charge | StatedCharge | None:
-        """To a ledger."""
+        """The charge to a ledger."""
         ...
 
     @property
@@ -53,7 +56,7 @@ class Described(Protocol):
 
     @property
     def public_facts(self) -> tuple[str, ...]:
-        """What a refusal would have told."""
+        """Facts about the input that the absence of an error reveals, a sentence each."""
         ...
 
     @property
@@ -68,7 +71,7 @@ class Described(Protocol):
 
     @property
     def postprocessing(self) -> tuple[str, ...]:
-        """What was done to the table beside what its method does."""
+        """Post-processing in addition to that of the method."""
         ...
 
     @property
@@ -78,17 +81,17 @@ class Described(Protocol):
 
     @property
     def settlements(self) -> StatedSettlements | None:
-        """What the card says of simulated settlements."""
+        """Simulated biases of settlements, as the card states them."""
         ...
 
     @property
     def metadata(self) -> StatedMetadata | None:
-        """What the publishing office says of it."""
+        """Metadata by the publishing office."""
         ...
 
     @property
     def reading(self) -> StatedReading | None:
-        """How the input was read."""
+        """Facts about how the input was read."""
         ...
 
     @property
@@ -123,26 +126,26 @@ class Described(Protocol):
 
     @property
     def pixel_errors(self) -> list[dict[str, Any]]:
-        """Errors of what a pixel of each map sums."""
+        """Errors of the sums that pixels of each map show."""
         ...
 
     @property
     def has_public_margins(self) -> bool:
-        """Whether margins of cells are those that were measured on public maps."""
+        """Whether the margins of cells were measured on public maps."""
         ...
 
     def expected_error(self) -> list[dict[str, Any]]:
-        """Return error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
+        """List error and 95 % margin of aligned blocks of 1, 4, 16 ... cells, and of all."""
         ...
 
     def cell_errors(self) -> float | NDArray[Any] | None:
-        """Return the standard error of every released cell, one number where all have it."""
+        """Compute the standard error of every released cell, or one number if all are equal."""
         ...
 
     def intervals(self) -> Intervals | None:
-        """Return 95 % intervals of single cells."""
+        """Compute 95 % intervals of single cells."""
         ...
 
     def estimate_all(self, regions: Iterable[Any]) -> list[Estimate]:
-        """Return estimates of many regions, in their order."""
+        """Estimate many regions, in their order."""
         ...

@@ -1,0 +1,59 @@
+"""Preview a release without data: card, closed-form errors and warnings, before the charge."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from geodp.grid.grid import Grid
+from geodp.io.read.public.land import warn_of_sea
+from geodp.mechanisms.base import Method
+from geodp.mechanisms.trees.attributes import warnings_of
+from geodp.privacy.event import TableEvent
+from geodp.release.release import Release
+from geodp.table.card import StatedMetadata
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
+
+
+def preview_release(
+    grid: Grid,
+    method: Method[Any],
+    event: TableEvent,
+    people: float | None,
+    public_facts: tuple[str, ...] = (),
+    reading: StatedReading | None = None,
+    metadata: StatedMetadata | None = None,
+) -> Release:
+    """Make a release of an empty table, with the card and the closed forms of the real one.
+
+    They depend on public things only, so an error in computing them is raised before the charge.
+    """
+    # Nothing on a card may depend on counts that are not drawn yet: with no rows, it cannot.
+    none = np.empty(0, np.int64)
+    table = ReleasedTable(grid, none.astype(np.uint64), none, event)
+    release = Release(table, None, people, public_facts, method, metadata=metadata, reading=reading)
+    # Computed now and cached: the real release takes them over if nothing public differs.
+    release.card()
+    release.errors()
+    for _ in release.areas():
+        pass
+    return release
+
+
+def list_warnings(release: Release) -> tuple[str, ...]:
+    """List the warnings about a release before it is published, a sentence each."""
+    about = warnings_of(release.method, release.grid, release.event, release.people)
+    return (*about, *warn_of_sea(release.grid))
+
+
+def warn_before_release(preview: Release, between: int = 0) -> None:
+    """Issue the warnings about a release at the line of the user's code that publishes it.
+
+    ``between`` is the number of stack frames between that line and the caller of this function,
+    such as those of decorators.
+    """
+    for message in list_warnings(preview):
+        warnings.warn(message, UserWarning, stacklevel=3 + between)
