@@ -36,7 +36,7 @@ class PreparedRun:
     Attributes
     ----------
     run : Run
-    outline : Release
+    preview : Release
         Empty release: card and closed forms are those of the release, without its charge.
     """
 
