@@ -84,7 +84,7 @@ def cell_intervals(
 
     Parameters
     ----------
-    method : RowErrors
+    method : ErrorModel
         Method with a closed form of the error of a cell.
     table : ReleasedTable
     error : float, optional

@@ -26,7 +26,7 @@ class Drop:
 
     Attributes
     ----------
-    least : float
+    threshold : float
         Children with fewer people are dropped.
     scale : float
         Scale of their Laplace noise; 0: noise of another distribution, with the threshold as the

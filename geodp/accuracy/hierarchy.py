@@ -33,7 +33,7 @@ class IrregularTree(TreeVariance):
 
     Attributes
     ----------
-    own : tuple of float
+    measured : tuple of float
         Variance of the measurements of every level, the root's first. ``variances`` are those of
         the estimates from below, for nodes with all of their children.
     """

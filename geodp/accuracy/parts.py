@@ -354,7 +354,7 @@ def intervals_around(
     ----------
     count : float64[n]
         Released counts of the parts.
-    estimate : KnownParts
+    estimate : PartEstimates
     people : float64[n]
         Released counts of the map.
     ends : (float64[n], float64[n])

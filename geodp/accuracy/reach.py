@@ -188,7 +188,7 @@ def _list_children(
     ----------
     here : float64[m]
         People released in the children that a region touches.
-    whole : bool[m]
+    covered : bool[m]
         Whether the region contains the child entirely.
     first : int64[n]
         Position of every node's first such child.

@@ -1,4 +1,4 @@
-"""Resolution limit: the finest block whose error still leaves a signal."""
+"""Resolution floor: the finest block whose error still leaves a signal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from geodp.accuracy.blocks import BlockError
 
 
-def resolution_limit(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
+def resolution_floor(errors: Sequence[BlockError], people: float, cells: int) -> int | None:
     """Return the cells of the smallest block whose standard error is at most its expected people.
 
     Below that size a release carries no more signal than zeros would. The expectation is the mean
@@ -30,7 +30,7 @@ def resolution_limit(errors: Sequence[BlockError], people: float, cells: int) ->
     Examples
     --------
     >>> blocks = [BlockError(n, e, e) for n, e in [(16, 66.0), (4, 120.0), (1, 70.0)]]
-    >>> resolution_limit(blocks, people=160, cells=16)
+    >>> resolution_floor(blocks, people=160, cells=16)
     16
     """
     each = people / cells

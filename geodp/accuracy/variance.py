@@ -255,7 +255,7 @@ def from_below(fanouts: tuple[int, ...], measured: tuple[float, ...]) -> tuple[f
     Parameters
     ----------
     fanouts : tuple of int
-    own : tuple of float
+    measured : tuple of float
         Variance of the measurements of each level, the root's first; ``math.inf`` for levels that
         are not measured.
     """

@@ -1,7 +1,7 @@
 """Options of a release's request, in one table by the field of the request.
 
-A new field of :class:`geodp.release.request.Request` needs an entry here; then every command that
-uses the field has its options.
+An option needs an entry in ``FIELDS`` and, in ``PLAIN`` or ``makers``, the field of
+:class:`geodp.release.request.Request` that it sets; then every command that uses the field has it.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Region:
         Parameters
         ----------
         grid : Grid
-        given : Region, shapely geometry, str, sequence or array
+        area : Region, shapely geometry, str, sequence or array
             A region of an equal grid; a polygon or multipolygon in the grid's CRS (cells whose
             centre lies inside; for units with outlines, the units inside, none of which it may
             cut); one or more codes of official regions or units, or of areas of the grid's code

@@ -15,7 +15,7 @@ from geodp import __version__
 from geodp.accuracy.cell_interval import ClampedIntervals
 from geodp.accuracy.margins import CHILDREN, DROPPED_VERSION, SHARES, UNKNOWN, VERSION
 from geodp.accuracy.parts import VERSION as PARTS
-from geodp.accuracy.resolution import resolution_limit
+from geodp.accuracy.resolution import resolution_floor
 from geodp.mechanisms.trees.attributes import describe
 from geodp.privacy.ledger import Charge
 from geodp.release.assumptions import list_assumptions
@@ -31,10 +31,10 @@ from geodp.table.stated.error import (
     StatedCells,
     StatedError,
     StatedFloor,
+    StatedIsolatedBlock,
+    StatedIsolatedCell,
     StatedLabels,
     StatedLevel,
-    StatedLoneBlock,
-    StatedLoneCell,
     StatedPixel,
     StatedTree,
 )
@@ -147,8 +147,8 @@ def _error(release: ReleaseProtocol) -> StatedError:
         areas=_area_errors(release),
         map=tuple(StatedPixel(**pixel) for pixel in release.pixel_errors),
         floor=_floor(release),
-        isolated_cell=None if isolated is None else StatedLoneCell(about, **isolated),
-        isolated_block=None if settlement is None else StatedLoneBlock(**settlement),
+        isolated_cell=None if isolated is None else StatedIsolatedCell(about, **isolated),
+        isolated_block=None if settlement is None else StatedIsolatedBlock(**settlement),
         attributes=None
         if labels is None
         else read_plain(StatedLabels, labels, "expected_error.attributes"),
@@ -274,7 +274,7 @@ def _floor(release: ReleaseProtocol) -> StatedFloor | None:
         "by a public guess of all people; below it, on average, the release carries no more "
         "signal than zeros would",
         people=release.people,
-        cells=resolution_limit(errors, release.people, release.grid.size),
+        cells=resolution_floor(errors, release.people, release.grid.size),
     )
 
 

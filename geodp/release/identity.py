@@ -1,4 +1,7 @@
-"""Compute the digest that identifies a release, and derive its noise key from it.
+"""Compute the fingerprint of a release's contents, and derive its noise key from it.
+
+The fingerprint says what a charge was for; the public id of a release is made of its files
+(:func:`geodp.io.folder.manifest.release_id`).
 
 Noise is a function of (key, stream, node). If one key served two releases that measure different
 things, the noise would cancel: two noisy counts at two scales, of one uniform number, are two

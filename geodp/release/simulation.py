@@ -53,7 +53,7 @@ RISK = 0.01
 of the truth's detail."""
 
 LOSS_RISK = 0.015
-"""The same for the losses of planted settlements."""
+"""Number of releases for the losses of planted settlements."""
 
 DROPPED = 0.5
 """Fraction counted of what a threshold can have moved, which stand-ins do not show: public maps

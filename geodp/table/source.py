@@ -23,7 +23,7 @@ class Fact:
     field : str
         What it is about: "format", "encoding", "CRS", "scale" ...
     value : str
-    known_by : KnownBy
+    known_by : FactSource
 
     Examples
     --------

@@ -143,8 +143,8 @@ def find_totals(labels: Sequence[str]) -> list[str]:
 
     Words that all labels share are ignored: "総数" in "人口（総数）　男" and "人口（総数）　女".
     ``T`` and ``_T`` are totals as in Eurostat's and SDMX's code lists, but ``T`` not between
-    ``S`` and ``U``, as a section of NACE. What holds others by sexes, ranges and months is told by
-    :func:`geodp.table.nesting.find_wholes`.
+    ``S`` and ``U``, as a section of NACE. Labels that contain others by sex, range or month are
+    found by :func:`geodp.table.nesting.find_containing_labels`.
 
     Examples
     --------

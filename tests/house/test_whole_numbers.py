@@ -76,7 +76,7 @@ NOISY = {
         "open_children open_wide _list_wide _sum_wide _sum_shut descend combine_families",
         "the same, numbers of nodes, and where data begin",
     ),
-    records: ("write_record read_record", "estimates from noisy counts"),
+    records: ("write_record apportion_record", "estimates from noisy counts"),
     passes: (
         "first_pass second_pass _share _close _put_out",
         "they hand arrays on: counts to add_counts and widen, noisy counts to the others",

@@ -13,7 +13,7 @@ WORN = {
 """Parts of names that say nothing of what is named."""
 
 
-KEYS = {"own_simulation_error"}
+KEYS = {"beside", "own", "own_simulation_error"}
 """Names that are keys of cards."""
 
 

@@ -85,7 +85,7 @@ class Run:
     ----------
     client : distributed.Client
     partitions : Partitions
-    cut : Cut
+    cut : TreePartition
     request : Request
     options : Options
     public_facts : tuple of str

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from geodp.accuracy.blocks import BlockError
-from geodp.accuracy.resolution import resolution_limit
+from geodp.accuracy.resolution import resolution_floor
 from geodp.errors import GeodpError, InputError, Rule, UsageError
 from geodp.features.local.collect import MIN_REPORTS
 from geodp.features.local.protocols import protocol as find_protocol
@@ -120,7 +120,7 @@ class LocalPlan:
     @property
     def floor(self) -> int | None:
         """The cells of the finest block whose standard error is at most its mean devices."""
-        return resolution_limit(self.errors, self.devices, self.released.size)
+        return resolution_floor(self.errors, self.devices, self.released.size)
 
     @property
     def report_bytes(self) -> int:

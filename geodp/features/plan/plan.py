@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.blocks import BlockError
 from geodp.accuracy.interval import Z
-from geodp.accuracy.resolution import resolution_limit
+from geodp.accuracy.resolution import resolution_floor
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.features.plan.areas import Planned, nodes_of
@@ -182,10 +182,10 @@ class Plan:
 
     @property
     def floor(self) -> int | None:
-        """Resolution limit, see :func:`geodp.accuracy.resolution.resolution_limit`, or None."""
+        """Resolution floor, see :func:`geodp.accuracy.resolution.resolution_floor`, or None."""
         if self.people is None:
             return None
-        return resolution_limit(self._errors, self.people, self.grid.size)
+        return resolution_floor(self._errors, self.people, self.grid.size)
 
     def smallest(self, population: float, percent: float) -> Planned | None:
         """Find the smallest block or area with a 95 % margin within a part of a population."""

@@ -120,7 +120,7 @@ class RegionGroup(Protocol):
         """Return sums over each region; regions where both are 0 may be omitted."""
 
     def squares(self, grid: Grid) -> FloatArray | None:
-        """Return the mean of :func:`square_parts` of the regions: float64[digits + 1].
+        """Return the mean parts of squares of the regions: float64[digits + 1].
 
         None if it is not implemented.
         """

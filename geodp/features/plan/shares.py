@@ -246,7 +246,7 @@ def best_products(
     gaussian: bool = False,
     radices: Radices | None = None,
 ) -> list[LevelShares]:
-    """Return all tried chains with the shares of :func:`least_product`, the best first."""
+    """Return all tried chains with the shares of :func:`minimise_product`, the best first."""
     minimise = partial(minimise_product, squares=squares, weights=weights)
     return _try_all(bits, partial(minimise, gaussian=gaussian, radices=radices), radices)
 

@@ -57,7 +57,7 @@ class SeriesGuarantee:
     neighbours, unit : str
     contribution : int
         Maximal contribution of one unit to the sum of the counts of a snapshot.
-    sharing : StatedSharing
+    sharing : SharingInfo
     """
 
     in_words: str
@@ -99,7 +99,7 @@ class SeriesCard:
         Name of the count and of the files.
     step : {"year", "month", "day", "hour"}
         Length of a snapshot.
-    guarantee : StatedWhole
+    guarantee : SeriesGuarantee
     budget : StatedCharge or None
         Charge to a ledger, once for all snapshots.
     smoothing : {"both", "forward", "none"}

@@ -155,7 +155,7 @@ def read_pattern(
     Parameters
     ----------
     text : str
-    words : mapping of str to str
+    texts : mapping of str to str
         Values of ``{size}``, ``{label}`` and ``{epsg}``, as far as they are defined.
     squares : mapping of str to Square, optional
         Tables of letters by the names of their fields.

@@ -18,7 +18,7 @@ def write_check(path: str | Path, report: dict[str, Any]) -> Path:
     ----------
     path : path
         A folder that does not exist yet, is empty or holds an earlier check.
-    found : dict
+    report : dict
         Plain values. Confidential: only the owner can enter the folder and read the file.
 
     Returns

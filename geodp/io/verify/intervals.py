@@ -68,7 +68,7 @@ def check_intervals(
     ----------
     compute : callable or None
         The ``errors`` of :func:`geodp.io.verify.verify.verify`.
-    written : Written
+    written : ReleaseFiles
     rows : CheckPass
         The pass over rows; its check ``ends`` tells whether intervals hold their counts.
     maps : CheckPass

@@ -48,7 +48,7 @@ def run_in_one_pass(
     ----------
     parts : callable
         Yields the parts; an error that it raises is the outcome of every check still running.
-    asked : mapping of str to callable
+    checks : mapping of str to callable
         Functions that start the checks, by name. A check may end before it takes any part.
 
     Returns

@@ -66,7 +66,7 @@ def open_children(
     levels : Levels
     level : int
         Level of the children.
-    workspace : Desk
+    workspace : PassWorkspace
         Counts, numbers and estimates of the level's open children are written.
     counted : bool
         Whether the sums of closed children include the open ones.
@@ -169,7 +169,7 @@ def descend(
     fanout : int
     place : int, int
         Where the level's open children start, and where they end.
-    workspace : Desk
+    workspace : PassWorkspace
     """
     below, child, part = workspace.nodes, workspace.child, workspace.part
     datum, begin, end = workspace.scratch[DATUM], workspace.scratch[BEGIN], workspace.scratch[END]
@@ -306,7 +306,7 @@ def combine_families(
 
     Parameters
     ----------
-    workspace : Desk
+    workspace : PassWorkspace
     start : int
         Where the level's open children start.
     lane : float64[3, LANES]

@@ -63,7 +63,7 @@ from geodp.kernels.pyramid.layout import (
     TopNodes,
     Z,
 )
-from geodp.kernels.pyramid.records import max_words, read_record, write_record
+from geodp.kernels.pyramid.records import apportion_record, max_words, write_record
 
 
 @bare
@@ -84,14 +84,14 @@ def first_pass(
     words : uint32[8]
         The key.
     tree : PyramidTree
-    options : Goal
+    options : PassOptions
     top : TopNodes
-    workspace : Desk
+    workspace : PassWorkspace
     progress : int64[STATE], int64[h + 1, 5]
         State, and a row for every level's block; see :mod:`geodp.kernels.pyramid.layout`.
     record : uint64[.], written
         From ``state[AT]`` on.
-    out : Out
+    out : EmittedNodes
         From ``state[EMITTED]`` on.
 
     Returns
@@ -263,7 +263,7 @@ def second_pass(
     levels : Levels
     top : int64[2, n]
         Prefixes of the nodes at which the first pass started, and their final counts.
-    below : Below
+    below : SharingWorkspace
     progress : int64[STATE], int64[h + 1, 5]
         State, and a row for every level's block. The records end at word ``state[AT]``.
     record : uint64[.]
@@ -285,7 +285,7 @@ def second_pass(
             if i == state[TOP]:
                 nodes, base = top, 0
             block = base + fill[i, FROM], fill[i, UPTO] - fill[i, FROM]
-            fill[i, OPEN], state[AT] = read_record(
+            fill[i, OPEN], state[AT] = apportion_record(
                 levels, i, nodes, block, below, record, state[AT]
             )
             # The last block was written last, so reading backwards starts with it.

@@ -55,7 +55,7 @@ def write_record(
 
     Parameters
     ----------
-    workspace : Desk
+    workspace : PassWorkspace
     start : int
         Where the level's open children start.
     lane : float64[3, LANES]
@@ -109,7 +109,7 @@ def write_record(
 
 
 @bare
-def read_record(
+def apportion_record(
     levels: Levels,
     level: int,
     nodes: NDArray[np.int64],

@@ -68,7 +68,7 @@ def draw(
         Level of the children.
     prefix : int64[n]
         Prefixes of at most ``LANES`` nodes.
-    workspace : Desk
+    workspace : PassWorkspace
 
     Returns
     -------

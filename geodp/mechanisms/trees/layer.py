@@ -29,7 +29,7 @@ FEW = 1 << 27
 are measured again: noise is a function of the node, and drawing it is cheaper than the memory."""
 
 FEWER = 1 << 21
-"""The same for the prior's counts, which take more memory and less time."""
+"""Maximum for the prior's counts, which take more memory and less time."""
 
 Measured = tuple[IntArray, NDArray[np.bool_]]
 """Noisy counts of children, and which contain a cell of the domain; size 0: all."""

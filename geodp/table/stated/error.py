@@ -21,7 +21,7 @@ class StatedBlock:
 
 @dataclass(frozen=True)
 class StatedLevel:
-    """The same of the areas of a level."""
+    """Standard error and 95 % margin of the areas of a level."""
 
     level: str
     cells: Size
@@ -40,7 +40,7 @@ class StatedPixel:
 
 @dataclass(frozen=True)
 class StatedFloor:
-    """The resolution limit by a public guess of the people: cells of a block, or None."""
+    """The resolution floor by a public guess of the people: cells of a block, or None."""
 
     meaning: str
     people: Amount
@@ -48,7 +48,7 @@ class StatedFloor:
 
 
 @dataclass(frozen=True)
-class StatedLoneCell:
+class StatedIsolatedCell:
     """Bias and root-mean-square error of a lone cell, in counts."""
 
     meaning: str
@@ -57,8 +57,8 @@ class StatedLoneCell:
 
 
 @dataclass(frozen=True)
-class StatedLoneBlock:
-    """The same of a lone settlement of several cells."""
+class StatedIsolatedBlock:
+    """Bias and error of an isolated settlement of several cells."""
 
     meaning: str
     cells: Size
@@ -84,7 +84,7 @@ class StatedSettlement:
 
 @dataclass(frozen=True)
 class StatedSettlements:
-    """The same of all sizes and surroundings, and what it means."""
+    """Losses of settlements of all sizes and surroundings, and what they mean."""
 
     meaning: str
     settlements: tuple[StatedSettlement, ...]
@@ -106,7 +106,7 @@ class StatedLabel:
 
 @dataclass(frozen=True)
 class StatedLabels:
-    """The same of all attributes, and what it means."""
+    """Biases of small labels of all attributes, and what they mean."""
 
     meaning: str
     labels: tuple[StatedLabel, ...]
@@ -222,8 +222,8 @@ class StatedError:
     areas: tuple[StatedLevel, ...]
     map: tuple[StatedPixel, ...]
     floor: StatedFloor | None
-    isolated_cell: StatedLoneCell | None
-    isolated_block: StatedLoneBlock | None
+    isolated_cell: StatedIsolatedCell | None
+    isolated_block: StatedIsolatedBlock | None
     attributes: StatedLabels | None
     cells: StatedCells | None = None
     settlements: StatedSettlements | None = None

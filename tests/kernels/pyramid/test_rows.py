@@ -248,7 +248,7 @@ def test_records_are_read_as_they_were_written(kind):
     assert end <= record.size
     nodes = np.zeros((5, size + 2), np.int64)
     nodes[layout.PREFIX, 2:], nodes[layout.COUNT, 2:] = np.arange(size) + 9, 40
-    opened, begin = records.read_record(levels, 1, nodes, (2, size), below, record, end)
+    opened, begin = records.apportion_record(levels, 1, nodes, (2, size), below, record, end)
     assert (opened, begin) == (child.size, 5)
     prefix, held = below.nodes[:, here]
     assert (

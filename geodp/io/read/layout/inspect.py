@@ -80,7 +80,7 @@ def inspect(
     ----------
     path : path, or a table in memory
         A table whose rows can be read again, as those of frames can.
-    known : Known, optional
+    known : KnownRoles, optional
     encoding : str, optional
         Encoding of a text. Default: detected in the header; UTF-8 or CP932.
     delimiter : str, optional

@@ -38,7 +38,7 @@ class ColumnPairing:
     columns : tuple of str or None
         One for every combination of labels, in order, with the last attribute varying fastest; None
         for the file's only column of counts.
-    known_by : KnownBy
+    known_by : FactSource
         Who states which label each is for.
     """
 

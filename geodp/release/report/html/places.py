@@ -89,7 +89,7 @@ class Place:
         Whether part of the place lies outside the domain, and so is not in the sum.
     overlaps : bool
         Whether it shares cells with another place of the list.
-    outline : int64[n] or None
+    border : int64[n] or None
         Border, see :func:`geodp.release.report.html.outlines.trace_cells`; None: its box.
     """
 

@@ -47,11 +47,11 @@ class Quote:
     within : float or None
         Error in percent of the count; None where no percentage can be given.
     box : tuple of int
-    is_whole : bool
+    is_entire_domain : bool
         Whether it is the entire domain.
     overlaps : bool
         Whether it shares cells with another place of the list.
-    outline : int64[n] or None
+    border : int64[n] or None
     """
 
     place: str

@@ -1,0 +1,55 @@
+"""Docstrings name what is there: parameters of the function, fields of the class."""
+
+import ast
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "geodp"
+SECTION = r"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}|\Z)"
+ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : ", re.MULTILINE)
+
+
+def entries_of(node, title):
+    """Yield the names that a section of a docstring describes with their types."""
+    for section in re.findall(
+        SECTION.format(title=title), ast.get_docstring(node) or "", re.S | re.M
+    ):
+        for names in ENTRY.findall(section):
+            yield from (name.strip(" *") for name in names.split(","))
+
+
+def arguments_of(node):
+    more = (one for one in (node.args.vararg, node.args.kwarg) if one is not None)
+    every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *more)
+    return {one.arg for one in every}
+
+
+def names_in(node):
+    """Return the fields, properties and attributes of a class."""
+    names = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign):
+            names.add(item.target.id)
+        elif isinstance(item, ast.Assign):
+            names |= {one.id for one in item.targets if isinstance(one, ast.Name)}
+        elif isinstance(item, ast.FunctionDef):
+            names |= {item.name, *arguments_of(item)}
+    return names
+
+
+def test_docstrings_describe_what_is_there():
+    stale = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            there = None
+            if isinstance(node, ast.FunctionDef):
+                there, title = arguments_of(node), "Parameters"
+            elif isinstance(node, ast.ClassDef):
+                there, title = names_in(node), "Attributes"
+            if there is not None:
+                where = f"{path.relative_to(PACKAGE)}: {node.name}"
+                stale |= {
+                    f"{where}: {name}" for name in entries_of(node, title) if name not in there
+                }
+    # The fields of a reader's classes are those of the forms that it reads.
+    assert {one for one in stale if not one.startswith("io/read/reader.py: Reader: ")} == set()
