@@ -31,7 +31,7 @@ def text_of(file):
         ("docs/planning.md", "2 %", shares.MIN_PARTS * 100 // shares.PARTS),
         ("docs/distributed.md", "64 combinations", geotiff.MAX_BANDS),
         ("docs/distributed.md", "4,096 tiles", tiles.MAX_TILES),
-        ("docs/proofs/cluster.md", "16,384 nodes", partitioned.MAX_ROOTS),
+        ("docs/proofs/cluster.md", "131,072 nodes", partitioned.MAX_ROOTS),
         ("docs/proofs/cluster.md", "`parts`, 64)", run.PARTS),
         ("docs/proofs/cluster.md", "2^23 cells", run.AT_ONCE.bit_length() - 1),
         ("docs/proofs/privacy.md", "2^60 people", counts.MAX_PEOPLE.bit_length() - 1),
