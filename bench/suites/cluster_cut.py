@@ -167,8 +167,9 @@ def drive(ranges: list[int]) -> list[dict[str, Any]]:
     ):
         files = save(synthetic.clustered(*DRIVEN), Path(folder))
         terms: dict[str, Any] = {"epsilon": 1, "contribution": 1}
-        publish(client, files, parts=2, **terms)  # compiles, and starts what is started once
         for method in METHODS:
+            # Compiles, and starts what is started once.
+            publish(client, files, method=method, parts=2, **terms)
             for parts in ranges:
                 start = time.process_time()
                 publish(client, files, method=method, parts=parts, key=NoiseKey(KEY), **terms)

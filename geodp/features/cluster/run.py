@@ -45,8 +45,14 @@ FEWEST_GROUPS = 4
 PERSONS = 64
 """Parts, by a hash of persons, in which contributions are bounded, unless there are many files."""
 
-PARTS = 64
+PARTS = 400
 """Default for the most ranges of keys, each of which is drawn by one worker into one file."""
+
+LIGHTEST = 1 << 16
+"""Fewest people of a range, by noisy totals and on average, unless somebody chooses ``parts``."""
+
+SUMS = 16
+"""Most arrays of totals of the cut's nodes that the driver holds at a time."""
 
 SHELVES = 64
 """Most ranges of keys in which the cells are merged before the charge."""
@@ -64,20 +70,24 @@ class Options:
 
     Attributes
     ----------
-    parts : int
-        Most ranges of keys, each with about as many people by the noisy totals of the cut.
+    parts : int, optional
+        Most ranges of keys, each with about as many people by the noisy totals of the cut. None:
+        ``PARTS``, but fewer where a range would have fewer than ``LIGHTEST``.
     key_folder : path, optional
     trust_cluster : bool
     progress : callable, optional
     """
 
-    parts: int = PARTS
+    parts: int | None = None
     key_folder: str | Path | None = None
     trust_cluster: bool = False
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.parts, bool) or not isinstance(self.parts, int) or self.parts < 1:
+        given = self.parts
+        if given is not None and (
+            isinstance(given, bool) or not isinstance(given, int) or given < 1
+        ):
             raise UsageError("parts must be an integer of at least 1.", code="parts-below-1")
 
 
@@ -115,7 +125,7 @@ class Run:
 
     def __post_init__(self) -> None:
         nodes = self.cut.nodes()
-        self.parts = min(self.options.parts, nodes.size)
+        self.parts = min(self.options.parts or PARTS, nodes.size)
         # Before the charge nothing noisy exists, so shelves have equal numbers of public nodes.
         shelves = min(self.parts, SHELVES)
         every = prod(self.cut.grid.order.radices) // self.cut.stride
@@ -250,13 +260,12 @@ class Run:
         # files times shelves, would overwhelm the scheduler.
         shelves = len(self._bounds) - 1
         few = min(max(MAX_CHUNKS // shelves, FEWEST_GROUPS), len(files))
-        runs = [(len(files) * i // few, len(files) * (i + 1) // few) for i in range(few)]
-        totals, people, reading = self._sums(files, runs)
+        totals, people, reading = self._sums(files)
         if people > MAX_PEOPLE:
             raise InputError(TOO_MANY)
         groups = [
-            files[a] if b == a + 1 else self._submit(tasks.merge, f"of-{a}", self._job, *files[a:b])
-            for a, b in runs
+            files[a] if b == a + 1 else self._submit(tasks.merge, f"of-{a}", self._job, files[a:b])
+            for a, b in _divide(len(files), few)
         ]
         stride = np.uint64(self.cut.stride)
         starts = np.array(self._bounds[1:-1], np.uint64) * stride
@@ -264,20 +273,19 @@ class Run:
         numbers = [number for number in range(shelves) for _ in divided]
         chunks = self._each(tasks.part, divided * shelves, numbers)
         joined = [chunks[few * number : few * (number + 1)] for number in range(shelves)]
-        merged = self._each(tasks.merge_all, [self._job] * shelves, joined)
+        merged = self._each(tasks.merge, [self._job] * shelves, joined)
         top = Cells(self.cut.grid, totals.key * stride, totals.count)
         if read is not None:
             reading = join_readings(self._results(read))
         return merged, top, reading
 
-    def _sums(
-        self, files: list[Any], runs: list[tuple[int, int]]
-    ) -> tuple[tasks.Piece, int, Reading]:
+    def _sums(self, files: list[Any]) -> tuple[tasks.Piece, int, Reading]:
         """Return totals of the cut's nodes, their sum, and the reading of files, if they tell."""
         sums = self._each(tasks.sum_nodes, [self._job] * len(files), files)
         self._wait(sums)
         # Added up on the workers: totals of many nodes from many files would fill the driver.
-        added = self.client.gather(self._each(tasks.add_sums, [sums[a:b] for a, b in runs]))
+        some = [sums[a:b] for a, b in _divide(len(sums), min(SUMS, len(sums)))]
+        added = self.client.gather(self._each(tasks.add_sums, some))
         together = tasks.add_sums(added)
         return together.totals, together.people, together.reading
 
@@ -335,7 +343,10 @@ class Run:
     ) -> list[Any]:
         top = self.cut.above(totals, key)
         # Cut by what was drawn, so that the end of a file reveals nothing more about the data.
-        roots = top.divide(self.parts)
+        parts, people = self.parts, int(top.count.sum())
+        if self.options.parts is None:
+            parts = max(min(parts, people // LIGHTEST), 1)
+        roots = top.divide(parts)
         number = len(roots)
         self._all -= (self.parts - number) * self._rounds
         # What takes longest begins first: then no worker is left with it at the end.
@@ -417,6 +428,11 @@ class Run:
             begun = self._each(tasks.add_level, *columns_of_level, prefix=prefix, order=order)
         self.prior = state(cut.prior, tuple(learned))
         return begun
+
+
+def _divide(size: int, parts: int) -> list[tuple[int, int]]:
+    """Divide a number of things evenly: where each part begins and ends."""
+    return [(size * i // parts, size * (i + 1) // parts) for i in range(parts)]
 
 
 @dataclass(frozen=True, eq=False)

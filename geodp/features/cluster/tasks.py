@@ -164,8 +164,8 @@ def part(pieces: list[Any], number: int) -> Any:
     return pieces[number]
 
 
-def merge(job: Job, *pieces: Piece) -> Piece:
-    """Merge the cells of some files.
+def merge(job: Job, pieces: list[Piece]) -> Piece:
+    """Merge the cells of some files, all of them or those of one shelf.
 
     Raises RepeatedCellError for a cell in several files, if that is not allowed.
     """
@@ -179,17 +179,12 @@ def merge(job: Job, *pieces: Piece) -> Piece:
     return merged
 
 
-def merge_all(job: Job, pieces: list[Piece]) -> Piece:
-    """Merge the cells of one shelf from all files; raises as :func:`merge`."""
-    return merge(job, *pieces)
-
-
 def read_all(job: Job) -> None:
     """Read all files as one table, as one machine does, for an error with file and row."""
     job.partitions.read_all()
 
 
-def join(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
+def join(pieces: list[Piece]) -> Piece:
     """Merge several pieces: keys sorted, counts of equal keys summed."""
     keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
     return Piece(*coalesce(np.concatenate(keys), np.concatenate(counts)))

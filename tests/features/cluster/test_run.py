@@ -9,7 +9,7 @@ import pytest
 import geodp
 from geodp.features.cluster.api import publish, write
 from geodp.features.cluster.partitioned import TopDownPartition, partition_of
-from geodp.features.cluster.run import Run
+from geodp.features.cluster.run import LIGHTEST, Run
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.trees.cut import Roots
 from geodp.privacy.terms import Terms
@@ -112,3 +112,15 @@ def test_heavy_ranges_begin_first_and_cells_of_all_shelves_are_found(
     alone = geodp.publish(several, key=kept(), **ONCE).table
     assert release.table.key.tolist() == alone.key.tolist()
     assert release.table.count.tolist() == alone.count.tolist()
+
+
+def test_few_people_are_in_few_ranges_unless_somebody_chooses(cluster, tmp_path):
+    files, out = split(town(), tmp_path / "files", 3), tmp_path / "out"
+    counts = {}
+    for name, chosen in {"default": {}, "chosen": {"parts": 12}}.items():
+        card = write(cluster(2), files, out / name, **ONCE, key=kept(), **chosen)
+        rows = [one.extras["rows"] for one in card.files if one.name.endswith(".parquet")]
+        counts[name] = len(rows), sum(rows)
+    people = geodp.publish(town(), key=kept(), **ONCE).table.count.sum()
+    assert people // LIGHTEST - 1 <= counts["default"][0] <= people // LIGHTEST + 1
+    assert counts["chosen"] == (12, counts["default"][1])
