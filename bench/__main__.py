@@ -30,6 +30,7 @@ BENCHMARKS = {
     "against": "speed of another commit beside this one, in alternating rounds",
     "local": "reports of devices beside other libraries, in time, memory and error",
     "large": "what one machine can do: 1e8 occupied cells, 2^62 cells, 1e9 raw records, 8 GB",
+    "cluster_cut": "how evenly workers of a cluster are kept busy, and what ranges cost the driver",
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "margins": "margins of single cells on public maps, which are a table in the code",
     "intervals": "coverage and width of intervals of all kinds of regions on public maps",

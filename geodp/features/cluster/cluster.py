@@ -12,7 +12,7 @@ from typing import Any
 
 from geodp.features.cluster.partitions import Partitions
 from geodp.features.cluster.prepared import prepare, require_partitions
-from geodp.features.cluster.run import PARTS, Options, Progress
+from geodp.features.cluster.run import Options, Progress
 from geodp.mechanisms import Mechanism
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
@@ -49,7 +49,7 @@ def publish(
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    parts: int = PARTS,
+    parts: int | None = None,
     key_folder: str | Path | None = None,
     trust_cluster: bool = False,
     progress: Progress | None = None,
@@ -74,8 +74,10 @@ def publish(
     prior, prior_source
         See :func:`geodp.publish`; with ``"pyramid"`` only. The reliability of a level is learned
         from all subtrees together; every worker gets the entire prior, 16 bytes per cell.
-    parts : int
-        Number of ranges of keys that are refined in parallel. Default: 64.
+    parts : int, optional
+        Most ranges of keys that are refined in parallel, each with about as many people by noisy
+        totals; four for every worker keep all of them busy. Default: 400, but none with fewer than
+        2**16 people.
     key_folder : path, optional
         Folder of the key of this release for the workers while it runs. Default: in this machine's
         memory, which workers on this machine can read. Otherwise a folder on storage that only this
@@ -147,7 +149,7 @@ def write(
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    parts: int = PARTS,
+    parts: int | None = None,
     key_folder: str | Path | None = None,
     trust_cluster: bool = False,
     progress: Progress | None = None,
@@ -165,9 +167,9 @@ def write(
         ``overwrite`` contain an earlier release.
     name, overwrite, restricted
         See :meth:`geodp.Release.write`.
-    parts : int
-        Number of files. Each has the same number of nodes of the public tree, so that the ends of
-        files reveal nothing about the data.
+    parts : int, optional
+        Most files, one for every range of :func:`publish`. Noisy totals decide where a file ends,
+        so the ends reveal nothing more about the data than the release.
     raster : bool
         Whether to draw the map, if the grid has one.
     All other parameters

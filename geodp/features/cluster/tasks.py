@@ -6,6 +6,7 @@ a cluster logs the arguments of a task that fails.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,8 @@ from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.trees.cut import Roots, Seen, Subtrees
 from geodp.release.release import Release
 from geodp.table.card import Card
-from geodp.table.counts import Cells, coalesce
-from geodp.table.reading import Reading
+from geodp.table.counts import MAX_PEOPLE, TOO_MANY, Cells, coalesce, exact_sum
+from geodp.table.reading import Reading, join_readings
 from geodp.table.released import ReleasedTable
 from geodp.table.totals import Relation, Remainder, label_sums, remainder
 
@@ -62,6 +63,22 @@ class Piece:
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, by which a scheduler plans spilling and transfers."""
         return int(self.key.nbytes + self.count.nbytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Confidential totals of the cut's nodes, their sum, and the reading of the files."""
+
+    totals: Piece
+    people: int
+    reading: Reading
+
+    def __repr__(self) -> str:
+        return "Sums(confidential)"
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the totals, by which a scheduler plans spilling and transfers."""
+        return self.totals.__sizeof__()
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,35 +126,46 @@ def reading_of(parted: Parted) -> Reading:
     return parted.reading
 
 
-def bound_persons(job: Job, *files: Records) -> Piece:
+def bound_persons(job: Job, files: list[Records]) -> Piece:
     """Bound the contributions of some persons, from all of their records in the order of files."""
     return Piece(*coalesce(*job.partitions.bound_persons(files)))
 
 
-def sum_nodes(job: Job, piece: Piece) -> Piece:
+def sum_nodes(job: Job, piece: Piece) -> Sums:
     """Return totals by nodes of the cut."""
-    return Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count), piece.reading)
+    totals = Piece(*coalesce(piece.key // np.uint64(job.cut.stride), piece.count))
+    readings = [] if piece.reading is None else [piece.reading]
+    return Sums(totals, exact_sum(piece.count), join_readings(readings))
+
+
+def add_sums(sums: list[Sums]) -> Sums:
+    """Add up totals; InputError where they are more than a release may count."""
+    people = sum(one.people for one in sums)
+    if people > MAX_PEOPLE:  # before they overflow
+        raise InputError(TOO_MANY)
+    readings = join_readings([one.reading for one in sums])
+    return Sums(join([one.totals for one in sums]), people, readings)
 
 
 def divide(piece: Piece, starts: NDArray[np.uint64]) -> list[Piece]:
-    """Return the cells of every range of keys.
+    """Return the cells of every shelf, or of every range within a shelf.
 
-    ``starts``: first keys of all ranges but the first.
+    ``starts``: first keys of all but the first.
     """
     at = np.searchsorted(piece.key, starts)
     keys, counts = np.split(piece.key, at), np.split(piece.count, at)
-    # Copies: a view would keep the arrays of the entire group in memory as long as one range is
+    # Copies: a view would keep the arrays of the entire group in memory as long as one piece is
     # stored.
     return [Piece(key.copy(), count.copy()) for key, count in zip(keys, counts, strict=True)]
 
 
 def part(pieces: list[Any], number: int) -> Any:
-    """Return one range of a divided group."""
+    """Return one piece of a divided group or shelf."""
     return pieces[number]
 
 
-def merge(job: Job, *pieces: Piece) -> Piece:
-    """Merge the cells of one range from all files.
+def merge(job: Job, pieces: list[Piece]) -> Piece:
+    """Merge the cells of some files, all of them or those of one shelf.
 
     Raises RepeatedCellError for a cell in several files, if that is not allowed.
     """
@@ -156,7 +184,7 @@ def read_all(job: Job) -> None:
     job.partitions.read_all()
 
 
-def join(pieces: tuple[Piece, ...] | list[Piece]) -> Piece:
+def join(pieces: list[Piece]) -> Piece:
     """Merge several pieces: keys sorted, counts of equal keys summed."""
     keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
     return Piece(*coalesce(np.concatenate(keys), np.concatenate(counts)))
@@ -187,27 +215,53 @@ def subtract(job: Job, piece: Piece, relation: Relation) -> Remainder:
     return remainder(Cells(job.partitions.grid, piece.key, piece.count), relation)
 
 
-def begin(job: Job, piece: Piece, roots: Roots, secret: KeyFile) -> Subtrees:
+def cells_of(job: Job, pieces: list[Piece]) -> Cells:
+    """Return the cells of a range, from its pieces in key order."""
+    keys, counts = [piece.key for piece in pieces], [piece.count for piece in pieces]
+    if len(pieces) == 1:  # without a copy
+        return Cells(job.partitions.grid, keys[0], counts[0])
+    return Cells(job.partitions.grid, np.concatenate(keys), np.concatenate(counts))
+
+
+def draw(
+    job: Job,
+    pieces: list[Piece],
+    roots: Roots,
+    secret: KeyFile,
+    tops: Roots,
+    last: Callable[..., Any],
+    more: list[Any],
+) -> Any:
+    """Return what the final task of a range makes of its subtrees, in one task.
+
+    For a method whose top waits for nothing from below. ``last``, ``more``: the function of the
+    final task and its further arguments.
+    """
+    return last(job, begin(job, pieces, roots, secret), tops, *more)
+
+
+def begin(job: Job, pieces: list[Piece], roots: Roots, secret: KeyFile) -> Subtrees:
     """Run the first pass, in which all noise of the subtrees is drawn."""
-    cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
-        return job.cut.below(cells, roots, key)
+        return job.cut.below(cells_of(job, pieces), roots, key)
 
 
-def look(job: Job, piece: Piece, subtrees: Subtrees, secret: KeyFile) -> Seen:
+def look(job: Job, pieces: list[Piece], subtrees: Subtrees, secret: KeyFile) -> Seen:
     """Return statistics of the predictions of the next level of some subtrees."""
-    cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
-        return informed(job).look(cells, subtrees, key)
+        return informed(job).look(cells_of(job, pieces), subtrees, key)
 
 
 def add_level(
-    job: Job, piece: Piece, subtrees: Subtrees, learned: Reliability | None, secret: KeyFile
+    job: Job,
+    pieces: list[Piece],
+    subtrees: Subtrees,
+    learned: Reliability | None,
+    secret: KeyFile,
 ) -> Subtrees:
     """Run the first pass one level further, with the reliability learned from all subtrees."""
-    cells = Cells(job.partitions.grid, piece.key, piece.count)
     with secret.open(job.cut.declare()) as key:
-        return informed(job).open(cells, subtrees, learned, key)
+        return informed(job).open(cells_of(job, pieces), subtrees, learned, key)
 
 
 def informed(job: Job) -> InformedPartition:

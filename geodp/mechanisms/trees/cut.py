@@ -13,6 +13,7 @@ import numpy as np
 
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.layer import Stage
+from geodp.mechanisms.trees.parallel import partition
 from geodp.mechanisms.trees.traversal import PassRecords
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
@@ -51,11 +52,16 @@ class Roots:
         """Return the counts of roots that are among these: int64[n]."""
         return self.count[np.searchsorted(self.prefix, some.prefix)]
 
-    def between(self, first: int, stop: int) -> Roots:
-        """Select the roots with ``first <= prefix < stop``."""
-        # Prefixes are sorted, so a range is a slice and its arrays are views.
-        here = slice(*np.searchsorted(self.prefix, np.array([first, stop], np.uint64)))
-        return Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
+    def divide(self, parts: int) -> list[Roots]:
+        """Divide the roots into at most ``parts`` ranges of about the same count, in key order.
+
+        A function of noisy counts and nothing else: where a range ends reveals no more than they
+        do.
+        """
+        return [
+            Roots(self.prefix[here], self.count[here], self.z[here], self.variance[here])
+            for here in partition(self.count, parts)
+        ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,6 +18,9 @@ from geodp.features.cluster.api import publish
 from tests.features.cluster.clusters import Clusters
 from tests.features.cluster.tables import ONCE, kept, sha256, split, town
 
+NOISE = {"pyramid": "begin", "topdown": "draw"}
+"""Tasks that draw noise; without a second pass the same one ends the range."""
+
 
 def main() -> int:
     """Run all, and say how many seconds each took."""
@@ -50,7 +53,7 @@ def main() -> int:
                 said(f"{method:8} one machine", alone, alone, start)
                 for workers in given.workers:
                     for number, partitions in files.items():
-                        for kill in (None, ("begin", "memory")):
+                        for kill in (None, (NOISE[method], "memory")):
                             if kill and (workers, number) != (given.workers[-1], [*files][-1]):
                                 continue
                             client, start = clusters(workers), time.monotonic()

@@ -80,13 +80,14 @@ def taken_apart(table: CountTable, cut, parts: int):
     totals = Cells(table.grid, node * stride, total)
     top, nodes = cut.above(totals, key), cut.nodes()
     assert np.isin(top.prefix, nodes).all()
+    roots = top.divide(parts)
     last = int(nodes[-1]) + 1
-    bounds = [0, *(int(nodes[nodes.size * i // parts]) for i in range(1, parts)), last]
+    bounds = [0, *(int(some.prefix[0]) for some in roots[1:]), last]
     begun, ranges, told = [], [], []
-    for a, b in pairwise(bounds):
+    for (a, b), some in zip(pairwise(bounds), roots, strict=True):
         here = (table.key // stride >= a) & (table.key // stride < b)
         ranges.append(Cells(table.grid, table.key[here], table.count[here]))
-        below = cut.below(ranges[-1], top.between(a, b), key)
+        below = cut.below(ranges[-1], some, key)
         begun.append(pickle.loads(pickle.dumps(below)))
     if isinstance(cut, partitioned.InformedPartition):
         begun, told = learned(table, cut, ranges, begun, totals, key)
@@ -101,7 +102,7 @@ def taken_apart(table: CountTable, cut, parts: int):
     return *(np.concatenate(column) for column in zip(*found, strict=True)), told
 
 
-@pytest.mark.parametrize("most_roots", [1, 40, 1 << 14])
+@pytest.mark.parametrize("most_roots", [1, 40, 1 << 17])
 @pytest.mark.parametrize("spec", ["pyramid", "pyramid:passes=1", "pyramid:prune=2", "topdown"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_parts_are_the_whole(name, spec, most_roots, monkeypatch):

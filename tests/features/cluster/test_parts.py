@@ -51,13 +51,13 @@ def test_parts_hold_the_release_of_one_machine(cluster, tmp_path):
     listed = [name for name in card.listed if name.endswith(".parquet")]
     assert listed == [f"population.parquet/part-0000{i}.parquet" for i in range(5)]
     tables = [pq.read_table(public / name) for name in listed]
-    assert [table.num_rows for table in tables] == [file.said["rows"] for file in card.files[:5]]
+    assert [table.num_rows for table in tables] == [file.extras["rows"] for file in card.files[:5]]
     row, col = GRID.decode(whole.table.key)
     codes = np.concatenate([table["code"].to_numpy(zero_copy_only=False) for table in tables])
     assert codes.tolist() == GRID.places[0].format(row, col).tolist()
     count = np.concatenate([table["population"].to_numpy() for table in tables])
     assert count.tolist() == whole.table.count.tolist()
-    assert list(card.files[0].said["columns"]) == tables[0].column_names
+    assert list(card.files[0].extras["columns"]) == tables[0].column_names
     assert json.loads(tables[0].schema.metadata[b"geodp"])["epsilon"] == "1"
     assert b"geo" in tables[0].schema.metadata
     sums = dict(
@@ -186,10 +186,6 @@ def test_workers_and_partitions_do_not_show_in_the_files(cluster, tmp_path, othe
         write(cluster(workers), files, out, **ONCE, key=kept(), parts=4, name="people")
         found.append(digests(out))
     assert found[0] == found[1]
-    # Where a part ends does not depend on the data either.
-    alone = split(town(3), tmp_path / "alone", 1)
-    grid_only = write(cluster(2), alone, tmp_path / "few", **ONCE, key=kept(), parts=4)
-    assert sum(file.name.endswith(".parquet") for file in grid_only.files) == 4
 
 
 def test_a_folder_is_replaced_only_if_asked_and_left_alone_by_failures(cluster, tmp_path):

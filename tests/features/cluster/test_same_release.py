@@ -73,8 +73,8 @@ def test_workers_and_partitions_do_not_show(
         rarely("pyramid", "finish", "executing"),
         rarely("pyramid", "finish", "memory"),
         rarely("topdown", "read", "executing"),
-        pytest.param("topdown", "begin", "executing", marks=pytest.mark.law),
-        rarely("topdown", "finish", "memory"),
+        pytest.param("topdown", "draw", "executing", marks=pytest.mark.law),
+        rarely("topdown", "draw", "memory"),
     ],
 )
 def test_a_killed_worker_does_not_show(cluster, alone, tmp_path, method, task, state):

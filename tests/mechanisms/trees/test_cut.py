@@ -19,15 +19,20 @@ def held(estimates: int) -> Subtrees:
     return Subtrees(ROOTS, NOBODY, Held(Stage(0, (layer,), ROOTS.count, ()), (np.zeros(3),)))
 
 
-def test_roots_between_two_numbers():
-    some = ROOTS.between(5, 11)
+def test_ranges_have_about_the_same_count():
+    roots = replace(ROOTS, count=np.array([7, 3, 4, 7]))
+    first, some, last = roots.divide(3)
+    assert (first.prefix.tolist(), last.prefix.tolist()) == ([2], [11])
     assert some.prefix.tolist() == [5, 9]
     assert (some.count.tolist(), some.z.tolist(), some.variance.tolist()) == (
-        [1, 3],
+        [3, 4],
         [1, 2],
         [11, 12],
     )
-    assert ROOTS.between(12, 20).prefix.size == 0
+    heavy = replace(ROOTS, count=np.array([1, 90, 1, 8]))
+    assert [part.prefix.tolist() for part in heavy.divide(4)] == [[2, 5], [9, 11]]
+    nobody = Roots.of_counts(*NOBODY)
+    assert [part.prefix.size for part in nobody.divide(4)] == [0]
     assert ROOTS.counts_of(some).tolist() == [1, 3]
     assert replace(ROOTS, count=ROOTS.count * 2).counts_of(some).tolist() == [2, 6]
 
