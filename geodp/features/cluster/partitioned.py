@@ -343,7 +343,7 @@ def partition_of(
     if prior is not None:
         if not isinstance(method, Pyramid):
             raise UsageError(
-                f"{method.name} does not support a prior; pyramid does.", code="prior-needs-pyramid"
+                f"{method.name} takes no prior; pyramid does.", code="prior-needs-pyramid"
             )
         return InformedPartition(grid, event, method, prior)
     if isinstance(method, Pyramid):
