@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, sqrt
+from typing import Self
 
 import numpy as np
 
@@ -76,12 +77,9 @@ def find_crossings(grid: Grid, method: Mechanism, terms: Terms) -> tuple[Crossin
     a cell 3.1 12.7 17
     a square of 24 x 24 cells 37.1 78.2 5
     """
-    loss = terms.loss
-    if not isinstance(loss, ApproximateDP) or loss.original is None:
-        return ()
-    forms = _Forms(grid, method, terms, loss.epsilon, loss.original.rho, _choose_squares(grid))
-    single = forms.errors(1)
-    if single is None:
+    forms = Forms.of(grid, method, terms)
+    single = None if forms is None else forms.errors(1)
+    if forms is None or single is None:
         return ()
     areas = ("a cell", f"a square of {SIDE} x {SIDE} cells")
     return tuple(
@@ -121,8 +119,20 @@ def _is_in_rho(ledger: Ledger | None, dataset: str | None) -> bool:
 
 
 @dataclass(frozen=True)
-class _Forms:
-    """The closed forms of a method with either noise, under epsilon or rho for all releases."""
+class Forms:
+    """The closed forms of a method with either noise, under one budget for several releases.
+
+    Attributes
+    ----------
+    grid : Grid
+    method : Mechanism
+    terms : Terms
+        Neighbours and contribution.
+    epsilon, rho : Fraction
+        Of all releases together, with pure and with Gaussian noise.
+    squares : tuple of Region
+        Whose mean error is taken; may be empty.
+    """
 
     grid: Grid
     method: Mechanism
@@ -130,6 +140,14 @@ class _Forms:
     epsilon: Fraction
     rho: Fraction
     squares: tuple[Region, ...]
+
+    @classmethod
+    def of(cls, grid: Grid, method: Mechanism, terms: Terms) -> Self | None:
+        """Make the forms of a budget of epsilon and delta; None of another budget."""
+        loss = terms.loss
+        if not isinstance(loss, ApproximateDP) or loss.original is None:
+            return None
+        return cls(grid, method, terms, loss.epsilon, loss.original.rho, _choose_squares(grid))
 
     def errors(self, releases: int) -> list[tuple[float, float]] | None:
         """Return the pure and the Gaussian errors of each area, of one release among several.
@@ -161,7 +179,7 @@ class _Forms:
         return errors
 
 
-def _find_releases(forms: _Forms, area: int) -> int:
+def _find_releases(forms: Forms, area: int) -> int:
     """Find the smallest number of releases for which Gaussian noise is smaller."""
     releases = 1
     for _ in range(STEPS):
