@@ -122,6 +122,8 @@ def _is_in_rho(ledger: Ledger | None, dataset: str | None) -> bool:
 class Forms:
     """The closed forms of a method with either noise, under one budget for several releases.
 
+    Of a method that refines the release of another, such as ``parts``, they are those of the map.
+
     Attributes
     ----------
     grid : Grid
@@ -147,7 +149,10 @@ class Forms:
         loss = terms.loss
         if not isinstance(loss, ApproximateDP) or loss.original is None:
             return None
-        return cls(grid, method, terms, loss.epsilon, loss.original.rho, _choose_squares(grid))
+        bound = replace(terms, contribution=terms.contribution or 1)
+        base = method.base(grid, method.event(grid, bound))
+        squares = _choose_squares(grid if base is None else base.grid)
+        return cls(grid, method, bound, loss.epsilon, loss.original.rho, squares)
 
     def errors(self, releases: int) -> list[tuple[float, float]] | None:
         """Return the pure and the Gaussian errors of each area, of one release among several.
@@ -162,19 +167,20 @@ class Forms:
         return list(zip(pure, gaussian, strict=True))
 
     def _of_loss(self, loss: Loss) -> list[float] | None:
-        contribution = self.terms.contribution or 1
-        terms = replace(self.terms, loss=loss, contribution=contribution, by_rho=False)
-        event = self.method.event(self.grid, terms)
+        event = self.method.event(self.grid, replace(self.terms, loss=loss, by_rho=False))
         if self.method.explain_noise_limit(self.grid, event) is not None:
             return None
-        blocks = self.method.block_errors(self.grid, event)
+        method, grid = self.method, self.grid
+        if (base := method.base(grid, event)) is not None:
+            method, grid, event = base.method, base.grid, base.event
+        blocks = method.block_errors(grid, event)
         if not blocks or blocks[-1].standard_error is None:
             return None
         errors = [blocks[-1].standard_error]
-        tree = self.method.tree_variance(self.grid, event)
+        tree = method.tree_variance(grid, event)
         if tree is not None and self.squares:
-            grid = self.grid if self.method.skips_outside else None
-            each = [sqrt(max(tree.region(square.key, grid), 0.0)) for square in self.squares]
+            domain = grid if method.skips_outside else None
+            each = [sqrt(max(tree.region(square.key, domain), 0.0)) for square in self.squares]
             errors.append(sum(each) / len(each))
         return errors
 

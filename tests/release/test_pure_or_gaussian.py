@@ -84,6 +84,19 @@ def test_the_square_needs_a_map_of_its_size(grid, areas):
     assert all(one.releases > 1 for one in found)
 
 
+def test_of_parts_the_map_is_compared():
+    grid = GRID.with_attribute("sex", ["f", "m"])
+    terms = Terms.of(epsilon=1, delta=DELTA)
+    cell, square = find_crossings(grid, mechanism("parts"), terms)
+    # The map has half of the budget: twice the pure error, and the square root of it with Gaussian
+    # noise, which so wins with half as many releases.
+    alone, block = find_crossings(GRID, mechanism("pyramid"), terms)
+    assert cell.pure == pytest.approx(2 * alone.pure, rel=0.01)
+    assert cell.gaussian == pytest.approx(math.sqrt(2) * alone.gaussian, rel=0.01)
+    assert (cell.releases, square.releases) == (-(-alone.releases // 2), -(-block.releases // 2))
+    assert len(geodp.plan(grid, epsilon=1, delta=DELTA).warnings) == 2
+
+
 def test_a_budget_without_epsilon_and_delta_has_nothing_to_compare():
     for terms in (Terms.of(epsilon=1), Terms.of(rho=1)):
         assert find_crossings(GRID, mechanism("pyramid"), terms) == ()
