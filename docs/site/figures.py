@@ -1,4 +1,4 @@
-"""The figures of ``docs/concepts.md``, made by geodp: ``python docs/site/figures.py``.
+"""The figures of documents, made by geodp: ``python docs/site/figures.py``.
 
 Counts in them are made up, and so is what noise there is, so the same files come out each time.
 """
@@ -19,6 +19,8 @@ from geodp.kernels.tree import BOTH
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.loss import PureDP, compose, within
 from geodp.privacy.noise.laplace import DiscreteLaplace
+from geodp.privacy.terms import Terms
+from geodp.release.pure_or_gaussian import SIDE, Forms
 
 FOLDER = Path(__file__).parents[1] / "figures"
 INK, LINE, BLUE, PALE, ORANGE = "#1a1a1a", "#767676", "#2a5d9c", "#b9cde5", "#b34a00"
@@ -266,6 +268,36 @@ def draw_budget() -> str:
     return frame(760, base + 30, "Releases about the same people add up to the cap", parts)
 
 
+def draw_zcdp() -> str:
+    """Return errors by the number of releases that share a budget, with either noise."""
+    grid, left, base, most = Grid.regular((512, 512)), 70, 330, 64
+    width, height, step, tall = 740, 400, 80.0, 90.0
+    forms = Forms.of(grid, Pyramid(), Terms.of(epsilon=1, delta="1e-6"))
+    assert forms is not None
+    numbers = [2**power for power in range(most.bit_length())]
+    parts = []
+    for power in range(0, 4):
+        y = base - tall * power
+        parts.append(draw_line([(left, y), (left + 6 * step, y)], "#dddddd", 1))
+        parts.append(write_text(left - 8, y + 4, f"{10**power:,}", anchor="end"))
+    errors = [forms.errors(number) or [] for number in numbers]
+    for area, name in enumerate(("cell", f"{SIDE} × {SIDE} cells")):
+        for noise, (kind, colour) in enumerate((("pure", ORANGE), ("Gaussian", BLUE))):
+            points = [
+                (left + step * math.log2(number), base - tall * math.log10(each[area][noise]))
+                for number, each in zip(numbers, errors, strict=True)
+            ]
+            parts.append(draw_line(points, colour, 3))
+            x, y = points[-1]
+            parts.append(write_text(x + 8, y + 5, f"{kind}, {name}", anchor="start", colour=colour))
+    for number in numbers:
+        parts.append(write_text(left + step * math.log2(number), base + 20, number))
+    told = "releases about the same people (together epsilon 1, delta 1/1,000,000)"
+    parts.append(write_text(left + 3 * step, base + 46, told))
+    parts.append(write_text(left - 8, 22, "standard error of each, people", anchor="start"))
+    return frame(width, height, "Pure and Gaussian noise by the number of releases", parts)
+
+
 FIGURES = {
     "morton": draw_morton,
     "haar": draw_haar,
@@ -274,6 +306,7 @@ FIGURES = {
     "refinement": draw_refinement,
     "pyramid": draw_pyramid,
     "budget": draw_budget,
+    "zcdp": draw_zcdp,
 }
 
 

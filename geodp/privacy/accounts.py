@@ -11,7 +11,17 @@ from typing import Any
 
 from geodp.errors import BudgetError, UsageError, VerificationError
 from geodp.privacy.chain.slots import VERSION
-from geodp.privacy.loss import Loss, PureDP, compose, no_loss, parse, remainder, within
+from geodp.privacy.loss import (
+    ApproximateDP,
+    Loss,
+    PureDP,
+    ZeroConcentratedDP,
+    compose,
+    no_loss,
+    parse,
+    remainder,
+    within,
+)
 from geodp.privacy.names import canonical_name, look_alike
 from geodp.privacy.neighbours import NEIGHBOURS, REPLACE, canonical_unit
 from geodp.privacy.samples import Records, follow_samples, read_records, write_records
@@ -172,6 +182,38 @@ class Account:
                 code="dataset-of-other-neighbours",
             )
 
+    def cost(self, loss: Loss) -> Loss:
+        """Convert the loss of a release to what it takes of the cap, exactly.
+
+        Under a cap in rho a pure epsilon costs epsilon^2 / 2; under one with delta it costs no
+        delta. Everything else costs what it is.
+
+        Raises
+        ------
+        UsageError
+            The cap does not bound such a loss.
+        """
+        if isinstance(self.cap, ApproximateDP) and isinstance(loss, ZeroConcentratedDP):
+            # No delta is chosen here: any choice would spend what somebody else planned with.
+            raise UsageError(
+                f"The cap of {self.name} is {self.cap}, and {loss} has no delta: state with "
+                "--delta how much of it this release takes, and its epsilon follows. Many such "
+                "releases cost less under a cap in rho (geodp budget init --rho).",
+                code="loss-without-delta",
+            )
+        if not isinstance(loss, (PureDP, type(self.cap))):
+            raise UsageError(
+                f"The cap of {self.name} is {self.cap}; a loss of {loss} cannot be charged to "
+                "it: choose a mechanism with the cap's kind of guarantee.",
+                code="loss-of-other-kind",
+            )
+        return compose([no_loss(self.cap), loss])
+
+    def describe_cost(self, loss: Loss) -> str:
+        """Describe a loss, and in brackets its cost under a cap in rho if it is none itself."""
+        concentrated = isinstance(self.cap, ZeroConcentratedDP) and self.cost(loss) != loss
+        return f"{loss} ({self.cost(loss)})" if concentrated else str(loss)
+
     def charge(self, loss: Loss, records: Records = None) -> Account:
         """Return the account after charging the loss of a release.
 
@@ -185,18 +227,12 @@ class Account:
         """
         require_short(loss)
         samples = follow_samples(self.name, self.samples, records)
-        if not isinstance(loss, (PureDP, type(self.cap))):
-            raise UsageError(
-                f"The cap of {self.name} is {self.cap}; a loss of {loss} cannot be charged to "
-                "it: choose a mechanism with the cap's kind of guarantee.",
-                code="loss-of-other-kind",
-            )
         # Exact fractions: a sum in floating point could stay below the cap when the true sum is
         # above it.
-        spent = compose([self.spent, loss])
+        spent = compose([self.spent, self.cost(loss)])
         if not within(spent, self.cap):
             raise BudgetError(
-                f"{loss} would take {self.name} over its cap of {self.cap}; "
+                f"{self.describe_cost(loss)} would take {self.name} over its cap of {self.cap}; "
                 f"{self.remaining} is left, and nothing was charged.",
                 code="cap-exceeded",
             )

@@ -8,7 +8,7 @@ from numbers import Rational
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.privacy.loss import (
     ApproximateDP,
     Loss,
@@ -20,6 +20,10 @@ from geodp.privacy.loss import (
 
 LONGEST = 200
 """Most characters, and largest exponent, of a budget."""
+
+DELTA_RANGE = Rule(
+    "delta-not-below-1", "delta must be below 1; the inverse of ten times the people is usual."
+)
 
 
 Budget = str | int | float | Decimal | Rational
@@ -88,10 +92,7 @@ def budget(
         raise UsageError("Give either epsilon or rho.", code="epsilon-or-rho")
     chance = None if delta is None else rational(delta, "delta")
     if chance is not None and chance >= 1:
-        raise UsageError(
-            "delta must be below 1; the inverse of ten times the people is usual.",
-            code="delta-not-below-1",
-        )
+        raise UsageError(DELTA_RANGE)
     if epsilon is not None:
         exact = rational(epsilon)
         if chance is None:

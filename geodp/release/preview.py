@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import warn_of_sea
-from geodp.mechanisms.base import Method
+from geodp.mechanisms.base import Mechanism, Method
 from geodp.mechanisms.trees.attributes import warnings_of
 from geodp.privacy.event import TableEvent
+from geodp.release.pure_or_gaussian import warn_of_delta
 from geodp.release.release import Release
+from geodp.release.request import Request
 from geodp.table.card import StatedMetadata
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
@@ -43,17 +46,29 @@ def preview_release(
     return release
 
 
-def list_warnings(release: Release) -> tuple[str, ...]:
-    """List the warnings about a release before it is published, a sentence each."""
+def list_warnings(release: Release, request: Request | None = None) -> tuple[str, ...]:
+    """List the warnings about a release before it is published, a sentence each.
+
+    ``request`` is that of a single release, which may be better off without its delta.
+    """
     about = warnings_of(release.method, release.grid, release.event, release.people)
-    return (*about, *warn_of_sea(release.grid))
+    alone = () if request is None else _warn_of_delta(release, request)
+    return (*about, *warn_of_sea(release.grid), *alone)
 
 
-def warn_before_release(preview: Release, between: int = 0) -> None:
+def _warn_of_delta(release: Release, request: Request) -> tuple[str, ...]:
+    if not isinstance(release.method, Mechanism):
+        return ()
+    # The table may have bounded the contribution, so it is that of the event.
+    terms = replace(request.terms, contribution=release.event.contribution)
+    return warn_of_delta(release.grid, release.method, terms, request.ledger, request.dataset)
+
+
+def warn_before_release(preview: Release, between: int = 0, request: Request | None = None) -> None:
     """Issue the warnings about a release at the line of the user's code that publishes it.
 
     ``between`` is the number of stack frames between that line and the caller of this function,
-    such as those of decorators.
+    such as those of decorators; ``request`` is as for :func:`list_warnings`.
     """
-    for message in list_warnings(preview):
+    for message in list_warnings(preview, request):
         warnings.warn(message, UserWarning, stacklevel=3 + between)

@@ -207,7 +207,8 @@ def publish(
     -----
     UserWarning
         Before the charge, if totals of small labels of an attribute are biased by more than their
-        stated error.
+        stated error, or if a pure release of the same epsilon would be more accurate than this one
+        with delta.
 
     Notes
     -----
@@ -251,7 +252,8 @@ def publish(
         records=records,
     )
     prepared = prepare(table, request)
-    warn_before_release(prepared.preview, between=1)  # the frame of the decorator by_names
+    # Between: the frame of the decorator by_names.
+    warn_before_release(prepared.preview, between=1, request=request)
     release = prepared.release()
     if not simulate:
         return release

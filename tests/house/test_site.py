@@ -8,11 +8,16 @@ import os
 import re
 import runpy
 import shlex
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import geodp as geodp_package
+from geodp.mechanisms import mechanism
+from geodp.privacy.loss import epsilon_for
+from geodp.privacy.terms import Terms
+from geodp.release.pure_or_gaussian import find_crossings
 from tests.command import geodp, override
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +88,28 @@ def test_the_ledger_is_kept_command_by_command(tmp_path):
 
 
 @pytest.mark.law
+def test_an_account_in_rho_is_kept_command_by_command(tmp_path):
+    text, said = run_page("pure-or-zcdp.md", tmp_path)
+    state = re.search(r"```text\n(census-2020.*?)```", text, re.DOTALL).group(1)
+    assert said[-1] == state
+
+
+def test_the_page_on_rho_is_short_and_its_figures_are_those_of_the_closed_forms():
+    text = (ROOT / "docs" / "pure-or-zcdp.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 450
+    grid, terms = geodp_package.Grid.regular((512, 512)), Terms.of(epsilon=1, delta="1e-6")
+    leafy = re.search(r"--method (pyramid:\S+)`", text).group(1)
+    (cell, square), (less, least) = (
+        find_crossings(grid, mechanism(name), terms) for name in ("pyramid", leafy)
+    )
+    flat = " ".join(text.split())
+    assert f"at {square.releases} releases for 24 by 24 cells, at {cell.releases} for a" in flat
+    assert f"from {least.releases} releases for the square and from {less.releases} for" in flat
+    once, twice = (float(epsilon_for(Fraction(n, 200), Fraction(1, 10**6))) for n in (1, 2))
+    assert f"twice rho 1/200 is epsilon {twice:.3f} at delta 1e-6, not 2 x {once:.2f}" in flat
+
+
+@pytest.mark.law
 @pytest.mark.parametrize("page", ["corrections.md", "distributed.md", "local.md"])
 def test_how_tos_run_command_by_command(page, tmp_path):
     (tmp_path / "cells.csv").write_text("code\n" + "533945263\n" * 2_000, encoding="utf-8")
@@ -97,8 +124,9 @@ def test_figures_are_those_that_the_code_draws():
     assert kept.keys() == drawn.keys()
     changed = [name for name in drawn if drawn[name]() != kept[name].read_text(encoding="utf-8")]
     assert changed == []
-    concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
-    assert {*re.findall(r"\(figures/(\w+)\.svg\)", concepts)} == drawn.keys()
+    pages = [ROOT / "docs" / name for name in ("concepts.md", "pure-or-zcdp.md")]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    assert {*re.findall(r"\(figures/(\w+)\.svg\)", text)} == drawn.keys()
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda path: path.stem)

@@ -193,13 +193,29 @@ def test_an_approximate_cap_bounds_both_parameters_and_keeps_the_original_ones(l
         (PureDP(9), ZeroConcentratedDP(1)),
         (PureDP(9), ApproximateDP(1, F(1, 10**9))),
         (ZeroConcentratedDP(9), ApproximateDP(1, F(1, 10**9))),
-        (ApproximateDP(9, F(1, 9)), ZeroConcentratedDP(1)),
     ],
 )
 def test_a_weaker_kind_of_guarantee_cannot_be_charged_to_a_cap(ledger, cap, loss):
     ledger.add_dataset("other", cap)
     with refuses(UsageError, "loss-of-other-kind"):
         charge(ledger, loss, "other")
+
+
+def test_rho_without_a_delta_is_refused_under_a_cap_with_one(ledger):
+    ledger.add_dataset("other", ApproximateDP(9, F(1, 9)))
+    with refuses(UsageError, "loss-without-delta: --delta"):
+        charge(ledger, ZeroConcentratedDP(1), "other")
+    stated = to_approximate(ZeroConcentratedDP(1), F(1, 10))
+    charge(ledger, stated, "other")
+    assert ledger.spent("other") == ApproximateDP(stated.epsilon, F(1, 10))
+
+
+def test_a_refusal_under_a_cap_in_rho_tells_what_a_pure_loss_costs_in_it(ledger):
+    ledger.add_dataset("panel", ZeroConcentratedDP(F(1, 20)))
+    with refuses(BudgetError, r"cap-exceeded: epsilon 1 \(rho 1/2\) would take panel over"):
+        charge(ledger, PureDP(1), "panel")
+    with refuses(BudgetError, "cap-exceeded: rho 1 would take panel over"):
+        charge(ledger, ZeroConcentratedDP(1), "panel")
 
 
 @pytest.mark.parametrize(
@@ -365,25 +381,32 @@ class AgainstLists(RuleBasedStateMachine):
 
     @rule(
         number=st.integers(0, 3),
-        loss=st.fractions(F(1, 100), 2, max_denominator=100),
+        amount=st.fractions(F(1, 100), 2, max_denominator=100),
+        kind=st.sampled_from([PureDP, ZeroConcentratedDP]),
         print_=st.integers(0, 30),
     )
-    def spend(self, number, loss, print_):
+    def spend(self, number, amount, kind, print_):
+        loss = kind(amount)
+
         def attempt():
-            return charge(self.ledger, PureDP(loss), f"set {number}", print_)
+            return charge(self.ledger, loss, f"set {number}", print_)
 
         if number not in self.caps:
             with refuses(UsageError, "dataset-unknown|dataset-spelt-otherwise"):
                 attempt()
             return
         cap = self.caps[number].amounts[0]
-        cost = loss**2 / 2 if isinstance(self.caps[number], ZeroConcentratedDP) else loss
+        in_rho = isinstance(self.caps[number], ZeroConcentratedDP)
+        cost = amount**2 / 2 if in_rho and kind is PureDP else amount
         if (number, print_) in self.known:
             if self.known[number, print_] == loss:
                 assert attempt().replay
             else:
                 with refuses(UsageError, "fingerprint-reused"):
                     attempt()
+        elif kind is ZeroConcentratedDP and not in_rho:
+            with refuses(UsageError, "loss-of-other-kind"):
+                attempt()
         elif sum(self.lists[number]) + cost > cap:
             with pytest.raises(BudgetError):
                 attempt()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from geodp.errors import UsageError
 from geodp.privacy import loss
+from geodp.privacy.accounts import Account
 from geodp.privacy.budget import rational
 from geodp.privacy.loss import (
     ApproximateDP,
@@ -59,6 +60,47 @@ def least_epsilon(rho, delta):
             a, b = low + (high - low) / 3, high - (high - low) / 3
             low, high = (low, b) if bound(a) < bound(b) else (a, high)
         return bound(low)
+
+
+BITS = 240
+
+
+def log_bounds(number):
+    """Bounds of a logarithm by whole numbers alone: the series of artanh, and its rest."""
+    power = number.numerator.bit_length() - number.denominator.bit_length()
+
+    def series(m):
+        z = ((m - 1) / (m + 1) * 2**BITS).__floor__()
+        total, term, square = 0, z, z * z >> BITS
+        for i in range(80):
+            total += term // (2 * i + 1)
+            term = term * square >> BITS
+        return 2 * total
+
+    middle = series(number / F(2) ** power) + power * series(F(2))
+    # Each of the divisions above is wrong by less than 1, and the rest of 80 terms is below 1, too.
+    slack = 2**10 * (1 + abs(power))
+    return F(middle - slack, 2**BITS), F(middle + slack, 2**BITS)
+
+
+def log_delta_bound(rho, epsilon, u):
+    """Upper bound of the logarithm of Proposition 7's delta at order 1 + u, by rationals."""
+    above, below = log_bounds(u)[1], log_bounds(1 + u)[0]
+    return u * ((1 + u) * rho - epsilon) + u * above - (1 + u) * below
+
+
+def best_order(rho, delta):
+    """The order at which Proposition 7 is tightest, less 1; any other would be valid, too."""
+    with localcontext(prec=60):
+        r, log_delta = (
+            D(rho.numerator) / D(rho.denominator),
+            (D(delta.numerator) / D(delta.denominator)).ln(),
+        )
+        low, high = D("1e-20"), D("1e20")
+        while high / low > 1 + D("1e-25"):
+            u = (low * high).sqrt()
+            low, high = (low, u) if r * u * u + (1 + u).ln() + log_delta > 0 else (u, high)
+        return F(low.quantize(D("1e-40"), context=Context(prec=80)))
 
 
 # -- values
@@ -347,3 +389,52 @@ def test_agreement_with_dp_accounting(rho, delta):
     halves.compose(dp_accounting.GaussianDpEvent(sigma * math.sqrt(2)), 2)
     assert halves.get_epsilon(float(delta)) == pytest.approx(renyi, rel=1e-9)
     assert compose([ZeroConcentratedDP(rho / 2)] * 2) == ZeroConcentratedDP(rho)
+
+
+# -- conversions against rational arithmetic
+
+usual_rhos = st.fractions(F(1, 10**5), 10, max_denominator=10**5)
+usual_deltas = st.integers(2, 12).map(lambda n: F(1, 10**n))
+
+
+@settings(max_examples=40, deadline=None)
+@given(usual_rhos, usual_deltas)
+def test_the_epsilon_of_a_rho_is_a_bound_by_rational_arithmetic_and_no_looser(rho, delta):
+    epsilon, u = epsilon_for(rho, delta), best_order(rho, delta)
+    lower, upper = log_bounds(delta)
+    if epsilon:
+        assert log_delta_bound(rho, epsilon, u) <= lower
+        # An epsilon of one unit less in the 12th digit is none that this order proves.
+        assert log_delta_bound(rho, epsilon * (1 - F(1, 10**12)), u) > upper
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.fractions(F(1, 100), 10, max_denominator=1000), usual_deltas)
+def test_the_rho_of_an_epsilon_implies_it_by_rational_arithmetic(epsilon, delta):
+    rho = rho_for(epsilon, delta)
+    assert log_delta_bound(rho, epsilon, best_order(rho, delta)) <= log_bounds(delta)[0]
+    larger = rho * (1 + F(1, 10**9))
+    assert log_delta_bound(larger, epsilon, best_order(larger, delta)) > log_bounds(delta)[1]
+
+
+@given(st.lists(st.one_of(pures, concentrated), min_size=1, max_size=6))
+def test_losses_cost_a_cap_in_rho_exactly_what_they_are(charged):
+    account = Account.open("a", ZeroConcentratedDP(10**9), "person", "add-remove-one")
+    twin = F(0)
+    for one in charged:
+        account = account.charge(one)
+        amount = one.amounts[0]
+        cost = amount * amount / 2 if isinstance(one, PureDP) else amount
+        assert account.cost(one) == ZeroConcentratedDP(cost)
+        twin += cost
+    assert account.spent == ZeroConcentratedDP(twin)
+    assert account.remaining == ZeroConcentratedDP(10**9 - twin)
+
+
+def test_a_cost_is_told_where_it_differs():
+    in_rho = Account.open("a", ZeroConcentratedDP(1), "person", "add-remove-one")
+    assert in_rho.describe_cost(PureDP(F(1, 10))) == "epsilon 1/10 (rho 1/200)"
+    assert in_rho.describe_cost(ZeroConcentratedDP(F(1, 200))) == "rho 1/200"
+    with_delta = Account.open("a", ApproximateDP(1, F(1, 9)), "person", "add-remove-one")
+    assert with_delta.describe_cost(PureDP(1)) == "epsilon 1"
+    assert with_delta.cost(PureDP(1)) == ApproximateDP(1, 0)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +17,7 @@ from geodp.errors import Rule, UsageError
 
 if TYPE_CHECKING:
     from geodp.privacy.ledger import Account, Charge, Ledger
-    from geodp.privacy.loss import Loss
+    from geodp.privacy.loss import ApproximateDP, Loss
 
 _ledger = click.option(
     "--ledger", "file", required=True, type=click.Path(path_type=Path), help="Ledger file."
@@ -40,6 +43,12 @@ def budget() -> None:
 @click.option("--epsilon", help="Cap of all releases together, read exactly: 2 or 0.5 or 1/3.")
 @click.option("--delta", help="With --epsilon: cap of approximate differential privacy.")
 @click.option("--rho", help="Cap of zero-concentrated differential privacy.")
+@click.option(
+    "--in-rho",
+    is_flag=True,
+    help="With --epsilon and --delta: the cap is the largest rho that implies both, so that "
+    "releases add up in rho.",
+)
 @click.option(
     "--unit",
     default="person",
@@ -67,13 +76,13 @@ def init(
     model: str,
     witness: Path | None,
     as_json: bool,
-    **amounts: str | None,
+    **cap_options: Any,
 ) -> None:
     """Add a data set with its cap, which never changes; creates the ledger if there is none."""
     from geodp.privacy.ledger import Account
     from geodp.privacy.names import require_one_script
 
-    cap = _cap(**amounts)
+    cap = _cap(**cap_options)
     relation = neighbours or ("replace-one" if model == "local" else "add-remove-one")
     Account.open(dataset, cap, unit, relation, model)  # refused before a ledger is made
     require_one_script(dataset)
@@ -83,19 +92,28 @@ def init(
         click.echo(json.dumps(_plain(account, ()), ensure_ascii=False, indent=1))
         return
     _print_line(f"{file}: all releases of {account.name} together may spend {cap}.")
+    if cap_options["in_rho"]:
+        epsilon, delta = cap_options["epsilon"], cap_options["delta"]
+        _print_line(f"No more than epsilon {epsilon} at delta {delta} follows from all of it.")
 
 
 @budget.command(cls=StrictCommand)
 @_ledger
 @click.option("--dataset", help="Show only this data set, with its charges.")
+@click.option(
+    "--delta",
+    help="Also show the epsilon that follows from a cap in rho, and from what is spent of it, at "
+    "this delta.",
+)
 @_json
-def show(file: Path, dataset: str | None, as_json: bool) -> None:
+def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> None:
     """Show the caps, and the spent and remaining budgets."""
+    chance = None if delta is None else _chance(delta)
     ledger = _open(file)
     accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     if as_json:
         charges = ledger.charges(dataset)
-        plain = {"datasets": [_plain(account, charges) for account in accounts]}
+        plain = {"datasets": [_plain(account, charges, chance) for account in accounts]}
         click.echo(json.dumps(plain, ensure_ascii=False, indent=1))
         return
     for account in accounts:
@@ -103,11 +121,15 @@ def show(file: Path, dataset: str | None, as_json: bool) -> None:
         _print_line(f"  cap        {_show(account.cap)}")
         _print_line(f"  spent      {_show(account.spent)}  by releases: {account.releases}")
         _print_line(f"  remaining  {_show(account.remaining)}")
+        if (implied := _implied(account, chance)) is not None:
+            cap, spent = (_round_up(implied[name].epsilon) for name in ("cap", "spent"))
+            _print_line(f"  at delta {chance}: cap epsilon {cap}, spent epsilon {spent}")
         if account.samples:
             _print_line(f"  secret     {', '.join(account.samples)}: later releases say --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
-                click.echo(f"  {charge.at}  {charge.mechanism}  {charge.loss}  {charge.hash}")
+                cost = account.describe_cost(charge.loss)
+                click.echo(f"  {charge.at}  {charge.mechanism}  {cost}  {charge.hash}")
 
 
 @budget.command(cls=StrictCommand)
@@ -204,10 +226,15 @@ def _open(file: Path) -> Ledger:
     return Ledger.open(file)
 
 
-def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
-    from geodp.privacy.budget import rational
+def _cap(epsilon: str | None, delta: str | None, rho: str | None, in_rho: bool) -> Loss:
+    from geodp.privacy.budget import budget, rational
     from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
 
+    if in_rho:
+        loss = budget(epsilon, None, delta) if epsilon is not None and rho is None else None
+        if not isinstance(loss, ApproximateDP) or loss.original is None:
+            raise UsageError("--in-rho goes with --epsilon and --delta.", code="in-rho-needs-both")
+        return loss.original
     if rho is not None and epsilon is None and delta is None:
         return ZeroConcentratedDP(rational(rho, "rho"))
     if epsilon is not None and rho is None:
@@ -218,7 +245,40 @@ def _cap(epsilon: str | None, delta: str | None, rho: str | None) -> Loss:
     )
 
 
-def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
+def _chance(delta: str) -> Fraction:
+    """Read a delta exactly; UsageError unless it lies between 0 and 1."""
+    from geodp.privacy.budget import DELTA_RANGE, rational
+
+    chance = rational(delta, "delta")
+    if chance >= 1:
+        raise UsageError(DELTA_RANGE)
+    return chance
+
+
+def _implied(account: Account, delta: Fraction | None) -> dict[str, ApproximateDP] | None:
+    """Return what a cap in rho and its spent part imply at a delta; None for other caps.
+
+    The remaining rho implies no difference of the two: an epsilon at a delta does not add up.
+    """
+    from geodp.privacy.loss import ZeroConcentratedDP, to_approximate
+
+    cap, spent = account.cap, account.spent
+    if delta is None or not isinstance(cap, ZeroConcentratedDP):
+        return None
+    assert isinstance(spent, ZeroConcentratedDP)
+    return {"cap": to_approximate(cap, delta), "spent": to_approximate(spent, delta)}
+
+
+def _round_up(epsilon: Fraction) -> Decimal:
+    """Round a bound up to 4 decimals, so that what is shown is a bound as well."""
+    return Decimal(ceil(epsilon * 10**4)).scaleb(-4)
+
+
+def _plain(
+    account: Account, charges: tuple[Charge, ...], delta: Fraction | None = None
+) -> dict[str, Any]:
+    implied = _implied(account, delta)
+    stated = {} if implied is None else {name: loss.describe() for name, loss in implied.items()}
     return {
         "dataset": account.name,
         "unit": account.unit,
@@ -227,9 +287,15 @@ def _plain(account: Account, charges: tuple[Charge, ...]) -> dict[str, Any]:
         "cap": account.cap.describe(),
         "spent": account.spent.describe(),
         "remaining": account.remaining.describe(),
+        **({"implied": stated} if stated else {}),
         "secret_samples": list(account.samples),
         "charges": [
-            {"at": charge.at, "mechanism": charge.mechanism, **charge.describe()}
+            {
+                "at": charge.at,
+                "mechanism": charge.mechanism,
+                "cost": account.cost(charge.loss).describe(),
+                **charge.describe(),
+            }
             for charge in charges
             if charge.dataset == account.name
         ],

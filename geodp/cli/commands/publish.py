@@ -197,7 +197,7 @@ def _publish(options: dict[str, Any], seconds: dict[str, float]) -> str:
         if plan is not None:
             plan.require_bound(table)
         prepared = prepare(table, start.request)
-    for warning in _warnings(prepared.preview):
+    for warning in _warnings(prepared.preview, start.request):
         click.echo(translate_message(f"Warning: {warning}"), err=True)
     # The operator did not state the contribution, so the operator must at least see it.
     if prepared.event.layout:
@@ -289,7 +289,7 @@ def _write(
             written = release.write_into(place, {**run, "seconds": dict(seconds)})
             # After the release itself, as the formats are made from its public files.
             written |= write_formats(place, start.formats)
-    return _format_message(release, written, options)
+    return _format_message(release, start.request, written, options)
 
 
 def _release(
@@ -358,7 +358,7 @@ def _format_assumption(one: Assumption) -> str:
 
 
 def _format_message(
-    release: Release, written: dict[str, list[str]], options: dict[str, Any]
+    release: Release, request: Request, written: dict[str, list[str]], options: dict[str, Any]
 ) -> str:
     """Format the final message of a run."""
     if options["as_json"]:
@@ -371,7 +371,7 @@ def _format_message(
             "delta": None if event.delta is None else str(event.delta),
             "method": event.mechanism,
             "private": event.is_private,
-            "warnings": _warnings(release),
+            "warnings": _warnings(release, request),
         }
         return json.dumps(document, ensure_ascii=False, indent=1)
     public, restricted = options["output"] / "public", options["output"] / "restricted"
@@ -380,8 +380,8 @@ def _format_message(
     return "\n".join(map(translate_message, (message, release.event.statement)))
 
 
-def _warnings(release: Release) -> list[str]:
+def _warnings(release: Release, request: Request) -> list[str]:
     """List the warnings about a release."""
     from geodp.release.preview import list_warnings
 
-    return [*list_warnings(release)]
+    return [*list_warnings(release, request)]

@@ -120,7 +120,7 @@ def publish(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_before_release(prepared.preview)
+    warn_before_release(prepared.preview, request=request)
     return prepared.release()
 
 
@@ -196,7 +196,7 @@ def write(
         parts=parts, key_folder=key_folder, trust_cluster=trust_cluster, progress=progress
     )
     prepared = prepare(client, partitions, request, options)
-    warn_before_release(prepared.preview)
+    warn_before_release(prepared.preview, request=request)
     return prepared.write(
         path, name=name, overwrite=overwrite, restricted=restricted, raster=raster
     )

@@ -43,7 +43,7 @@ def publish(options: Mapping[str, Any], grid: Grid, request: Request) -> str:
             progress=lambda done, tasks: progress.part(done / max(tasks, 1), 1.0),
         )
         prepared = prepare(client, files, request, trusted)
-        warn_before_release(prepared.preview)
+        warn_before_release(prepared.preview, request=request)
         card = prepared.write(
             options["output"], name=options["name"], overwrite=options["overwrite"]
         )

@@ -28,6 +28,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.plan_file import Settings, digest_of
+from geodp.release.pure_or_gaussian import warn_of_delta
 
 PLACES = 16
 """Maximal number of locations at which an official area is tried, if its error depends on it."""
@@ -239,7 +240,8 @@ class Plan:
     def warnings(self) -> tuple[str, ...]:
         """Warnings before a release, in the form of publish: a sentence each."""
         about = warnings_of(self.method, self.grid, self.event, self.people)
-        return (*about, *warn_of_sea(self.grid))
+        alone = warn_of_delta(self.grid, self.method, self.settings.terms)
+        return (*about, *warn_of_sea(self.grid), *alone)
 
     @cached_property
     def parts(self) -> tuple[dict[str, Any], ...]:

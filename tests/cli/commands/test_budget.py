@@ -5,10 +5,12 @@ from fractions import Fraction as F
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
-from geodp.cli.commands.budget import budget
+from geodp.cli.commands.budget import _round_up, budget
 from geodp.privacy.ledger import Ledger
-from geodp.privacy.loss import PureDP
+from geodp.privacy.loss import PureDP, ZeroConcentratedDP, epsilon_for, rho_for
 from tests.ledgers import charge, forge, used_ledger
 
 
@@ -60,6 +62,10 @@ def test_the_commands(tmp_path):
         (2, ["init", "--dataset", "a", "--rho", "1", "--delta", "1/10"]),
         (2, ["init", "--dataset", "a", "--delta", "1/10"]),
         (2, ["init", "--dataset", "a", "--epsilon", "much"]),
+        (2, ["init", "--dataset", "a", "--epsilon", "1", "--in-rho"]),
+        (2, ["init", "--dataset", "a", "--rho", "1", "--delta", "1/10", "--in-rho"]),
+        (2, ["show", "--delta", "1"]),
+        (2, ["show", "--delta", "0"]),
         (2, ["init", "--dataset", "census", "--epsilon", "1"]),
         (2, ["show", "--dataset", "nobody"]),
         (2, ["check", "--head", "abc"]),
@@ -73,6 +79,42 @@ def test_exit_codes(ledger, monkeypatch, code, arguments):
     done = geodp_budget(arguments[0], "--ledger", ledger.path, *arguments[1:])
     assert done.exception.exit_code == code
     assert str(done.exception).endswith(".")
+
+
+def test_a_cap_in_rho_shows_costs_and_the_epsilon_that_follows(tmp_path):
+    file, delta = tmp_path / "office.ledger", F(1, 10**6)
+    assert geodp_budget("init", "--ledger", file, "--dataset", "a", "--rho", "1/20").exit_code == 0
+    charge(Ledger.open(file), PureDP(F(1, 10)), "a")
+    charge(Ledger.open(file), ZeroConcentratedDP(F(1, 200)), "a", 1)
+    shown = geodp_budget("show", "--ledger", file, "--dataset", "a", "--delta", "1e-6").stdout
+    assert "spent      rho 1/100 = 0.01  by releases: 2" in shown
+    assert "topdown  epsilon 1/10 (rho 1/200)  " in shown
+    assert "topdown  rho 1/200  " in shown
+    assert "at delta 1/1000000: cap epsilon 1.4716, spent epsilon 0.6217" in shown
+    assert "at delta" not in geodp_budget("show", "--ledger", file).stdout
+    told = geodp_budget("show", "--ledger", file, "--delta", "1e-6", "--json").stdout
+    (plain,) = json.loads(told)["datasets"]
+    assert F(plain["implied"]["cap"]["epsilon"]) == epsilon_for(F(1, 20), delta)
+    assert F(plain["implied"]["spent"]["epsilon"]) == epsilon_for(F(1, 100), delta)
+    assert [one["cost"]["rho"] for one in plain["charges"]] == ["1/200", "1/200"]
+
+
+def test_a_cap_of_epsilon_and_delta_is_kept_in_rho(tmp_path):
+    file, amounts = tmp_path / "office.ledger", ("--epsilon", "1", "--delta", "1e-6")
+    made = geodp_budget("init", "--ledger", file, "--dataset", "a", *amounts, "--in-rho")
+    rho = rho_for(F(1), F(1, 10**6))
+    assert f"may spend rho {rho}." in made.stdout
+    assert "No more than epsilon 1 at delta 1e-6 follows" in made.stdout
+    assert Ledger.open(file).account("a").cap == ZeroConcentratedDP(rho)
+    # Other caps have nothing to convert.
+    assert geodp_budget("init", "--ledger", file, "--dataset", "b", *amounts).exit_code == 0
+    shown = geodp_budget("show", "--ledger", file, "--dataset", "b", "--delta", "1e-6")
+    assert "at delta" not in shown.stdout
+
+
+@given(st.fractions(0, 100, max_denominator=10**6))
+def test_a_shown_epsilon_is_a_bound(epsilon):
+    assert epsilon <= F(_round_up(epsilon)) < epsilon + F(1, 10**4)
 
 
 def test_commands_on_a_broken_ledger(tmp_path):
