@@ -83,7 +83,7 @@ def write_embed(
             code="embed-needs-map",
         )
     who = name_counted(view, page, language)
-    script = {**texts.script, **name_domain(view, texts.script, page)}
+    script = {**texts.script, **name_domain(view, page)}
     quotes = quote_places(list_places(view, places), script, view.limit)
     sentences = [
         element("p", one.format_sentence(script, who, view.limit)) for one in quotes[:MAX_NAMED]

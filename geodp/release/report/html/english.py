@@ -212,8 +212,8 @@ PAGE: Mapping[str, str] = {
     "answer_enforced": "No: geodp made sure that each one adds at most {bound} to the sum of all "
     "numbers.",
     "answer_vouched": "Not if each one adds at most {bound} to the sum of all numbers.",
-    "answer_layout": "Not if each one adds at most {bound} to the sum of all numbers, which the "
-    "layout of this official table provides for (layout: {layout}).",
+    "answer_layout": "Not if each one adds at most {bound} to the sum of all numbers, which is how "
+    "official tables in this layout are made: {layout}.",
     "answer_local": "No: each device blurs its own reports before it sends them, {bound} at most "
     "in a period.",
     "answer_budget": "No: an account is kept of all of them, and one that would reveal too much "
@@ -273,6 +273,7 @@ PAGE: Mapping[str, str] = {
     "square with many people can be off by as much as {alone}.",
     "belief_more": "What this means",
     "places_overlap": "Some of these places overlap: do not add up their numbers.",
+    "place_whole_at": "the whole area of this map ({bounds})",
     "places_left_out": "Places of the list that are left out, because less than half of their "
     "area lies on this map: {n:,}.",
     "largest": "Squares with the most {who}",
@@ -323,7 +324,7 @@ SCRIPT: Mapping[str, str] = {
     "draw_finish": "Finish the area",
     "draw_help": "Click corners on the map, or move the cross with the arrow keys and press "
     "Space. Enter finishes, Escape gives up.",
-    "corners": "{n} corners",
+    "corners": "{n} corners.",
     "few_corners": "An area has at least three corners.",
     "drawn_name": "area {n}",
     "no_polygons": "This cannot be read as an area. Write one corner a line, two numbers each, or "
@@ -335,7 +336,6 @@ SCRIPT: Mapping[str, str] = {
     "place_cells": "the square at row {row}, column {col}",
     "place_region": "{level} {name}",
     "place_whole": "the whole area",
-    "place_whole_at": "the whole area of this map ({bounds})",
     "place_origin": "{place} as the origin",
     "place_destination": "{place} as the destination",
     "quote": "{where}, about {count} {who} were counted (95 % sure: between {low} and {high}, "

@@ -85,7 +85,7 @@ def write_page(
             {**script_texts, **texts.script_of_units},
         )
     who = name_counted(view, page, language)
-    script_texts |= name_domain(view, script_texts, page)
+    script_texts |= name_domain(view, page)
     script_texts |= {
         "source": write_source(card, page, False), "source_exact": write_source(card, page, True)
     }  # fmt: skip
@@ -134,13 +134,13 @@ def write_page(
     return write_document(title, card, style, body, language, _join_scripts())
 
 
-def name_domain(view: View, script_texts: Page, page: Page) -> dict[str, str]:
+def name_domain(view: View, page: Page) -> dict[str, str]:
     """Name the entire domain by its bounds, for sentences that are quoted elsewhere."""
     grid = view.table.grid
     lain = [] if grid.outlines is None else [lay_ground(grid.outlines.drawn)]
     for place in [*lain, *grid.places][:1]:
         if (bounds := write_bounds(place, page)) is not None:
-            return {"place_whole": script_texts["place_whole_at"].format(bounds=bounds)}
+            return {"place_whole": page["place_whole_at"].format(bounds=bounds)}
     return {}
 
 

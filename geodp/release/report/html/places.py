@@ -26,6 +26,7 @@ from geodp.grid.region import (
     middles_of,
     regions_of_polygons,
     shapes_on,
+    share_on,
 )
 from geodp.io.read.public.places import Circle
 from geodp.io.write.frame import cell_size
@@ -345,7 +346,8 @@ def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
     shapes = {name: one for name, one in plain.items() if hasattr(one, "geom_type")}
     regions = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()]), strict=True))
     cut = {name for name, one in shapes.items() if _is_cut(grid, one, regions[name])}
-    shares = {name: _share_on_map(grid.places[0], shapes[name]) for name in cut}
+    # The map's mask does not count: half of a town at the coast may be sea.
+    shares = {name: share_on(grid.places[0], shapes[name]) for name in cut}
     for name, codes in plain.items():
         if name not in shapes:
             regions[name] = _of_codes(grid, codes)
@@ -355,15 +357,6 @@ def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
         for name in public_list
         if shares.get(name, 1.0) > MIN_SHARE - SLACK
     ]
-
-
-def _share_on_map(place: Lattice, shape: Any) -> float:
-    """Compute what part of a polygon lies within the map's bounds."""
-    from shapely import box
-
-    # The map's mask does not count: half of a town at the coast may be sea.
-    (lain,) = shapes_on(place, [shape])
-    return lain.intersection(box(*place.bounds)).area / shape.area if shape.area else 1.0
 
 
 def _is_cut(grid: Grid, shape: Any, region: Region) -> bool:

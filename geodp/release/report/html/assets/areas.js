@@ -38,14 +38,15 @@ class Areas {
 
   /** Explain at the map how to draw; `first` is a sentence on what was drawn so far. */
   explain(first = "") {
-    byId("draw-status").textContent = `${first} ${this.words.text("draw_help")}`.trim();
+    const gap = this.words.language === "ja" || !first ? "" : " ";
+    byId("draw-status").textContent = first + gap + this.words.text("draw_help");
   }
 
   /** A corner of the area that is being drawn, in columns and rows from the top. */
   add(at) {
     if (!this.isDrawing) return false;
     this.view.sketch.push(this.view.toMap(at));
-    this.explain(`${this.words.text("corners", { n: this.view.sketch.length })}.`);
+    this.explain(this.words.text("corners", { n: this.view.sketch.length }));
     this.view.draw();
     return true;
   }
@@ -56,6 +57,8 @@ class Areas {
       this.explain(this.words.text("few_corners"));
       return;
     }
+    // The cross belongs to the square that was chosen before.
+    this.view.cross = null;
     this.stop();
     const [{ place, text, box, isExact }] = this.estimate([{ name: null, rings: [ring] }]);
     // Beside the map, where the reader looks; the list of areas is far below.

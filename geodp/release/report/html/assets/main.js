@@ -66,7 +66,7 @@ function showPlace(view, words, who, { place, box, lines, isArea, isExact }, tex
 
 if (typeof document === "undefined") {
   const shown = { Words, MapView, UnitView, Areas, Places, readPlaces, describe, pin, coverWater };
-  Object.assign(shown, { judge, quote, compare });
+  Object.assign(shown, { judge, quote, compare, overlaps, isWater, nearestTown });
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {
