@@ -24,7 +24,7 @@ from geodp.io.write.scale import BEGINS
 from geodp.release.report.html.colours import write_colour
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.head import name_counted, title_of, write_release
-from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.page import name_domain, read_asset, write_document
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
@@ -86,7 +86,8 @@ def write_embed(
     script = {**texts.script, **name_domain(view, page)}
     quotes = quote_places(list_places(view, places), script, view.limit)
     sentences = [
-        element("p", one.format_sentence(script, who, view.limit)) for one in quotes[:MAX_NAMED]
+        element("p", bind(one.format_sentence(script, who, view.limit)))
+        for one in quotes[:MAX_NAMED]
     ]
     # The size of the compressed picture is known only once it is drawn: try finer blocks first.
     text = ""

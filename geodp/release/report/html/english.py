@@ -158,7 +158,7 @@ PAGE: Mapping[str, str] = {
     "error_table": "Errors of sums of squares: 19 of 20 sums are off by less than the 95 % margin",
     "error_levels": "Errors of the areas of each level",
     "column_level": "level",
-    "column_margin": "95\u00a0% margin",
+    "column_margin": "95 % margin",
     "column_largest": "largest typical error anywhere",
     "axis_cells": "squares added up",
     "axis_error": "off by",

@@ -26,7 +26,7 @@ from geodp.release.report.html.head import (
     write_release,
     write_source,
 )
-from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.outlines import lay_ground
 from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
@@ -84,6 +84,8 @@ def write_page(
             {**page, **texts.page_of_units},
             {**script_texts, **texts.script_of_units},
         )
+    # The script binds its own sentences where it shows them: copied ones have plain spaces.
+    page = {name: bind(text) for name, text in page.items()}
     who = name_counted(view, page, language)
     script_texts |= name_domain(view, page)
     script_texts |= {
@@ -109,7 +111,7 @@ def write_page(
         shown.append(("registry", parts.registry_section(page, record)))
     total = next(
         (
-            one.format_sentence(script_texts, who, view.limit)
+            bind(one.format_sentence(script_texts, who, view.limit))
             for one in quotes
             if one.is_entire_domain
         ),

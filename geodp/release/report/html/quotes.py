@@ -11,7 +11,7 @@ import numpy as np
 
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_integers
-from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.places import ENTIRE_DOMAIN, UNIT, Place, Rounded
 from geodp.table.display import is_below
 from geodp.typing import IntArray
@@ -230,7 +230,7 @@ def draw_places(
         element("select", *options, id="sort"),
     )
     shown = (
-        element("li", element("p", one.format_sentence(texts, who, below)))
+        element("li", element("p", bind(one.format_sentence(texts, who, below))))
         for one in quotes[:MAX_SHOWN]
     )
     notes = [page["places_help"]]
@@ -264,7 +264,9 @@ def _draw_largest(
     """Draw the list of the cells with the largest counts, or nothing where it is empty."""
     if not largest:
         return []
-    items = (element("li", element("p", one.format_sentence(texts, who, below))) for one in largest)
+    items = (
+        element("li", element("p", bind(one.format_sentence(texts, who, below)))) for one in largest
+    )
     return [
         element("h3", page["largest"].format(who=who)),
         element("p", page["largest_help"]),

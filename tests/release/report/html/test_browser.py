@@ -145,7 +145,7 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
     rounded = Rounded.of(total)
     ends = f"{rounded.low:,} to {rounded.high:,}"
     assert look["row"][2].startswith("630 squares added up; typical error ")
-    assert look["row"][2].endswith(f"95 % sure: {ends}.")
+    assert look["row"][2].endswith(f"95\u00a0% sure: {ends}.")
     assert "released number of the square: " in look["status"]
     assert look["drawn"] == "Shown: Squares of about 1 km."
 

@@ -188,7 +188,7 @@ class Areas {
     if (facts) {
       const small = document.createElement("p");
       small.className = "small facts";
-      small.textContent = facts;
+      small.textContent = bind(facts);
       item.append(small);
     }
     item.value = one.number;

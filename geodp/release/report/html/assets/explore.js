@@ -105,7 +105,7 @@ function showPin(found) {
   byId("pin").hidden = !found;
   if (!found) return;
   byId("pin-place").textContent = found.heading;
-  byId("pinned").textContent = found.text;
+  byId("pinned").textContent = bind(found.text);
   byId("pin").dataset.exact = found.isExact ? "yes" : "no";
   byId("copy-pinned").hidden = !found.isFit;
 }

@@ -174,7 +174,7 @@ class Places {
     }
     const shared = overlaps(first, second, this.hasUnits) ? words.text("compare_overlap", { who }) : "";
     const gap = words.language === "ja" || !shared ? "" : " ";
-    byId("compared").textContent = compare(words, who, first, second) + gap + shared;
+    byId("compared").textContent = bind(compare(words, who, first, second) + gap + shared);
   }
 }
 

@@ -72,7 +72,7 @@ function compare(words, who, one, other) {
 async function copyText(words, element, status, isExact = false) {
   const source = words.sentences[isExact ? "source_exact" : "source"];
   const gap = words.language === "ja" || !source ? "" : " ";
-  const sentence = element.textContent;
+  const sentence = element.textContent.replaceAll("\u00a0%", " %");
   // A sentence that was marked before has its source already.
   const text = source && sentence.endsWith(source) ? sentence : sentence + gap + source;
   try {
@@ -83,6 +83,11 @@ async function copyText(words, element, status, isExact = false) {
     getSelection().selectAllChildren(element);
     status.textContent = words.text("copy_by_hand");
   }
+}
+
+/** A text whose percent signs stay on the line of their number. */
+function bind(text) {
+  return text.replaceAll(" %", "\u00a0%");
 }
 
 /** A button; `longer` is its name for those who do not see what it stands beside. */
@@ -99,7 +104,7 @@ function makeButton(words, name, longer, place, act) {
 function makeItem(text, buttons) {
   const item = document.createElement("li");
   const sentence = document.createElement("p");
-  sentence.textContent = text;
+  sentence.textContent = bind(text);
   const tools = document.createElement("p");
   tools.className = "buttons";
   tools.append(...buttons(sentence));
