@@ -314,6 +314,27 @@ def shapes_on(place: Lattice, shapes: Sequence[Any]) -> list[Any]:
     ]
 
 
+def share_on(place: Lattice, shape: Any) -> float:
+    """Compute the part of a polygon's area that lies within a lattice's bounds.
+
+    Parameters
+    ----------
+    place : Lattice
+    shape : shapely Polygon or MultiPolygon
+        Polygon in the lattice's CRS.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; 1 for a polygon without an area.
+    """
+    import shapely
+
+    (lain,) = shapes_on(place, [shape])
+    inside = lain.intersection(shapely.box(*place.bounds)).area
+    return float(min(inside / shape.area, 1.0)) if shape.area else 1.0
+
+
 def boxes_of_polygons(place: Lattice, shapes: Sequence[Any]) -> list[tuple[slice, slice]]:
     """Return rows and columns of the cells that the bounding box of each polygon overlaps.
 

@@ -198,7 +198,7 @@ TERMS: Mapping[str, str] = {
     "epsilon": "how far chances can move at most; a smaller one protects more",
     "rho": "how far chances can move, measured for noise in the form of a bell; a smaller one "
     "protects more",
-    "independent": "to know one person tells nothing about another",
+    "independent": "what is true of one person tells nothing about another",
     "household": "people who live together",
     "delta": "the part of all cases in which epsilon does not hold",
     "ledger": "the account of all that was spent on one data set",

@@ -24,8 +24,8 @@ from geodp.io.write.scale import BEGINS
 from geodp.release.report.html.colours import write_colour
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.head import name_counted, title_of, write_release
-from geodp.release.report.html.markup import Html, Page, element, join
-from geodp.release.report.html.page import read_asset, write_document
+from geodp.release.report.html.markup import Html, Page, bind, element, join
+from geodp.release.report.html.page import name_domain, read_asset, write_document
 from geodp.release.report.html.places import list_places
 from geodp.release.report.html.quotes import quote_places
 from geodp.release.report.html.texts import texts_of
@@ -83,9 +83,10 @@ def write_embed(
             code="embed-needs-map",
         )
     who = name_counted(view, page, language)
-    quotes = quote_places(list_places(view, places), texts.script, view.limit)
+    script = {**texts.script, **name_domain(view, page)}
+    quotes = quote_places(list_places(view, places), script, view.limit)
     sentences = [
-        element("p", one.format_sentence(texts.script, who, view.limit))
+        element("p", bind(one.format_sentence(script, who, view.limit)))
         for one in quotes[:MAX_NAMED]
     ]
     # The size of the compressed picture is known only once it is drawn: try finer blocks first.

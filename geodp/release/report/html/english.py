@@ -31,16 +31,17 @@ PAGE: Mapping[str, str] = {
     "take it off.",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
-    "them.{amount} Sums of many squares are sure, single squares often are not. The map begins "
-    "with what can be believed.",
+    "them.{amount} Sums of many squares are reliable; single squares often are not. The map "
+    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
+    "errors of the counting itself come on top.",
     "skip": "To the map",
     "contents": "On this page",
     "heading_map": "The map",
-    "map_label": "Map of released counts. Arrow keys move a cross and say what stands there, plus "
-    "and minus zoom, 0 shows all.",
+    "map_label": "Map of released counts. Arrow keys move a cross and read out the number there, "
+    "plus and minus zoom, 0 shows all.",
     "map_help": "Drag to move; zoom with the buttons, with two fingers, or with the wheel once "
-    "the map is selected (or with Ctrl). Arrow keys move the cross and say what stands there; "
-    "Enter and Space work while an area is drawn.",
+    "the map is selected (or with Ctrl). Arrow keys move the cross and read out the number "
+    "there; Enter and Space work while an area is drawn.",
     "map_wait": "The map is being unpacked.",
     "map_failed": "This browser cannot unpack the map. The files of the release hold all of it.",
     "map_script": "The map needs JavaScript; everything else on this page is readable without.",
@@ -49,11 +50,11 @@ PAGE: Mapping[str, str] = {
     "layer": "Shown",
     "belief": "Show only what can be believed",
     "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
-    "numbers are off by less. A square is coloured if its number is at least so many times its "
-    "margin. The people of the other squares are added up over larger and larger squares until "
-    "the sum is large enough; these are coloured in a paler tone. What is never enough stays "
-    "beige. A stricter setting colours no land that a looser one leaves beige. At 0 every square "
-    "is shown as it was released.",
+    "numbers are off by less. A square is coloured if its number is at least the chosen multiple "
+    "of its margin. The people of the other squares are added up over larger and larger squares "
+    "until the sum is large enough; these are coloured in a paler tone. What is never enough "
+    "stays beige. A stricter setting colours no land that a looser one leaves beige. At 0 every "
+    "square is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
     "cannot tell what to believe, and shows every square.",
     "zoom_in": "Zoom in",
@@ -62,7 +63,7 @@ PAGE: Mapping[str, str] = {
     "legend": "Legend",
     "legend_per_km2": "{what} per km²",
     "legend_per_cell": "{what} per square",
-    "legend_none": "none: released as 0",
+    "legend_none": "released as 0: few or none",
     "legend_few": "counts above 0: <{limit:,}",
     "legend_water": "water",
     "legend_pale": "Left box: the square's own number. Right, paler box: the mean of a larger "
@@ -76,25 +77,29 @@ PAGE: Mapping[str, str] = {
     "kilometre or more in places, and small islands may be missing.",
     "heading_places": "Places and their sums",
     "places_help": "Search for a place, or sort the list. Every sentence may be quoted as it "
-    'stands. "95 % sure" means: of 20 such intervals, about 19 contain the number without '
-    "noise. To compare two places, choose Compare at both. If their intervals overlap, the "
-    "difference may be chance.",
+    'stands; a copied one names its source. "95 % sure" means: of 20 such intervals, about 19 '
+    "contain the number without noise. A place's sum collects the noise of all its squares, so "
+    "its interval may begin at 0 where that of one square in it does not. To compare two places, "
+    "choose Compare at both. If their intervals overlap, the difference may be chance.",
     "places_squares": "The places are squares of the map, as the publisher gave no list of names "
     "to this page.",
     "places_missing": "There is no list of places here: for this release, nobody can tell how far "
     "the sums of places are off.",
     "search": "Find a place",
     "sort": "Order",
-    "sort_sum": "largest sum first",
+    "sort_sum": "most first (by the lower end)",
     "sort_sure": "surest first",
     "sort_name": "by name",
     "more": "Show more places",
     "readout": "Under the pointer",
+    "readout_hint": "Point at the map, or click a square, to see its number.",
     "heading_areas": "Number of people in any area",
     "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
     "adds up the released numbers of all squares whose centre lies inside, and says how far the "
     "sum may be off. Nothing leaves your browser.",
     "draw": "Draw an area",
+    "draw_finish": "Finish the area",
+    "draw_cancel": "Cancel",
     "clear": "Remove all",
     "points": "Corners, one a line: longitude and latitude in degrees; two lines are a rectangle; "
     "or GeoJSON",
@@ -125,8 +130,8 @@ PAGE: Mapping[str, str] = {
     "not_1": "Do not quote a single square whose interval begins at 0: an inhabited square may "
     "read 0, and an empty one may read more.",
     "not_2": "Do not add up only the squares that look large: such a sum comes out too high.",
-    "not_3": "Do not take the noise for a mistake: it is there to protect people, and how large "
-    "it is, is known.",
+    "not_3": "Do not take the noise for a mistake: it is there to protect people, and its size is "
+    "known.",
     "not_4": "Do not look for one {unit} in the numbers: the noise hides the difference that any "
     "one makes.",
     "read_yes": "Do",
@@ -139,9 +144,13 @@ PAGE: Mapping[str, str] = {
     "{more} times as much.",
     "error_dip": "A larger area can even be off by less: {more:,} squares together by "
     "{less_error}, {fewer:,} squares by {error}. Noise was added to sums of some sizes directly, "
-    "and to some less than to others; sums of sizes in between collect the noise of their parts.",
-    "error_lone": "A single square with many people in an otherwise empty surrounding comes out "
-    "too low, by {bias} on average; its typical error is {rmse}.",
+    "in amounts that differ from size to size; sums of sizes in between collect the noise of "
+    "their parts.",
+    "error_lone": "A single square with many people, surrounded by empty squares, comes out too "
+    "low, by {bias} on average; its typical error is {rmse}.",
+    "error_exception": "The errors in this chart and table hold where no number had to be raised "
+    "to 0: where people live in most squares. Where few people live, a square can be off by "
+    "several times as much; its interval on the map says how far.",
     "error_chart": "Typical error and 95 % margin by the number of squares that are added up",
     "error_chart_text": "From {first} squares with a typical error of {first_error} to {last} "
     "squares with {last_error}; the table below has every figure.",
@@ -182,6 +191,8 @@ PAGE: Mapping[str, str] = {
     "term_attributes": "attributes",
     "heading_hazards": "What could go wrong",
     "hazards_table": "Questions of a careful reader",
+    "hazards_intro": "The last column says who vouches for an answer. geodp is the software that "
+    "made this release.",
     "hazard_key": "Could somebody find out the random noise and take it off again?",
     "hazard_bound": "Could one {unit} have been counted more often than allowed?",
     "hazard_budget": "Could many publications about the same people together reveal too much?",
@@ -201,8 +212,8 @@ PAGE: Mapping[str, str] = {
     "answer_enforced": "No: geodp made sure that each one adds at most {bound} to the sum of all "
     "numbers.",
     "answer_vouched": "Not if each one adds at most {bound} to the sum of all numbers.",
-    "answer_layout": "Not if each one adds at most {bound} to the sum of all numbers, as the "
-    "official form of the table says: {layout}.",
+    "answer_layout": "Not if each one adds at most {bound} to the sum of all numbers, which is how "
+    "official tables in this layout are made: {layout}.",
     "answer_local": "No: each device blurs its own reports before it sends them, {bound} at most "
     "in a period.",
     "answer_budget": "No: an account is kept of all of them, and one that would reveal too much "
@@ -216,7 +227,7 @@ PAGE: Mapping[str, str] = {
     "exact fractions.",
     "answer_time": "No reader of these files can. Somebody who watches the computer at work might.",
     "answer_clamp": "Yes: numbers below 0 were set to 0, and the squares around them were lowered "
-    "by as much. So lonely places come out too low.",
+    "by as much. So isolated places come out too low.",
     "answer_signed": "No. Some numbers are below 0: that is noise, and it must be included in the "
     "sums of areas.",
     "answer_others": "Yes, if they have no noise: the protection of this release does not cover "
@@ -258,12 +269,22 @@ PAGE: Mapping[str, str] = {
     "embed_largest": "The largest places",
     "embed_source": "Coastline and borders: Natural Earth.",
     "intro_amount": " A single square is off by about {error}, as a rule.",
+    "intro_alone": " A single square is off by about {error}, as a rule; where few people live, a "
+    "square with many people can be off by as much as {alone}.",
     "belief_more": "What this means",
     "places_overlap": "Some of these places overlap: do not add up their numbers.",
+    "place_whole_at": "the whole area of this map ({bounds})",
+    "places_left_out": "Places of the list that are left out, because less than half of their "
+    "area lies on this map: {n:,}.",
     "largest": "Squares with the most {who}",
     "largest_help": "The largest of many noisy numbers tends to be too high: the noise helped it "
     "to the top. Quote these numbers with their intervals only.",
     "copy": "Copy",
+    "compare_clear": "Clear",
+    "source": "({facts}with random noise added to protect people)",
+    "source_exact": "({facts})",
+    "source_fact": "{fact}; ",
+    "source_date": "counts of {date}",
     "specialists": "From here on the page is for specialists, in their own terms.",
 }
 
@@ -297,18 +318,18 @@ SCRIPT: Mapping[str, str] = {
     "term_position": "place",
     "term_unit": "unit",
     "term_count": "released number of the square",
-    "term_ends": "95 % sure that it is between",
+    "term_ends": "95 % sure: from",
     "term_drawn": "colour on the map",
     "draw_begin": "Draw an area",
     "draw_finish": "Finish the area",
     "draw_help": "Click corners on the map, or move the cross with the arrow keys and press "
     "Space. Enter finishes, Escape gives up.",
-    "corners": "{n} corners",
+    "corners": "{n} corners.",
     "few_corners": "An area has at least three corners.",
     "drawn_name": "area {n}",
     "no_polygons": "This cannot be read as an area. Write one corner a line, two numbers each, or "
     "GeoJSON with polygons.",
-    "estimated": "Areas added up: {n}; see the list below.",
+    "estimated": 'Areas added up: {n}; see the list under "Number of people in any area".',
     "no_cells_inside": "{place}: no square of this release has its centre inside.",
     "too_many_cells": "{place}: too many squares for this page; use geodp estimate.",
     "place_square": "the square {code}around {where}",
@@ -319,8 +340,10 @@ SCRIPT: Mapping[str, str] = {
     "place_destination": "{place} as the destination",
     "quote": "{where}, about {count} {who} were counted (95 % sure: between {low} and {high}, "
     "within {percent} %).",
-    "quote_few": "{where}, at most {high} {who} were counted (95 % sure); how many cannot be told "
-    "from this release.",
+    "quote_near": "{where}, about {count} {who} were counted (95 % sure: between {low} and "
+    "{high}).",
+    "quote_few": "{where}, at most {high} {who} were counted (95 % sure); the noise in this sum "
+    "hides how many.",
     "quote_exact": "{where}, {count} {who} were counted; this total is public and has no noise.",
     "quote_below": "{where}, few {who} were counted: by the publisher's rule, the number is shown "
     "as less than {below}.",
@@ -347,6 +370,7 @@ SCRIPT: Mapping[str, str] = {
     "estimate_facts": "{cells} squares added up; typical error {error}; 95 % sure: {low} to "
     "{high}.",
     "place_here": "the square of about {km} km around {where}",
+    "place_here_near": "the square of about {km} km around {where} (near {town})",
     "place_unit": "area {name}",
     "where_in": "In {place}",
     "where_part": "In the part of {place} that lies on this map",
@@ -362,15 +386,22 @@ SCRIPT: Mapping[str, str] = {
     "pin_few": "Do not quote this square: it cannot be told whether there are any {who} in it (95 "
     "% sure: at most {high}).",
     "pin_unsure": "Do not quote this square: its number of about {count} is very uncertain (95 % "
-    "sure: between {low} and {high}).",
+    "sure: between {low} and {high}; of many such squares, 1 in 20 lies outside its interval).",
+    "pin_square": "The square you chose, at {where}",
+    "pin_place": "The place you chose: {place}",
+    "pin_water": "This square lies in water on the map; a number above 0 there is noise or an "
+    "error of the coastline.",
+    "pin_square_near": "The square you chose, at {where} (near {town})",
     "compare": "Compare",
     "compare_of": "Compare: {place}",
-    "compare_one": "Now choose Compare at a second place.",
+    "compare_one": "Chosen: {one}. Now choose Compare at a second place.",
     "compare_more": "More {who} were counted in {more} ({more_low} to {more_high}) than in {less} "
     "({less_low} to {less_high}): the two intervals, each 95 % sure, do not overlap.",
     "compare_same": "This release cannot tell whether more {who} were counted in {more} "
     "({more_low} to {more_high}) or in {less} ({less_low} to {less_high}): the two intervals, "
     "each 95 % sure, overlap, so the difference may be chance.",
+    "compare_overlap": "These two places overlap: the {who} in the part that they share are in "
+    "both numbers.",
     "places_similar": "No place has exactly this name. Places whose names contain it: {n}.",
     "remove": "Remove",
     "remove_of": "Remove: {place}",
@@ -379,11 +410,12 @@ SCRIPT: Mapping[str, str] = {
 PAGE_OF_UNITS: Mapping[str, str] = {
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
-    "them.{amount} Sums of many areas are sure, areas of few people often are not. The map begins "
-    "with what can be believed.",
+    "them.{amount} Sums of many areas are reliable; areas of few people often are not. The map "
+    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
+    "errors of the counting itself come on top.",
     "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
-    "numbers are off by less. An area is coloured if its number is at least so many times its "
-    "margin. At 0 every area is shown as it was released.",
+    "numbers are off by less. An area is coloured if its number is at least the chosen multiple "
+    "of its margin. At 0 every area is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
     "cannot tell what to believe, and shows every area.",
     "legend_pale": "Of each area: its number over its size.",
@@ -393,12 +425,18 @@ PAGE_OF_UNITS: Mapping[str, str] = {
     "them; geodp estimate refuses such lines. Nothing leaves your browser.",
     "column_cells": "areas",
     "intro_amount": " A single area is off by about {error}, as a rule.",
+    "intro_alone": " A single area is off by about {error}, as a rule; where few people live, an "
+    "area with many people can be off by as much as {alone}.",
     "level": "Shown",
+    "readout_hint": "Point at the map, or click an area, to see its number.",
     "largest": "Areas with the most {who}",
     "error_why": "The same noise is added whether many people live in a place or few. A larger "
     "area has more people, while its error grows less, so its error in percent is smaller. One "
     "area of the map is off by about {first} as a rule, {cells:,} of them together by about "
     "{last}: only {more} times as much.",
+    "error_exception": "The errors in this chart and table hold where no number had to be raised "
+    "to 0: where people live in most areas of the map. Where few people live, an area can be off "
+    "by several times as much; its interval on the map says how far.",
     "axis_cells": "areas added up",
 }
 SCRIPT_OF_UNITS: Mapping[str, str] = {
@@ -414,7 +452,8 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
     "pin_few": "Do not quote this area: it cannot be told whether there are any {who} in it (95 % "
     "sure: at most {high}).",
     "pin_unsure": "Do not quote this area: its number of about {count} is very uncertain (95 % "
-    "sure: between {low} and {high}).",
+    "sure: between {low} and {high}; of many such areas, 1 in 20 lies outside its interval).",
+    "pin_square": "The area you chose: {where}",
 }
 """Texts that replace those of the script where the map has units with outlines, not cells."""
 
@@ -478,9 +517,9 @@ _AS_THEY_ARE = (
 
 _BLOCKS = (
     "Worked out by a formula, without the data: typical errors (standard errors) of square blocks "
-    "of {which}; the 95 % margin is 1.96 of them; the last column is the largest typical error of "
-    "any block of that size, also at the edges of the map, and where some squares are not part of "
-    "the release an upper bound of it."
+    "of {which}; the 95 % margin is 1.96 times the typical error; the last column is the largest "
+    "typical error of any block of that size, also at the edges of the map, and where some squares "
+    "are not part of the release an upper bound of it."
 )
 
 CARD: Mapping[str, str] = {

@@ -31,7 +31,17 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
         "p", element("span", id="scale-bar"), element("span", id="scale-text"),
         class_="scale", hidden=surface["place"]["kilometres"] is None,
     )  # fmt: skip
-    seen = element("div", canvas, _buttons(page), scale, class_="seen")
+    # Beside the map and not in the part on areas: the reader sees it while drawing.
+    drawing = element(
+        "div",
+        element("p", id="draw-status", role="status"),
+        element("p", element("button", page["draw_finish"], type="button", id="draw-finish"),
+                element("button", page["draw_cancel"], type="button", id="draw-cancel"),
+                class_="buttons"),
+        id="drawing", class_="said", hidden=True,
+    )  # fmt: skip
+    draws = surface["no_formula"] is None
+    seen = element("div", _buttons(page, draws), drawing, canvas, scale, class_="seen")
     tools = element("div", *_choices(page, surface), _slider(page, has_margins), class_="tools")
     panel = element("div", _readout(page), tools, class_="beside")
     content = element(
@@ -48,17 +58,20 @@ def draw_map(what: str, card: Card, page: Page, surface: Mapping[str, Any]) -> H
 
 
 def _readout(page: Page) -> Html:
-    """Draw the box for values under the pointer, with the sentence to quote."""
+    """Draw the boxes for values under the pointer, and for the place that was chosen."""
+    # The heading names the place, as the pointer may be elsewhere by now.
     pinned = element(
         "div",
+        element("h3", id="pin-place"),
         element("p", id="pinned", class_="said"),
         element("p", element("button", page["copy"], type="button", id="copy-pinned"),
                 class_="buttons"),
-        id="pin", hidden=True,
+        id="pin", tabindex="-1", hidden=True,
     )  # fmt: skip
     return element(
         "div",
         element("h3", page["readout"]),
+        element("p", page["readout_hint"], id="readout-hint", class_="small"),
         element("dl", id="readout"),
         pinned,
         element("p", id="status", class_="unseen", role="status"),
@@ -109,13 +122,16 @@ def _slider(page: Page, has_margins: bool) -> Html:
     )  # fmt: skip
 
 
-def _buttons(page: Page) -> Html:
+def _buttons(page: Page, draws: bool) -> Html:
+    """Draw the buttons above the map; ``draws``: whether areas can be drawn on it."""
     marks = {"zoom-in": "+", "zoom-out": "−", "zoom-all": page["zoom_all"]}
     buttons = []
     for name, symbol in marks.items():
         label = page[name.replace("-", "_")]
         labels = {"aria_label": label, "title": label}
         buttons.append(element("button", symbol, type="button", id=name, **labels))
+    if draws:
+        buttons.append(element("button", page["draw"], type="button", id="draw-here"))
     return element("p", *buttons, class_="buttons")
 
 

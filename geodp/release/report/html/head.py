@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+from geodp.accuracy.interval import Z
 from geodp.grid.lattice import Lattice
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.captions import LANGUAGES as CAPTIONS
@@ -79,7 +81,14 @@ def _describe_amount(card: Card, page: Page) -> str:
     blocks = card.expected_error.blocks
     if not blocks or blocks[0].cells > 1:
         return ""
-    return page["intro_amount"].format(error=write_figure(float(f"{blocks[0].standard_error:.2g}")))
+    error = write_figure(float(f"{blocks[0].standard_error:.2g}"))
+    isolated = card.expected_error.isolated_cell
+    if isolated is None:
+        return page["intro_amount"].format(error=error)
+    # 95 % of isolated cells are off by less: the bias and 1.96 standard deviations around it.
+    spread = math.sqrt(max(isolated.rmse**2 - isolated.bias**2, 0))
+    alone = float(f"{abs(isolated.bias) + Z * spread:.1g}")
+    return page["intro_alone"].format(error=error, alone=write_figure(alone))
 
 
 def write_figure(value: float) -> str:
@@ -149,6 +158,25 @@ def write_days(text: str, page: Page) -> str:
         name = page["months"].split()[month - 1]
         days.append(page["date"].format(year=year, month=name, day=day))
     return page["period"].join(days)
+
+
+def write_source(card: Card, page: Page, exact: bool) -> str:
+    """Format the source that is copied with a sentence: publisher, date, and that noise was added.
+
+    ``exact``: for a sentence on a public total, which has no noise; may be empty.
+    """
+    facts = list[str]()
+    metadata = card.metadata
+    if metadata is not None and metadata.publisher is not None:
+        facts.append(metadata.publisher)
+    if metadata is not None and metadata.reference_date is not None:
+        facts.append(page["source_date"].format(date=write_days(metadata.reference_date, page)))
+    if exact:
+        # A fact ends with the mark that divides it from the next one.
+        joined = page["source_fact"].format(fact="").join(facts)
+        return page["source_exact"].format(facts=joined) if facts else ""
+    texts = [page["source_fact"].format(fact=one) for one in facts]
+    return page["source"].format(facts="".join(texts))
 
 
 def write_release(card: Card, page: Page) -> str:

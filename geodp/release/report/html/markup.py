@@ -63,6 +63,17 @@ def element(name: str, /, *content: str, **attributes: str | bool | None) -> Htm
     return Html(f"<{name}{attribute_text}>{''.join(escape(part) for part in content)}</{name}>")
 
 
+def bind(text: str) -> str:
+    """Keep percent signs on the line of their number, by spaces that do not break.
+
+    Examples
+    --------
+    >>> bind("95 % sure") == "95\\u00a0% sure"
+    True
+    """
+    return text.replace(" %", "\u00a0%")
+
+
 def table(
     caption: str, head: Iterable[str], rows: Iterable[Iterable[str]], repeats: bool = False
 ) -> Html:

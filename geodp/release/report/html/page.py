@@ -18,11 +18,19 @@ from geodp.io.write.view import View
 from geodp.release.report.html import parts
 from geodp.release.report.html.colours import pack_colours
 from geodp.release.report.html.frame import draw_areas, draw_map
-from geodp.release.report.html.head import name_counted, title_of, write_header, write_release
-from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.head import (
+    name_counted,
+    title_of,
+    write_bounds,
+    write_header,
+    write_release,
+    write_source,
+)
+from geodp.release.report.html.markup import Html, Page, bind, element, join
+from geodp.release.report.html.outlines import lay_ground
 from geodp.release.report.html.parts import ExplainedPart
 from geodp.release.report.html.places import list_largest, list_places
-from geodp.release.report.html.quotes import draw_places, pack_quotes, quote_places
+from geodp.release.report.html.quotes import Quote, draw_places, pack_quotes, quote_places
 from geodp.release.report.html.surface import list_names, pack_surface
 from geodp.release.report.html.texts import texts_of
 from geodp.table.card import Card
@@ -76,7 +84,13 @@ def write_page(
             {**page, **texts.page_of_units},
             {**script_texts, **texts.script_of_units},
         )
+    # The script binds its own sentences where it shows them: copied ones have plain spaces.
+    page = {name: bind(text) for name, text in page.items()}
     who = name_counted(view, page, language)
+    script_texts |= name_domain(view, page)
+    script_texts |= {
+        "source": write_source(card, page, False), "source_exact": write_source(card, page, True)
+    }  # fmt: skip
     about = {} if record is None else record["deployment"]["basic"]
     title = title_of(view, who, page, about)
     surface = pack_surface(view) if grid.places else None
@@ -89,14 +103,15 @@ def write_page(
     )
     shown = _map_sections(view, who, page, surface)
     if surface is not None:
-        listed = draw_places(page, script_texts, who, listing, largest, view.limit, named)
+        left_out = _count_left_out(listing, places)
+        listed = draw_places(page, script_texts, who, listing, largest, view.limit, named, left_out)
         shown.insert(1, ("places", listed))
     shown += _card_sections(card, explained, unit, page, language)
     if record is not None:
         shown.append(("registry", parts.registry_section(page, record)))
     total = next(
         (
-            one.format_sentence(script_texts, who, view.limit)
+            bind(one.format_sentence(script_texts, who, view.limit))
             for one in quotes
             if one.is_entire_domain
         ),
@@ -119,6 +134,23 @@ def write_page(
     # A data block is not executed, so that the policy needs no digest for it.
     body.append(Html(f'<script type="application/json" id="data">{_json(data)}</script>'))
     return write_document(title, card, style, body, language, _join_scripts())
+
+
+def name_domain(view: View, page: Page) -> dict[str, str]:
+    """Name the entire domain by its bounds, for sentences that are quoted elsewhere."""
+    grid = view.table.grid
+    lain = [] if grid.outlines is None else [lay_ground(grid.outlines.drawn)]
+    for place in [*lain, *grid.places][:1]:
+        if (bounds := write_bounds(place, page)) is not None:
+            return {"place_whole": page["place_whole_at"].format(bounds=bounds)}
+    return {}
+
+
+def _count_left_out(listing: Sequence[Quote], places: Mapping[str, Any] | None) -> int:
+    """Count the places of a public list that the page does not list."""
+    if places is None or not listing:
+        return 0
+    return len(places) - sum(not one.is_entire_domain for one in listing)
 
 
 def _write_body(

@@ -88,8 +88,11 @@ def errors_section(page: Page, card: Card) -> Html:
         )
         for b in error.blocks
     ]
+    # Before the chart and not in its small print: most land is not where its figures hold.
+    exception = [element("p", page["error_exception"])] if card.mechanism.nonnegative else []
     items = [
         *(element("p", line) for line in _explain_growth(page, error.blocks)),
+        *exception,
         *(element("p", line) for line in _explain_isolated(page, error)),
         element(
             "div",
@@ -205,7 +208,7 @@ def hazards_section(page: Page, card: Card, unit: str) -> Html:
     ]
     head = [page["column_hazard"], page["column_answer"], page["column_who"]]
     quoted = [quote(page, line) for line in card.guarantee.not_protected]
-    items = [table(page["hazards_table"], head, rows)]
+    items = [element("p", page["hazards_intro"]), table(page["hazards_table"], head, rows)]
     if quoted:
         items += [element("p", page["not_protected"]), bullets(quoted)]
     return join(items)

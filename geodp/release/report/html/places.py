@@ -26,6 +26,7 @@ from geodp.grid.region import (
     middles_of,
     regions_of_polygons,
     shapes_on,
+    share_on,
 )
 from geodp.io.read.public.places import Circle
 from geodp.io.write.frame import cell_size
@@ -56,6 +57,9 @@ MAX_BORDER_NUMBERS = 1 << 20
 
 SLACK = 1e-9
 """Tolerance for rounding at the map's edge, as a share of its width."""
+
+MIN_SHARE = 0.5
+"""Part of a polygon of a public list that must lie on the map for it to be listed."""
 
 UNIT = "*unit"
 """Level of a unit of a table with outlines, which has a code and no name."""
@@ -134,15 +138,16 @@ class Rounded:
 
 
 def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> list[Place]:
-    """List places with their estimates, the entire domain first, then by falling count.
+    """List places with their estimates, the entire domain first, then by falling lower ends.
 
     Parameters
     ----------
     view : View
         View of a written release.
     public_list : mapping of str to polygon or list of codes, optional
-        A public list of places, as :meth:`geodp.Release.estimate` takes each. Default: the regions
-        of the release's table, or areas of its code system, or squares of cells.
+        A public list of places, as :meth:`geodp.Release.estimate` takes each; those of which less
+        than half lies on the map are left out. Default: the regions of the release's table, or
+        areas of its code system, or squares of cells.
 
     Returns
     -------
@@ -182,7 +187,14 @@ def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> lis
                 zip(nonempty, estimates, _trace_all(nonempty), strict=True)
             )
         ]  # fmt: skip
-    return [*_list_domain(release), *sorted(places, key=lambda one: -one.estimate.count)]
+    return [*_list_domain(release), *sorted(places, key=_order)]
+
+
+def _order(place: Place) -> tuple[float, float]:
+    """Order a place by the lower end of its sentence, then by the upper one, largest first."""
+    # The count itself would be an order that the reader cannot see where the sentence has none.
+    rounded = Rounded.of(place.estimate)
+    return -rounded.low, -rounded.high
 
 
 @dataclass(frozen=True)
@@ -327,13 +339,15 @@ def _keys_of(grid: Grid) -> NDArray[np.uint64]:
 
 
 def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
-    """Locate the places of a public list; those outside the domain have no cells."""
+    """Locate the places of a public list that lie on the map, by half at least."""
     # A circle is estimated as the polygon around it, and keeps its radius for the sentence.
     circles = {name: one.km for name, one in public_list.items() if isinstance(one, Circle)}
     plain = {name: one.shape if name in circles else one for name, one in public_list.items()}
     shapes = {name: one for name, one in plain.items() if hasattr(one, "geom_type")}
     regions = dict(zip(shapes, regions_of_polygons(grid, [*shapes.values()]), strict=True))
     cut = {name for name, one in shapes.items() if _is_cut(grid, one, regions[name])}
+    # The map's mask does not count: half of a town at the coast may be sea.
+    shares = {name: share_on(grid.places[0], shapes[name]) for name in cut}
     for name, codes in plain.items():
         if name not in shapes:
             regions[name] = _of_codes(grid, codes)
@@ -341,6 +355,7 @@ def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
     return [
         _Named(name, regions[name], km=circles.get(name), is_part=name in cut)
         for name in public_list
+        if shares.get(name, 1.0) > MIN_SHARE - SLACK
     ]
 
 

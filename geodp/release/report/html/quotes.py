@@ -11,7 +11,7 @@ import numpy as np
 
 from geodp.grid.pairs import ENDS
 from geodp.release.report.html.embed import pack_integers
-from geodp.release.report.html.markup import Html, Page, element, join
+from geodp.release.report.html.markup import Html, Page, bind, element, join
 from geodp.release.report.html.places import ENTIRE_DOMAIN, UNIT, Place, Rounded
 from geodp.table.display import is_below
 from geodp.typing import IntArray
@@ -21,6 +21,9 @@ MAX_SHOWN = 10
 
 SORTS = ("sum", "sure", "name")
 """Orders of the list that a reader may choose."""
+
+PRECISE = 0.1
+"""Error in percent of the count up to which the sentence has no percentage: the ends say more."""
 
 VAGUE = 50.0
 """Error in percent of the count above which the sentence calls the count unsure."""
@@ -99,6 +102,8 @@ def _quote(place: Place, texts: Page, below: int | None) -> Quote:
         off = max(rounded.high - rounded.count, rounded.count - rounded.low)
         within = _round_up(100 * off / rounded.count)
         sentence = "quote" if within <= VAGUE else "quote_unsure"
+        if within <= PRECISE:
+            sentence = "quote_near"
     # The order of WHERES: circles begin with "near", places cut by the map with "part".
     where = WHERES[(0 if place.km is None else 2) + place.is_part]
     return Quote(
@@ -203,10 +208,12 @@ def draw_places(
     largest: Sequence[Quote],
     below: int | None,
     named: bool,
+    left_out: int = 0,
 ) -> Html:
     """Draw the list of places with its search, and the cells with the largest counts.
 
-    ``named``: whether the places have names, from a list or a table.
+    ``named``: whether the places have names, from a list or a table. ``left_out``: number of
+    places of the list that lie mostly outside the map.
     """
     best = _draw_largest(page, texts, who, largest, below)
     if not quotes:
@@ -223,18 +230,27 @@ def draw_places(
         element("select", *options, id="sort"),
     )
     shown = (
-        element("li", element("p", one.format_sentence(texts, who, below)))
+        element("li", element("p", bind(one.format_sentence(texts, who, below))))
         for one in quotes[:MAX_SHOWN]
     )
     notes = [page["places_help"]]
     notes += [] if named else [page["places_squares"]]
     notes += [page["places_overlap"]] if any(one.overlaps for one in quotes) else []
+    notes += [page["places_left_out"].format(n=left_out)] if left_out else []
+    chosen = element(
+        "div",
+        element("p", id="compared", role="status", class_="said"),
+        element("p", element("button", page["copy"], type="button", id="copy-compared"),
+                element("button", page["compare_clear"], type="button", id="clear-compared"),
+                class_="buttons"),
+        id="comparing", hidden=True,
+    )  # fmt: skip
     return join(
         [
             *(element("p", line) for line in notes),
             element("div", search, sort, id="places-tools", class_="search", hidden=True),
             element("p", id="places-status", role="status", class_="small"),
-            element("p", id="compared", role="status", class_="said", hidden=True),
+            chosen,
             element("ul", *shown, id="places", class_="quotes"),
             element("p", element("button", page["more"], type="button", id="more", hidden=True)),
             *best,
@@ -248,7 +264,9 @@ def _draw_largest(
     """Draw the list of the cells with the largest counts, or nothing where it is empty."""
     if not largest:
         return []
-    items = (element("li", element("p", one.format_sentence(texts, who, below))) for one in largest)
+    items = (
+        element("li", element("p", bind(one.format_sentence(texts, who, below)))) for one in largest
+    )
     return [
         element("h3", page["largest"].format(who=who)),
         element("p", page["largest_help"]),

@@ -1,6 +1,5 @@
 """The page in browsers without a screen, at three widths, in both languages: what it shows."""
 
-import math
 import re
 from importlib.resources import files
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ import pytest
 from pyproj import Transformer
 
 from geodp.io.write.scale import DARK_IS_MANY, classify
+from geodp.release.report.html.places import Rounded
 from geodp.release.report.translation import LANGUAGES
 from tests.release.report.html.browsers import BROWSERS, browser_of, run_cases
 from tests.release.report.html.pages import page_of, publish
@@ -52,8 +52,9 @@ async function look(window, one) {
   const choose = (at) => listed[at].querySelectorAll("button")[2].click();
   search.value = "";
   search.dispatchEvent(new window.Event("input"));
-  choose(0);
+  choose(1);
   choose(9);
+  const wholeButtons = listed[0].querySelectorAll("button").length;
   const compared = document.getElementById("compared").textContent;
   view.fit();
   const faults = window.axe ? (await window.axe.run()).violations : [];
@@ -72,6 +73,7 @@ async function look(window, one) {
     largest: document.getElementById("largest").children.length,
     pinned,
     compared,
+    wholeButtons,
     drawn: document.getElementById("drawn-level").textContent,
     levels: document.getElementById("level").options.length,
     wide: document.documentElement.scrollWidth,
@@ -127,7 +129,8 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         assert look["largest"] == 10
         assert len(look["marked"]["box"]) == 4
         assert look["pinned"]
-        assert look["compared"]
+        assert any(one in look["compared"] for one in ("the two intervals", "二つの区間"))
+        assert look["wholeButtons"] == 2, "the entire area contains all others"
         assert look["levels"] == 4
         every, some, is_click_handled, name = look["places"]
         assert every == 10
@@ -139,9 +142,10 @@ def test_the_map_shows_the_released_counts(name, tmp_path):
         assert look["bar"] == pytest.approx(float(look["said"].split()[0]) / look["km"], rel=0.03)
         assert look["wide"] <= case["width"], "nothing sticks out to the right"
     look = looks[0][1]
-    ends = f"{math.floor(total.low):,} to {math.ceil(total.high):,}"
+    rounded = Rounded.of(total)
+    ends = f"{rounded.low:,} to {rounded.high:,}"
     assert look["row"][2].startswith("630 squares added up; typical error ")
-    assert look["row"][2].endswith(f"95 % sure: {ends}.")
+    assert look["row"][2].endswith(f"95\u00a0% sure: {ends}.")
     assert "released number of the square: " in look["status"]
     assert look["drawn"] == "Shown: Squares of about 1 km."
 

@@ -20,7 +20,7 @@ const look = { ...all.look, colours: Object.fromEntries(parsed) };
 const words = new api.Words(given.language, all.words, all.surface.below);
 const view = Object.assign(Object.create(api.MapView.prototype), {
   surface, look, pictures: new Map(), level: surface.levels[given.level], times: given.times,
-  scale: 50, projection: { isKnown: false }, paint: () => null,
+  scale: 50, projection: { isKnown: false }, paint: () => null, names: [],
 });
 const { density, count, levelShown } = view.picture(view.level);
 const colours = Array.from(density, (each, i) => (

@@ -336,7 +336,7 @@ def test_a_page_begins_with_what_where_and_when(tmp_path):
     assert '<h1 lang="en">Workplaces</h1>' in header
     for text in ("Jobs by square.", "1 October 2020 to 31 March 2021", "The Office", "° N to "):
         assert text in header
-    assert " jobs were counted (95 % sure: between " in header
+    assert " jobs were counted (95\u00a0% sure: between " in header
     assert card.release_id not in header
     assert card.release_id in rest.split("<footer")[1]
     header, _ = page_of(release, card, "ja").split("</header>")

@@ -14,6 +14,8 @@ from geodp.cli import geodp as command_line
 from geodp.errors import CodeError, UsageError
 from geodp.io.read.public.places import Circle
 from geodp.release.report.html import english, places, quotes
+from geodp.release.report.html.head import write_source
+from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import LANGUAGES
 from tests.refusals import refuses
@@ -44,7 +46,8 @@ def test_squares_of_the_code_system_have_the_estimates_of_their_codes(mesh):
         assert place.level == "inspire:10km"
         assert 9.4 < place.middle[0] < 10.2, "longitude first"
         assert 52.4 < place.middle[1] < 52.8
-    order = [one.estimate.count for one in places.list_places(release.view())][1:]
+    ends = [places.Rounded.of(one.estimate) for one in places.list_places(release.view())][1:]
+    order = [(one.low, one.high) for one in ends]
     assert order == sorted(order, reverse=True)
 
 
@@ -168,9 +171,11 @@ def test_a_sentence_says_what_a_place_is(place_, begins):
 @pytest.mark.parametrize(
     ("estimate", "sentence", "beginning"),
     [
-        ((600, -20.0, 1231.0), "quote_few", "at most 1,300 people were counted (95 % sure); how"),
+        ((600, -20.0, 1231.0), "quote_few", "at most 1,300 people were counted (95 % sure); the"),
         ((600, 130.0, 1070.0), "quote_unsure", "about 600 people were counted, but this number is"),
-        ((44_912_234, 44_911_700.0, 44_912_768.0), "quote", "within 0.0014 %)"),
+        ((44_912_234, 44_911_700.0, 44_912_768.0), "quote_near", "and 44,912,800)."),
+        ((100_000, 99_901.0, 100_100.0), "quote_near", "between 99,900 and 100,100)."),
+        ((100_000, 99_801.0, 100_100.0), "quote", "within 0.2 %)."),
     ],
 )
 def test_uncertain_estimates_have_no_percentage(estimate, sentence, beginning):
@@ -200,7 +205,12 @@ def test_the_script_judges_an_estimate_as_the_page_does(mesh):
     listed = drive(page_of(release, card), driver, estimates)
     quoted = quotes.quote_places([place(**one) for one in estimates], english.SCRIPT, None)
     assert listed == [one.format_sentence(english.SCRIPT, "people", None) for one in quoted]
-    assert {one.sentence for one in quoted} == {"quote", "quote_unsure", "quote_few"}
+    assert {one.sentence for one in quoted} == {
+        "quote",
+        "quote_near",
+        "quote_unsure",
+        "quote_few",
+    }
 
 
 def test_circles_have_their_radius_and_cut_places_are_parts(mesh):
@@ -209,12 +219,18 @@ def test_circles_have_their_radius_and_cut_places_are_parts(mesh):
     public_list = {
         "Inner": Circle(Point(4_315_000, 3_285_000).buffer(3000), 3.0),
         "Near": Circle(Point(4_317_000, 3_285_000).buffer(3000), 3.0),
-        "Edge": Circle(Point(west, south).buffer(3000), 3.0),
+        "Edge": Circle(Point(west + 500, 3_285_000).buffer(3000), 3.0),
+        "Corner": Circle(Point(west, south).buffer(3000), 3.0),
         "Box": box(west, south, west + 5000, north),
         "Half": box(east - 5000, south, east + 5000, north),
         "Codes": ["1kmN3280E4310"],
     }
     listed = by_name(release, public_list)
+    assert "Corner" not in listed, "three quarters of it lie outside the map"
+    page = page_of(*mesh, places=public_list)
+    assert english.PAGE["places_left_out"].format(n=1) in page
+    del public_list["Corner"]
+    assert "left out, because" not in page_of(*mesh, places=public_list)
     assert [listed[name].km for name in public_list] == [3.0, 3.0, 3.0, None, None, None]
     parts = [listed[name].is_part for name in public_list]
     assert parts == [False, False, True, False, True, False]
@@ -239,7 +255,7 @@ def test_the_largest_squares_have_the_estimates_of_their_cells(mesh):
 
 SEARCH = """
 const list = Object.create(api.Places.prototype);
-list.all = given.names.map((place, i) => ({ place, count: i }));
+list.all = given.names.map((place, i) => ({ place, low: i, high: i }));
 const found = list.find(given.search, "sum").map(({ place }) => place);
 return [found, list.isNamed];
 """
@@ -253,6 +269,11 @@ def test_the_search_has_the_name_itself_first(mesh):
     assert listed == ["Oshima (Tokyo)", "Oshima", "Oshimacho", "Great Oshima", "Toshima"]
     assert is_named
     assert drive(page, SEARCH, {"names": names[1:2], "search": "Ōshima"}) == [["Toshima"], False]
+    hyphens = ["Yokohama-Nishi (Kanagawa)", "Nishi-Yokohama", "Yokohama"]
+    for search in ("yokohama nishi", "Yokohamanishi", "YOKOHAMA\u2010NISHI"):
+        assert drive(page, SEARCH, {"names": hyphens, "search": search}) == [hyphens[:1], True]
+    (first, *_), _ = drive(page, SEARCH, {"names": hyphens, "search": "yokohama"})
+    assert first == "Yokohama"
 
 
 MOVED = """
@@ -297,11 +318,11 @@ return list.find(given.search, given.sort).map((one) => [one.place, list.quote(o
 def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
     release, card = mesh
     page = page_of(release, card)
-    quoted = quotes.quote_places(places.list_places(release.view()), english.SCRIPT, None)
-    expected = [[one.place, one.format_sentence(english.SCRIPT, "people", None)] for one in quoted]
-    assert drive(page, LIST, {"search": "", "sort": "sum"}) == sorted(
-        expected, key=lambda pair: -next(q.rounded.count for q in quoted if q.place == pair[0])
-    )
+    texts = {**english.SCRIPT, **name_domain(release.view(), english.PAGE)}
+    assert texts["place_whole"].startswith("the whole area of this map (52.")
+    quoted = quotes.quote_places(places.list_places(release.view()), texts, None)
+    expected = [[one.place, one.format_sentence(texts, "people", None)] for one in quoted]
+    assert drive(page, LIST, {"search": "", "sort": "sum"}) == expected
     sure = drive(page, LIST, {"search": "", "sort": "sure"})
     within = {one.place: one.within for one in quoted}
     order = [within[name] for name, _ in sure]
@@ -311,6 +332,55 @@ def test_the_script_finds_sorts_and_quotes_as_the_page_does(mesh):
     name = expected[3][0]
     assert drive(page, LIST, {"search": name.upper(), "sort": "name"}) == [expected[3]]
     assert drive(page, LIST, {"search": "nowhere", "sort": "name"}) == []
+
+
+OVERLAPS = """
+const rows = api.readPlaces(all.places).filter((one) => given.includes(one.place));
+const at = (name) => rows.find((one) => one.place === name);
+return given.map((one) => given.map((other) => api.overlaps(at(one), at(other), false)));
+"""
+
+
+@NODE
+def test_places_that_share_squares_overlap(mesh):
+    release, card = mesh
+    west, south, east, north = release.grid.places[0].bounds
+    corner = Point(west + 8000, south + 8000)
+    public_list = {
+        "Ring": corner.buffer(7000).difference(corner.buffer(4000)),
+        "Hole": corner.buffer(2500),
+        "Across": box(west, south + 7000, east, south + 9000),
+        "Far": box(east - 5000, south, east, north),
+    }
+    page = page_of(release, card, places=public_list)
+    assert drive(page, OVERLAPS, [*public_list]) == [
+        [True, False, True, False],
+        [False, True, True, False],
+        [True, True, True, True],
+        [False, False, True, True],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "exact", "source"),
+    [
+        (None, False, "(with random noise added to protect people)"),
+        (None, True, ""),
+        (
+            {"publisher": "An office", "reference_date": "2020-10-01"},
+            False,
+            "(An office; counts of 1 October 2020; with random noise added to protect people)",
+        ),
+        (
+            {"publisher": "An office", "reference_date": "2020-10-01"},
+            True,
+            "(An office; counts of 1 October 2020)",
+        ),
+    ],
+)
+def test_a_copied_sentence_has_its_source(tmp_path, metadata, exact, source):
+    _, card = publish(tmp_path / "release", counts=towns(21, 30), metadata=metadata)
+    assert write_source(card, english.PAGE, exact) == source
 
 
 def test_a_page_lists_ten_places_without_a_script(mesh):

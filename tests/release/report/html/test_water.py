@@ -157,3 +157,49 @@ def test_pale_colours_are_those_that_the_script_mixes():
     first, pale = fade("#000000")
     assert first == "#000000"
     assert int(pale[1:3], 16) == round(255 * (1 - PALE_SHARE))
+
+
+PINNED = """
+const surface = new api.Surface(all.surface);
+const words = new api.Words("en", all.words, null);
+const projection = new api.Projection(all.surface.place, all.surface.projection);
+const names = [[16, 12, "Bayside"]];
+const view = { surface, level: surface.levels[0], projection, names: given.near ? names : [] };
+return given.cells.map((cell) => {
+  view.cellAt = () => cell;
+  const { estimate } = surface.estimateSquare(view.level, cell);
+  const found = api.pin(view, words, "people", cell);
+  return { ...found, interval: words.interval(estimate), judged: api.judge(estimate, words) };
+});
+"""
+
+
+@NODE
+def test_a_chosen_square_in_water_is_named_so(bay):
+    release, page, land = bay
+    dense = release.table.to_dense()
+    cells = np.argwhere((land == 0) & (dense == 0)).tolist()
+    on_land = np.argwhere(land > 0).tolist()
+    assert len(cells) > 20
+    for one in drive(page, PINNED, {"cells": cells, "near": False}):
+        assert one["text"] == english.SCRIPT["pin_water"]
+        assert not one["isFit"]
+        assert one["heading"].startswith("The square you chose, at 3")
+    # A square is 2.83 km wide and 3.47 km high; the town is 30 km away at most.
+    found = drive(page, PINNED, {"cells": on_land, "near": True})
+    for (row, col), one in zip(on_land, found, strict=True):
+        assert one["text"] != english.SCRIPT["pin_water"]
+        far = np.hypot(2.83 * (col + 0.5 - 16), 3.47 * (row + 0.5 - 12))
+        if abs(far - 30) > 0.5:
+            assert one["heading"].endswith(" (near Bayside)") == (far < 30)
+
+
+@NODE
+def test_the_panel_rounds_an_interval_as_the_sentence_does(bay):
+    _, page, land = bay
+    found = drive(page, PINNED, {"cells": np.argwhere(land > 0).tolist(), "near": False})
+    assert len({one["judged"]["sentence"] for one in found}) > 1
+    for one in found:
+        low, high = (f"{one['judged'][end]:,}" for end in ("low", "high"))
+        assert one["interval"] == f"{low} to {high}"
+        assert f"{high}" in one["text"]

@@ -3,9 +3,12 @@
 /** The list of sums, and the area that is being drawn; `show` moves the map to one. */
 class Areas {
   constructor(view, who, words, show) {
-    Object.assign(this, { view, who, words, show, number: 0 });
+    Object.assign(this, { view, who, words, show });
     this.isDrawing = false;
-    byId("draw").addEventListener("click", () => (this.isDrawing ? this.finish() : this.begin()));
+    const turn = () => (this.isDrawing ? this.finish() : this.begin());
+    ["draw", "draw-here"].forEach((name) => byId(name).addEventListener("click", turn));
+    byId("draw-finish").addEventListener("click", () => this.finish());
+    byId("draw-cancel").addEventListener("click", () => this.stop());
     byId("clear").addEventListener("click", () => this.clear());
     byId("type").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -18,29 +21,49 @@ class Areas {
     this.isDrawing = true;
     this.view.sketch = [];
     this.label("draw_finish");
-    byId("area-status").textContent = this.words.text("draw_help");
-    this.view.canvas.focus();
+    this.explain();
+    this.view.canvas.focus({ preventScroll: true });
+    const box = byId("drawing");
+    const { top, bottom } = box.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight / 2) box.scrollIntoView({ block: "start" });
   }
 
   label(name) {
-    byId("draw").textContent = this.words.text(name);
-    byId("draw").setAttribute("aria-pressed", String(this.isDrawing));
+    byId("drawing").hidden = !this.isDrawing;
+    ["draw", "draw-here"].forEach((each) => {
+      byId(each).textContent = this.words.text(name);
+      byId(each).setAttribute("aria-pressed", String(this.isDrawing));
+    });
+  }
+
+  /** Explain at the map how to draw; `first` is a sentence on what was drawn so far. */
+  explain(first = "") {
+    const gap = this.words.language === "ja" || !first ? "" : " ";
+    byId("draw-status").textContent = first + gap + this.words.text("draw_help");
   }
 
   /** A corner of the area that is being drawn, in columns and rows from the top. */
   add(at) {
     if (!this.isDrawing) return false;
     this.view.sketch.push(this.view.toMap(at));
-    byId("area-status").textContent = this.words.text("corners", { n: this.view.sketch.length });
+    this.explain(this.words.text("corners", { n: this.view.sketch.length }));
     this.view.draw();
     return true;
   }
 
   finish() {
     const ring = this.view.sketch;
+    if (ring.length < 3) {
+      this.explain(this.words.text("few_corners"));
+      return;
+    }
+    // The cross belongs to the square that was chosen before.
+    this.view.cross = null;
     this.stop();
-    if (ring.length < 3) byId("area-status").textContent = this.words.text("few_corners");
-    else this.estimate([{ name: null, rings: [ring] }]);
+    const [{ place, text, box, isExact }] = this.estimate([{ name: null, rings: [ring] }]);
+    // Beside the map, where the reader looks; the list of areas is far below.
+    showPin({ heading: this.words.text("pin_place", { place }), text, isFit: Boolean(box), isExact });
+    byId("pin").focus();
   }
 
   stop() {
@@ -102,13 +125,14 @@ class Areas {
   }
 
   estimate(areas) {
-    areas.forEach(({ name, rings }) => {
-      this.number += 1;
-      const place = name ?? this.words.text("drawn_name", { n: this.number });
-      this.list({ place, rings, number: this.number });
+    const listed = areas.map(({ name, rings }) => {
+      const number = 1 + Math.max(0, ...this.view.shapes.map((each) => each.number));
+      const place = name ?? this.words.text("drawn_name", { n: number });
+      return { place, ...this.list({ place, rings, number }) };
     });
     byId("area-status").textContent = this.words.text("estimated", { n: areas.length });
     this.view.draw();
+    return listed;
   }
 
   /** Whether some of an area lies off the map, or on squares that are no part of the release. */
@@ -135,14 +159,15 @@ class Areas {
     const where = this.isPart(rings, cells, found) ? "part" : "in";
     const judged = { ...judge(found, this.words), place, where };
     const text = quote(this.words, this.who, judged);
-    return { text, facts: this.words.facts(found), box: boxOfCells(cells) };
+    const isExact = judged.sentence === "quote_exact";
+    return { text, facts: this.words.facts(found), box: boxOfCells(cells), isExact };
   }
 
-  /** Add an area to the list, under its number on the map. */
+  /** Add an area to the list, under its number on the map; return its sentence and its box. */
   list(one) {
     const { words, view } = this;
     const shape = { rings: one.rings, number: one.number };
-    const { text, facts, box } = this.describe(one);
+    const { text, facts, box, isExact } = this.describe(one);
     const item = makeItem(text, (sentence) => {
       const button = (name, longer, act) => makeButton(words, name, longer, one.place, act);
       const found = [
@@ -155,21 +180,22 @@ class Areas {
         }),
       ];
       if (!box) return found;
-      const copied = () => copyText(words, sentence, byId("area-status"));
+      const copied = () => copyText(words, sentence, byId("area-status"), isExact);
       const around = view.surface.units ? boxOfUnits(view, one.rings) : box;
-      const shown = () => this.show({ box: around, isArea: true }, text);
+      const shown = () => this.show({ place: one.place, box: around, isArea: true, isExact }, text);
       return [button("copy", "copy_of", copied), button("show", "show_of", shown), ...found];
     });
     if (facts) {
       const small = document.createElement("p");
       small.className = "small facts";
-      small.textContent = facts;
+      small.textContent = bind(facts);
       item.append(small);
     }
     item.value = one.number;
     view.shapes.push(shape);
     byId("estimates").append(item);
     byId("estimates").hidden = false;
+    return { text, box, isExact };
   }
 
   clear() {
@@ -177,7 +203,6 @@ class Areas {
     byId("estimates").hidden = true;
     byId("area-status").textContent = "";
     this.view.shapes = [];
-    this.number = 0;
     this.stop();
   }
 }

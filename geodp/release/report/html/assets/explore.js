@@ -33,10 +33,10 @@ function describe(view, words, who, at) {
   if (!surface.isInside(own) && !surface.counts[own]) {
     return [...found, ["count", words.text("outside_domain")]];
   }
-  const { count, estimate } = surface.estimateSquare(view.level, cell);
+  const { count, estimate, box } = surface.estimateSquare(view.level, cell);
   found.push(["count", words.count(count)]);
   found.push(["ends", estimate ? words.interval(estimate) : words.text("unknown")]);
-  if (estimate && !words.isFew(count)) {
+  if (estimate && !words.isFew(count) && !isWater(surface, box)) {
     const why = explainEnds(surface, view.level, estimate);
     if (why) found.push(["why", words.text(why)]);
     else if (estimate.low <= 0 && estimate.high > estimate.low) {
@@ -74,20 +74,22 @@ function pin(view, words, who, at) {
   const { estimate, box } = surface.estimateSquare(level, cell);
   if (!estimate) return null;
   const judged = { ...judge(estimate, words), place: words.square(view, level, cell, box) };
+  const heading = words.chosen(view, level, cell, box);
   const numbers = ["count", "low", "high"].map((name) => [name, words.number.format(judged[name])]);
   const figures = { who, ...Object.fromEntries(numbers) };
-  if (judged.sentence === "quote_few") {
-    return { text: words.text("pin_few", figures), isFit: false };
+  const unfit = { quote_few: "pin_few", quote_unsure: "pin_unsure" }[judged.sentence];
+  if (unfit) {
+    const name = isWater(surface, box) ? "pin_water" : unfit;
+    return { heading, text: words.text(name, figures), isFit: false };
   }
-  if (judged.sentence === "quote_unsure") {
-    return { text: words.text("pin_unsure", figures), isFit: false };
-  }
-  return { text: quote(words, who, judged), isFit: true };
+  const isExact = judged.sentence === "quote_exact";
+  return { heading, text: quote(words, who, judged), isFit: true, isExact };
 }
 
-/** Say what stands at a point; where it is pinned, also what may be quoted of it. */
+/** Describe a point; where it is pinned, also what may be quoted of it. */
 function showReadout(view, words, who, at, isPinned) {
   const list = byId("readout");
+  byId("readout-hint").hidden = true;
   const rows = describe(view, words, who, at);
   list.replaceChildren();
   rows.forEach(([term, text]) => addRow(list, words.text(`term_${term}`), text));
@@ -102,7 +104,9 @@ function showReadout(view, words, who, at, isPinned) {
 function showPin(found) {
   byId("pin").hidden = !found;
   if (!found) return;
-  byId("pinned").textContent = found.text;
+  byId("pin-place").textContent = found.heading;
+  byId("pinned").textContent = bind(found.text);
+  byId("pin").dataset.exact = found.isExact ? "yes" : "no";
   byId("copy-pinned").hidden = !found.isFit;
 }
 

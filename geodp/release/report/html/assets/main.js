@@ -17,7 +17,7 @@ async function start() {
   view.names = data.names;
   view.draw();
   const show = (place, text) => showPlace(view, words, who, place, text);
-  if (places) new Places(places, who, words, show);
+  if (places) new Places(places, who, words, show, Boolean(view.surface.units));
   startLargest(data.largest, who, words, show);
   globalThis.geodpReport = { surface: view.surface, view };
   document.documentElement.dataset.ready = "yes";
@@ -44,7 +44,7 @@ function startMap(data, look, words, who) {
   const onCross = (at) => (byId("status").textContent = showReadout(view, words, who, at, true));
   startKeys(view, onCross, (key) => areas?.key(key) || false);
   byId("copy-pinned").addEventListener("click", () =>
-    copyText(words, byId("pinned"), byId("status")),
+    copyText(words, byId("pinned"), byId("status"), byId("pin").dataset.exact === "yes"),
   );
   byId("map-tools").addEventListener("change", () => view.cross && onCross(view.cross));
   byId("zoom-in").addEventListener("click", () => view.zoom(1.5));
@@ -52,23 +52,21 @@ function startMap(data, look, words, who) {
   byId("zoom-all").addEventListener("click", () => view.fit());
   new ResizeObserver(() => (view.isWhole() ? view.fit() : view.resize())).observe(view.canvas);
   view.fit();
-  const [rows, cols] = view.extent;
-  showReadout(view, words, who, [cols / 2, rows / 2], false);
   return view;
 }
 
 /** Show a place on the map with its sentence, and read out the value in its middle. */
-function showPlace(view, words, who, { box, lines, isArea }, text) {
+function showPlace(view, words, who, { place, box, lines, isArea, isExact }, text) {
   view.show(box, lines, isArea);
   view.canvas.focus();
   view.canvas.scrollIntoView({ block: "center" });
-  showPin({ text, isFit: true });
+  showPin({ heading: words.text("pin_place", { place }), text, isFit: true, isExact });
   byId("status").textContent = `${text} ${showReadout(view, words, who, view.cross, false)}`;
 }
 
 if (typeof document === "undefined") {
   const shown = { Words, MapView, UnitView, Areas, Places, readPlaces, describe, pin, coverWater };
-  Object.assign(shown, { judge, quote, compare });
+  Object.assign(shown, { judge, quote, compare, overlaps, isWater, nearestTown });
   const read = { unpackAll, Surface, Projection, cellsInside, readGeoJSON, readPoints };
   globalThis.geodpReport = { ...read, ...shown };
 } else if (document.getElementById("map")) {

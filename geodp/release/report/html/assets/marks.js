@@ -4,6 +4,9 @@
 const MOST_NAMES = 14;
 const ROOM = 22_000;
 
+/** Kilometres up to which a square is near a town. */
+const NEAR_KM = 30;
+
 /** A text with a light edge, so that it is read on light and on dark. */
 function drawText(view, context, text, [x, y], font, align = "center") {
   const [weight, size] = font.includes(" ") ? font.split(" ") : ["", font];
@@ -46,6 +49,20 @@ function drawNames(view, context) {
     drawText(view, context, name, [x + 7 * ratio, y], "12", "left");
     context.font = `${12 * ratio}px system-ui, sans-serif`;
   }
+}
+
+/** The name of the nearest town to the middle of a box, if it is near enough; or null. */
+function nearestTown({ names, surface }, [top, left, bottom, right]) {
+  const { kilometres, aspect, rows, northwards } = surface.place;
+  if (!kilometres) return null;
+  const down = (top + bottom) / 2;
+  const [x, y] = [(left + right) / 2, northwards ? rows - down : down];
+  let [best, least] = [null, NEAR_KM];
+  for (const [col, row, name] of names) {
+    const far = Math.hypot(col - x, (row - y) / aspect) * kilometres;
+    if (far <= least) [best, least] = [name, far];
+  }
+  return best;
 }
 
 /** Straight lines of a border, as geodp.release.report.html.outlines.trace_cells states them. */

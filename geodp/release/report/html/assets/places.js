@@ -10,6 +10,7 @@ function readPlaces({ wheres, sentences, rows, borders }) {
       ...{ place, km, count, low, high, within, box, lines },
       where: wheres[where],
       sentence: sentences[sentence],
+      isExact: sentences[sentence] === "quote_exact",
     };
   });
 }
@@ -19,17 +20,55 @@ function fold(text) {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** How well a name fits what is searched for: 0 is the name itself, 3 has it inside a word. */
+/** A folded text without spaces and hyphens. */
+function squash(text) {
+  return text.replace(/[\s\p{Pd}]+/gu, "");
+}
+
+/**
+ * How well a folded name fits what is searched for, which is squashed: 0 is the name itself, 3 has
+ * it inside a word, 4 has it nowhere.
+ */
 function rankName(name, wanted) {
-  if (name === wanted || name.startsWith(`${wanted} (`)) return 0;
-  if (name.startsWith(wanted)) return 1;
-  return /[\p{L}\p{N}]/u.test(name[name.indexOf(wanted) - 1]) ? 3 : 2;
+  const joined = squash(name);
+  if (joined === wanted || joined.startsWith(`${wanted}(`)) return 0;
+  if (joined.startsWith(wanted)) return 1;
+  if (!joined.includes(wanted)) return 4;
+  const starts = [...name.matchAll(/(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)];
+  return starts.some(({ index }) => squash(name.slice(index)).startsWith(wanted)) ? 2 : 3;
+}
+
+/** Columns of the cells of a place in a row, as ends of intervals. */
+function columnsAt({ box: [top, left, bottom, right], lines }, row) {
+  if (!lines) return row >= top && row < bottom ? [left, right] : [];
+  // Every line downwards at this row is a side of the place: inside lies between two of them.
+  const sides = readBorder(lines).filter(([x, y, end, to]) => x === end && y <= row && row < to);
+  return sides.map(([x]) => x).sort((one, other) => one - other);
+}
+
+/** Whether two places share cells; on a map of units, `lines` are the units of a place. */
+function overlaps(one, other, hasUnits) {
+  if (hasUnits && one.lines && other.lines) {
+    const units = new Set(one.lines);
+    return other.lines.some((unit) => units.has(unit));
+  }
+  const first = Math.max(one.box[0], other.box[0]);
+  const last = Math.min(one.box[2], other.box[2]);
+  for (let row = first; row < last; row++) {
+    const [ours, theirs] = [one, other].map((each) => columnsAt(each, row));
+    for (let i = 0; i + 1 < ours.length; i += 2) {
+      for (let j = 0; j + 1 < theirs.length; j += 2) {
+        if (ours[i] < theirs[j + 1] && theirs[j] < ours[i + 1]) return true;
+      }
+    }
+  }
+  return false;
 }
 
 /** The list of places; `show` moves the map to one. */
 class Places {
-  constructor(given, who, words, show) {
-    Object.assign(this, { who, words, show, compared: [] });
+  constructor(given, who, words, show, hasUnits) {
+    Object.assign(this, { who, words, show, hasUnits, compared: [] });
     this.step = byId("places").children.length;
     this.most = this.step;
     this.all = readPlaces(given);
@@ -40,6 +79,15 @@ class Places {
     byId("search").addEventListener("input", changed);
     byId("sort").addEventListener("change", changed);
     byId("more").addEventListener("click", () => this.listMore());
+    byId("copy-compared").addEventListener("click", () =>
+      copyText(words, byId("compared"), byId("places-status")),
+    );
+    byId("clear-compared").addEventListener("click", () => {
+      this.compared = [];
+      this.list();
+      this.listCompared();
+      byId("search").focus();
+    });
     byId("places-tools").hidden = false;
     this.list();
   }
@@ -50,15 +98,14 @@ class Places {
 
   /** Places whose names have what is searched for: the name itself first, then as is chosen. */
   find(text, order) {
-    const wanted = fold(text.trim());
+    const wanted = squash(fold(text));
     const rank = new Map();
     const found = this.all.filter((one) => {
-      const name = fold(one.place);
-      rank.set(one, wanted && rankName(name, wanted));
-      return name.includes(wanted);
+      rank.set(one, wanted && rankName(fold(one.place), wanted));
+      return rank.get(one) < 4;
     });
     const by = {
-      sum: (one, other) => other.count - one.count,
+      sum: (one, other) => other.low - one.low || other.high - one.high,
       sure: (one, other) => (one.within ?? Infinity) - (other.within ?? Infinity) || 0,
       name: (one, other) => one.place.localeCompare(other.place, undefined, { numeric: true }),
     };
@@ -90,10 +137,14 @@ class Places {
     return makeItem(this.quote(one), (sentence) => {
       const button = (name, longer, act) => makeButton(this.words, name, longer, one.place, act);
       const found = [
-        button("copy", "copy_of", () => copyText(this.words, sentence, byId("places-status"))),
-        button("show", "show_of", () => this.show(one, sentence.textContent)),
+        button("copy", "copy_of", () =>
+          copyText(this.words, sentence, byId("places-status"), one.isExact),
+        ),
+        button("show", "show_of", () => this.show(one, this.quote(one))),
       ];
-      if (one.sentence === "quote_below") return found;
+      // Every other place is a part of the whole area.
+      const isWhole = one.place === this.words.text("place_whole");
+      if (one.sentence === "quote_below" || isWhole) return found;
       const compare_ = button("compare", "compare_of", () => this.compare(one));
       compare_.setAttribute("aria-pressed", String(this.compared.includes(one)));
       return [...found, compare_];
@@ -108,10 +159,22 @@ class Places {
     this.list();
     const buttons = [...byId("places").querySelectorAll("button")];
     buttons.find((each) => each.getAttribute("aria-label") === focused)?.focus();
+    this.listCompared();
+  }
+
+  /** Show the places that are compared, by name, and what can be told of them. */
+  listCompared() {
+    const { words, who } = this;
     const [first, second] = this.compared;
-    byId("compared").hidden = !first;
-    if (second) byId("compared").textContent = compare(this.words, this.who, first, second);
-    else if (first) byId("compared").textContent = this.words.text("compare_one");
+    byId("comparing").hidden = !first;
+    byId("copy-compared").hidden = !second;
+    if (!second) {
+      byId("compared").textContent = first ? words.text("compare_one", { one: first.place }) : "";
+      return;
+    }
+    const shared = overlaps(first, second, this.hasUnits) ? words.text("compare_overlap", { who }) : "";
+    const gap = words.language === "ja" || !shared ? "" : " ";
+    byId("compared").textContent = bind(compare(words, who, first, second) + gap + shared);
   }
 }
 
@@ -122,9 +185,9 @@ function startLargest(given, who, words, show) {
   const items = readPlaces(given).map((one) =>
     makeItem(quote(words, who, one), (sentence) => [
       makeButton(words, "copy", "copy_of", one.place, () =>
-        copyText(words, sentence, byId("largest-status")),
+        copyText(words, sentence, byId("largest-status"), one.isExact),
       ),
-      makeButton(words, "show", "show_of", one.place, () => show(one, sentence.textContent)),
+      makeButton(words, "show", "show_of", one.place, () => show(one, quote(words, who, one))),
     ]),
   );
   list.replaceChildren(...items);

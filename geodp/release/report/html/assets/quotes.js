@@ -3,6 +3,9 @@
 /** Percent of a count that it may be off; a sentence on one that may be off by more says so. */
 const VAGUE = 50;
 
+/** Percent up to which a sentence has no percentage. */
+const PRECISE = 0.1;
+
 /** An estimate rounded to the first digit of half its interval, outwards, and not below 0. */
 function roundEstimate({ count, low, high }) {
   const half = (high - low) / 2;
@@ -35,6 +38,7 @@ function judge(estimate, words) {
   if (estimate.low === estimate.high) return { ...rounded, sentence: "quote_exact", within: null };
   if (low <= 0 || count <= 0) return { ...rounded, sentence: "quote_few", within: null };
   const within = roundUp((100 * Math.max(high - count, count - low)) / count);
+  if (within <= PRECISE) return { ...rounded, sentence: "quote_near", within };
   return { ...rounded, sentence: within <= VAGUE ? "quote" : "quote_unsure", within };
 }
 
@@ -61,15 +65,29 @@ function compare(words, who, one, other) {
   });
 }
 
-/** Put a text on the clipboard; where a browser lets nobody, mark it to be copied by hand. */
-async function copyText(words, element, status) {
+/**
+ * Put a sentence with its source on the clipboard; where a browser lets nobody, mark it to be copied
+ * by hand. `isExact`: of a public total, whose source tells of no noise.
+ */
+async function copyText(words, element, status, isExact = false) {
+  const source = words.sentences[isExact ? "source_exact" : "source"];
+  const gap = words.language === "ja" || !source ? "" : " ";
+  const sentence = element.textContent.replaceAll("\u00a0%", " %");
+  // A sentence that was marked before has its source already.
+  const text = source && sentence.endsWith(source) ? sentence : sentence + gap + source;
   try {
-    await navigator.clipboard.writeText(element.textContent);
-    status.textContent = words.text("copied", { text: element.textContent });
+    await navigator.clipboard.writeText(text);
+    status.textContent = words.text("copied", { text });
   } catch {
+    element.textContent = text;
     getSelection().selectAllChildren(element);
     status.textContent = words.text("copy_by_hand");
   }
+}
+
+/** A text whose percent signs stay on the line of their number. */
+function bind(text) {
+  return text.replaceAll(" %", "\u00a0%");
 }
 
 /** A button; `longer` is its name for those who do not see what it stands beside. */
@@ -86,7 +104,7 @@ function makeButton(words, name, longer, place, act) {
 function makeItem(text, buttons) {
   const item = document.createElement("li");
   const sentence = document.createElement("p");
-  sentence.textContent = text;
+  sentence.textContent = bind(text);
   const tools = document.createElement("p");
   tools.className = "buttons";
   tools.append(...buttons(sentence));

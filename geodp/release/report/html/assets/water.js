@@ -28,6 +28,18 @@ function coverWater(surface, level, times, { levelShown, landless }) {
   return found;
 }
 
+/** Whether a box of cells, [top, left, bottom, right], has no land at all. */
+function isWater({ place, cols, land, units }, [top, left, bottom, right]) {
+  if (!land || units) return false;
+  const { base } = place;
+  for (let row = Math.floor(top / base); row * base < bottom; row++) {
+    for (let col = Math.floor(left / base); col * base < right; col++) {
+      if (land[row * cols + col] > 0) return false;
+    }
+  }
+  return true;
+}
+
 /** The cover as a picture of a pixel for each of the finest squares; null without water. */
 function paintWater(surface, cover, { water, untold }) {
   if (!cover) return null;

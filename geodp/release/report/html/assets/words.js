@@ -28,17 +28,19 @@ class Words {
       : this.whole.format(count);
   }
 
-  /** The interval of a count; a dash where the count is not shown, whose middle it may be. */
-  interval({ count, low, high }) {
-    if (this.isFew(count)) return "–";
-    const ends = [Math.floor(low), Math.ceil(high)].map((each) => this.whole.format(each));
-    return this.text("interval", { low: ends[0], high: ends[1] });
+  /** The interval of a count as sentences round it; a dash where the count is not shown. */
+  interval(estimate) {
+    // The count may be the middle of the interval, which would show it.
+    if (this.isFew(estimate.count)) return "–";
+    const { low, high } = roundEstimate(estimate);
+    return this.text("interval", { low: this.whole.format(low), high: this.whole.format(high) });
   }
 
   /** How a sum came about; empty where the count is not shown. */
-  facts({ cells, count, error, low, high }) {
-    if (this.isFew(count)) return "";
-    const figures = { cells, error, low: Math.floor(low), high: Math.ceil(high) };
+  facts(estimate) {
+    if (this.isFew(estimate.count)) return "";
+    const { low, high } = roundEstimate(estimate);
+    const figures = { cells: estimate.cells, error: estimate.error, low, high };
     const texts = Object.entries(figures).map(([name, value]) => [name, this.whole.format(value)]);
     return this.text("estimate_facts", Object.fromEntries(texts));
   }
@@ -66,15 +68,33 @@ class Words {
   }
 
   /** The square of a level at a cell, as a sentence names it. */
-  square({ surface, projection }, { side }, [row, col], [top, left, bottom, right]) {
-    if (surface.units) return this.text("place_unit", { name: surface.units.codes[col] });
+  square(view, level, cell, box) {
+    const { surface } = view;
+    if (surface.units) return this.text("place_unit", { name: surface.units.codes[cell[1]] });
+    const where = this.middle(view, level, box);
+    if (!where) return this.text("place_cells", { row: box[0], col: box[1] });
+    const km = this.width(level.side, surface);
+    const town = nearestTown(view, box);
+    return this.text(town ? "place_here_near" : "place_here", { km, where, town });
+  }
+
+  /** The middle of a square in degrees; null where it is not known. */
+  middle({ surface, projection }, { side }, [top, left, bottom, right]) {
     const km = this.width(side, surface);
-    if (!projection.isKnown || !km) return this.text("place_cells", { row: top, col: left });
+    if (!projection.isKnown || !km) return null;
     const [a, , c, , e, f] = surface.place.transform;
     const middle = [c + (a * (left + right)) / 2, f + (e * (top + bottom)) / 2];
     const digits = Number(km) < 2 ? 3 : 2;
-    const degrees = projection.toDegrees(middle).map((each) => Number(each.toFixed(digits)));
-    return this.text("place_here", { km, where: this.degrees(degrees) });
+    return this.degrees(projection.toDegrees(middle).map((each) => Number(each.toFixed(digits))));
+  }
+
+  /** The heading over the numbers of a square that was chosen. */
+  chosen(view, level, cell, box) {
+    const { units } = view.surface;
+    const where = units ? units.codes[cell[1]] : this.middle(view, level, box);
+    const town = units ? null : nearestTown(view, box);
+    if (where) return this.text(town ? "pin_square_near" : "pin_square", { where, town });
+    return this.text("pin_place", { place: this.square(view, level, cell, box) });
   }
 
   point(view, at) {
