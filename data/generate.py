@@ -1,7 +1,21 @@
 """Make the synthetic example: a census-like 500 m mesh that looks like the Kanto region.
 
-Run ``python data/generate.py``. The model is described in ``data/README.md``. No random generator
-is used: all noise comes from an integer hash, so every platform makes the same numbers.
+Run ``python data/generate.py``. No random generator is used: all noise comes from an integer hash,
+so every platform makes the same numbers. The model:
+
+1. Land. Cells outside the coast or on water are empty. Positions are bent by smooth noise;
+   mountains rise from their outlines, and valleys are cut into them.
+2. Valleys. Water is routed downhill (priority flood: Barnes, Lehman and Mulla, 2014, Computers
+   & Geosciences 62). In the hills people live along streams, the higher, the larger the stream must
+   be.
+3. Density. 66 % of a municipality's people live in a town whose density falls exponentially
+   from its centre (Clark, 1951, Journal of the Royal Statistical Society A 114), 34 % in the
+   countryside. Both favour railways, avoid strips of rice fields, and vary with spatially
+   correlated noise.
+4. Counts. A cell is settled where the density, with noise, passes a threshold; its count has
+   more noise, larger in the countryside, and is bent below about 14,000. The sum is below the
+   table's, since some people are lost.
+5. Sexes and ages follow from the count with a little noise; the countryside is older.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ def _chance(delta: str) -> Fraction:
 
 
 def _implied(account: Account, delta: Fraction | None) -> dict[str, ApproximateDP] | None:
-    """Return what a cap in rho and its spent part imply at a delta; None for other caps.
+    """Convert a cap in rho and its spent part to epsilon at a delta; None for other caps.
 
     The remaining rho implies no difference of the two: an epsilon at a delta does not add up.
     """

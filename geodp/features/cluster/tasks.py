@@ -232,7 +232,7 @@ def draw(
     last: Callable[..., Any],
     more: list[Any],
 ) -> Any:
-    """Return what the final task of a range makes of its subtrees, in one task.
+    """Draw and finish a range, in one task: return the result of its final task.
 
     For a method whose top waits for nothing from below. ``last``, ``more``: the function of the
     final task and its further arguments.
