@@ -13,13 +13,13 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-from geodp.io.folder.kept import DRAWN, KEPT, settle
-from geodp.io.folder.whole import write_atomically
 
 from geodp.errors import OutputError, UsageError, VerificationError
 from geodp.features.evaluate.trials import count_processes
 from geodp.grid.grid import Grid
+from geodp.io.folder.atomic import write_atomically
 from geodp.io.folder.disk import move
+from geodp.io.folder.pending import DRAWN, PENDING, mark_charged
 from geodp.io.folder.staged_release import (
     LONGEST_ENDING,
     check_publication,
@@ -122,14 +122,14 @@ def scanned(monkeypatch):
 
     monkeypatch.setattr(os, "rename", wait(rename))
     monkeypatch.setattr(os, "replace", wait(replace))
-    for name in ("disk", "whole", "staging"):
+    for name in ("disk", "atomic", "staging"):
         monkeypatch.setattr(f"geodp.io.folder.{name}.OPENS_FOLDERS", False)
     return looks
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_file_is_renamed_once_a_scanner_lets_it_go(tmp_path, monkeypatch, scanned, overwrite):
-    monkeypatch.setattr("geodp.io.folder.whole._open_nameless", lambda *_: None)
+    monkeypatch.setattr("geodp.io.folder.atomic._open_nameless", lambda *_: None)
     with write_atomically(tmp_path / "a.csv", "It exists.", overwrite=overwrite) as file:
         file.write(b"x")
     assert ((tmp_path / "a.csv").read_bytes(), len(scanned)) == (b"x", 3)
@@ -231,8 +231,8 @@ def test_json_on_a_screen_of_another_encoding_is_json(encoding):
 def test_a_charged_draw_gets_its_name_once_a_scanner_lets_it_go(tmp_path, scanned):
     (tmp_path / DRAWN).parent.mkdir()
     (tmp_path / DRAWN).write_bytes(b"x")
-    settle(tmp_path)
-    assert ((tmp_path / KEPT).read_bytes(), len(scanned)) == (b"x", 3)
+    mark_charged(tmp_path)
+    assert ((tmp_path / PENDING).read_bytes(), len(scanned)) == (b"x", 3)
 
 
 def test_an_evaluation_starts_no_more_processes_than_windows_takes(monkeypatch):
