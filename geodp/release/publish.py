@@ -1,7 +1,7 @@
 """Publish a confidential table under a privacy budget: :func:`publish`, and its stages.
 
-:func:`prepare` does everything public, :meth:`Prepared.release` draws and charges. Commands and
-clusters call the two themselves.
+:func:`prepare` does everything that comes before the draw, :meth:`Prepared.release` draws and
+charges. Commands and clusters call the two themselves.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def _read(
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A release with everything public computed, and nothing charged or drawn yet.
+    """A release that is ready to be drawn and charged, with its confidential table.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import MAX_PEOPLE, CountTable, exact_sum
 
 Outside: TypeAlias = Literal["error", "crop", "drop"]
-"""Policy for a row whose cell is outside the domain: "crop" drops it outside the grid's
-extent and refuses it inside the extent, where only a mask can exclude it."""
+"""Policy for a row whose cell is outside the domain: "crop" drops it outside the grid's extent, and
+refuses it inside the extent, where a mask, regions or a list of units can exclude it."""
 
 ROUNDING_STATEMENTS = {
     "nearest": (
