@@ -99,6 +99,7 @@ def test_a_release_in_an_archive_opens_no_device(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("release.json", "SHA256SUMS", "con.csv"):
             archive.writestr(f"out/public/{name}", "{}")
+    monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", True)
     assert (unpack_release(tmp_path / "a.zip") / "public" / "con.csv").exists()
     (tmp_path / "a.zip").rename(tmp_path / "b.zip")
     monkeypatch.setattr("geodp.io.verify.packed.OPENS_FOLDERS", False)

@@ -234,7 +234,7 @@ def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
         done = run(tmp_path, command, "--help-all")
         assert done.returncode == 0, done.stderr
         assert done.stderr == (
-            f"Note: The reader asks of other.asks asks for {flag}, which is taken or no option. "
+            f"Note: The reader asks of other.asks needs {flag}, which is taken or not a valid option. "
             "It is left out.\n"
         )
         assert "Mine." not in done.stdout
@@ -255,7 +255,7 @@ def test_a_default_that_its_option_cannot_have_stops_no_command(tmp_path):
     asks = ASKS.replace("FLAG", "--mine").replace("default=1.0", 'default="x"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=asks)
     done = run(tmp_path, "publish", "--help-all")
-    assert "reader asks of other.asks asks for --mine, which is taken or no option." in done.stderr
+    assert "reader asks of other.asks needs --mine, which is taken or not a valid option." in done.stderr
 
 
 def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path):
@@ -265,7 +265,7 @@ def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path
         plant(tmp_path, f"of_{name}", [("geodp.readers", name)], **{name: source})
     done = run(tmp_path, "publish", "--help-all")
     assert "Of first." in done.stdout
-    assert "The reader second of of_second.second asks for --mine" in done.stderr
+    assert "The reader second of of_second.second needs --mine" in done.stderr
 
 
 def test_a_shared_option_keeps_geodps_default(tmp_path):
