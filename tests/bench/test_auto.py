@@ -74,7 +74,7 @@ def test_the_committed_figures_show_what_is_claimed():
             assert np.exp(np.mean(logs)) <= bound
     short = (ROOT / "README.md").read_text(encoding="utf-8")
     (row,) = [r for r in auto.means(FOUND) if (r["epsilon"], r["regions"]) == TOLD]
-    assert f"Municipalities: {float(row['mean']):.2f} of the error of `topdown`" in short
+    assert f"Municipalities: {float(row['mean']):.2f} of the error of the paper's method" in short
 
 
 def test_the_committed_figures_keep_the_bound_on_aligned_blocks():

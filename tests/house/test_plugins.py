@@ -234,8 +234,8 @@ def test_a_reader_that_asks_for_what_geodp_has_is_left_out(tmp_path, flag):
         done = run(tmp_path, command, "--help-all")
         assert done.returncode == 0, done.stderr
         assert done.stderr == (
-            f"Note: The reader asks of other.asks needs {flag}, which is taken or not a valid option. "
-            "It is left out.\n"
+            f"Note: The reader asks of other.asks needs {flag}, which is taken or not a valid "
+            "option. It is left out.\n"
         )
         assert "Mine." not in done.stdout
 
@@ -255,7 +255,8 @@ def test_a_default_that_its_option_cannot_have_stops_no_command(tmp_path):
     asks = ASKS.replace("FLAG", "--mine").replace("default=1.0", 'default="x"')
     plant(tmp_path, "other", [("geodp.readers", "asks")], asks=asks)
     done = run(tmp_path, "publish", "--help-all")
-    assert "reader asks of other.asks needs --mine, which is taken or not a valid option." in done.stderr
+    said = "reader asks of other.asks needs --mine, which is taken or not a valid option."
+    assert said in done.stderr
 
 
 def test_of_two_that_spell_an_option_differently_the_second_is_left_out(tmp_path):

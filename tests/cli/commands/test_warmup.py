@@ -143,6 +143,6 @@ def test_that_kernels_are_compiled_is_told_once(tmp_path):
     )
     first, second = (run(code, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
     assert first.stdout == "['raised', 'doubled'] (2, 0)\n", first.stderr
-    assert first.stderr.count("geodp warmup does it ahead") == 1
+    assert first.stderr.count("geodp warmup does it in advance") == 1
     assert second.stdout == "[] (0, 1)\n"
     assert second.stderr == ""

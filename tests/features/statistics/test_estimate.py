@@ -29,7 +29,7 @@ KEY = geodp.NoiseKey(bytes(range(32)))
 
 def evidence(seen=90, **rows):
     """Make evidence of one number for all statistics; the release's is 100."""
-    rows = {"again": rows.get("fitted", 100.0), **rows}
+    rows = {"refitted": rows.get("fitted", 100.0), **rows}
     rows = {"by_sharper": rows.get("by_release", 100.0), **rows}
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
     for name, otherwise in (("error", 0.0), ("measured", np.nan), ("measured_error", np.nan)):
@@ -38,7 +38,7 @@ def evidence(seen=90, **rows):
 
 
 ROWS = (
-    *("shown", "simple", "fitted", "alone", "again"),
+    *("shown", "simple", "fitted", "unaided", "refitted"),
     *("by_prior", "by_release", "by_sharper"),
 )
 
@@ -48,44 +48,44 @@ def judged(name, **rows):
 
 
 def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
-    found = judged("inhabited", fitted=120.0, simple=124.0, again=125.0, alone=100.0)
+    found = judged("inhabited", fitted=120.0, simple=124.0, refitted=125.0, unaided=100.0)
     assert (found.basis, found.corrected, found.bias) == (PRIOR, 123.0, -23.0)
     assert found.low < 123 < found.high
 
 
 def test_a_fit_whose_releases_are_not_like_the_release_is_not_taken():
     for prior in (True, False):
-        rows = {"fitted": 120.0, "simple": 122.0, "alone": 118.0, "has_prior": prior, "seen": 13}
-        assert judged("inhabited", **rows, again=123.0).basis in (PRIOR, INVERSION)
-        assert judged("inhabited", **rows, again=131.0).basis == NOT_ESTIMABLE
+        rows = {"fitted": 120.0, "simple": 122.0, "unaided": 118.0, "has_prior": prior, "seen": 13}
+        assert judged("inhabited", **rows, refitted=123.0).basis in (PRIOR, INVERSION)
+        assert judged("inhabited", **rows, refitted=131.0).basis == NOT_ESTIMABLE
 
 
 def test_what_contradicts_the_prior_map_is_not_told_without_it():
-    assert judged("inhabited", fitted=120.0, simple=140.0, alone=120.0).basis == NOT_ESTIMABLE
+    assert judged("inhabited", fitted=120.0, simple=140.0, unaided=120.0).basis == NOT_ESTIMABLE
 
 
 def test_a_release_that_tells_of_the_cells_must_agree_with_the_prior_map():
-    rows = {"fitted": 120.0, "simple": 122.0, "alone": 105.0}
+    rows = {"fitted": 120.0, "simple": 122.0, "unaided": 105.0}
     assert judged("inhabited", **rows).basis == PRIOR  # the release shows cells from 90 people on
     for name in ("inhabited", "cells:1-19", "median"):
         assert judged(name, **rows, seen=13).basis == NOT_ESTIMABLE
-        assert judged(name, **{**rows, "alone": 118.0}, seen=13).basis == PRIOR
+        assert judged(name, **{**rows, "unaided": 118.0}, seen=13).basis == PRIOR
 
 
 def test_without_a_prior_map_both_starts_must_agree():
-    rows = {"fitted": 120.0, "again": 121.0, "alone": 118.0, "has_prior": False}
+    rows = {"fitted": 120.0, "refitted": 121.0, "unaided": 118.0, "has_prior": False}
     agree = judged("inhabited", **rows, seen=13)
     assert (agree.basis, agree.corrected) == (INVERSION, 120.5)
     untold = judged("inhabited", **rows)  # the release shows cells from 90 people on
     assert untold.basis == NOT_ESTIMABLE
-    apart = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13)
+    apart = judged("inhabited", fitted=120.0, unaided=105.0, has_prior=False, seen=13)
     assert (apart.basis, apart.bias, apart.low) == (NOT_ESTIMABLE, None, None)
-    noisy = judged("inhabited", fitted=120.0, alone=105.0, has_prior=False, seen=13, error=16.0)
+    noisy = judged("inhabited", fitted=120.0, unaided=105.0, has_prior=False, seen=13, error=16.0)
     assert noisy.basis == INVERSION  # apart by less than the noise
 
 
 def test_a_bias_that_is_small_in_all_ways_counts_as_none():
-    found = judged("inhabited", fitted=100.4, alone=99.6, has_prior=False, seen=13)
+    found = judged("inhabited", fitted=100.4, unaided=99.6, has_prior=False, seen=13)
     assert (found.basis, found.bias, found.corrected) == (SMALL, 0.0, 100.0)
     assert judged("moran", by_release=100.6, has_prior=False, seen=13).basis == NOT_ESTIMABLE
     sharp = judged("moran", by_release=100.3, by_sharper=100.6, has_prior=False, seen=13)
@@ -93,7 +93,7 @@ def test_a_bias_that_is_small_in_all_ways_counts_as_none():
 
 
 def test_measurements_go_before_what_is_simulated():
-    rows = {"measured": 120.0, "fitted": 150.0, "alone": 100.0, "seen": 13}
+    rows = {"measured": 120.0, "fitted": 150.0, "unaided": 100.0, "seen": 13}
     found = judged("inhabited", measured_error=3.0, **rows)
     assert (found.basis, found.corrected, found.bias) == (MEASURED, 120.0, -20.0)
     assert (found.low, found.standard_error) == (pytest.approx(120 - 1.96 * 3, abs=0.01), 3.0)
@@ -105,7 +105,7 @@ def test_measurements_go_before_what_is_simulated():
 
 
 def test_rough_measurements_leave_what_agrees_with_them():
-    rows = {"fitted": 120.0, "simple": 122.0, "alone": 119.0, "seen": 13, "measured_error": 8.0}
+    rows = {"fitted": 120.0, "simple": 122.0, "unaided": 119.0, "seen": 13, "measured_error": 8.0}
     assert judged("inhabited", measured=112.0, **rows).basis == PRIOR
     against = judged("inhabited", measured=98.0, **rows)
     assert (against.basis, against.bias, against.corrected) == (MEASURED, None, 98.0)
@@ -133,7 +133,7 @@ def test_what_depends_on_places_needs_a_prior_map():
 
 def test_the_smallest_cells_of_unknown_inhabited_ones_are_unknown():
     names = [one.name for one in FIGURES]
-    rows = evidence(fitted=120.0, simple=122.0, alone=119.0)
+    rows = evidence(fitted=120.0, simple=122.0, unaided=119.0)
     assert rows.judge(names.index("cells:1-19")).basis == PRIOR
     rows.simple[names.index("inhabited")] = 180.0
     assert rows.judge(names.index("cells:1-19")).basis == NOT_ESTIMABLE
