@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.inputs import derived
-from bench.suites.auto import DOCUMENT
 from bench.suites.methods import names
+from bench.suites.shares import DOCUMENT
 from bench.suites.sparsest import compare
 from bench.tables import fill_saved, markdown, table
 

@@ -10,10 +10,10 @@ import numpy as np
 
 import geodp
 from bench.inputs import derived, public
-from bench.suites.auto import OBJECTIVES
-from bench.suites.auto_bound import PAPER
 from bench.suites.methods import names
 from bench.suites.settlements import DOCUMENT
+from bench.suites.shares import OBJECTIVES
+from bench.suites.shares_bound import PAPER
 from bench.suites.sparsest import by_family
 from bench.tables import fill_saved, markdown, table
 from geodp.features.plan.api import serve

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.inputs import derived
-from bench.suites.auto import DOCUMENT, OBJECTIVES, limits_of
-from bench.suites.auto_bound import ENOUGH, FIRST_LARGE, LARGE, PAPER, SMALL
 from bench.suites.methods import names
+from bench.suites.shares import DOCUMENT, OBJECTIVES, limits_of
+from bench.suites.shares_bound import ENOUGH, LARGE, PAPER, SMALL, first_large
 from bench.suites.sparsest import by_family
 from bench.tables import fill_saved, markdown, table
 from geodp.features.plan.families import draw_families
@@ -22,7 +22,7 @@ from geodp.features.plan.search import Candidate
 from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
-from geodp.mechanisms.trees.auto import plan_of
+from geodp.mechanisms.trees.default import default_levels
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 
@@ -124,7 +124,7 @@ class Case:
         """Compute by how much the bound on blocks is exceeded; many blocks are measured."""
         blocks = len(self.families[-1].groups)
         many = np.array([group.count(self.grid) for group in self.families[-1].groups]) >= ENOUGH
-        bound = np.where(np.arange(blocks) < FIRST_LARGE, SMALL, LARGE)
+        bound = np.where(np.arange(blocks) < first_large(self.grid.bits), SMALL, LARGE)
         return max(float(np.log(largest[-blocks:] / bound)[many].max()), closed(self.grid, spec))
 
     def _fitting(self, best: dict[str, str]) -> dict[str, str]:
@@ -143,7 +143,7 @@ def draw_plans(grid: Grid, random: np.random.Generator) -> Iterator[str]:
     Two fifths have its levels, others levels of 2 to 7 bits at the cells and of 2 to 5 above;
     shares are the default's of as many bits, times log-normal factors.
     """
-    steps, weights = plan_of(grid.bits)
+    steps, weights = default_levels(grid, gaussian=False)
     deep, cumulative = [0, *accumulate(steps)], np.cumsum([float(weight) for weight in weights])
     cumulative /= cumulative[-1]
     while True:

@@ -12,9 +12,9 @@ import numpy as np
 
 import geodp
 from bench.inputs import derived
-from bench.suites.auto import DOCUMENT, TARGETS
-from bench.suites.auto_bound import FIRST_LARGE, MAX_RELATIVE_ERROR, PAPER
 from bench.suites.methods import names
+from bench.suites.shares import DOCUMENT, TARGETS
+from bench.suites.shares_bound import MAX_RELATIVE_ERROR, PAPER, first_large
 from bench.tables import fill_saved, markdown, table
 from geodp.features.plan.api import serve
 from geodp.features.plan.families import Family, Objectives, draw_families
@@ -37,7 +37,7 @@ Mean absolute errors over those of the paper's method, of random pyramids, on th
                     have how many people: the median of those that a noisy count speaks of
 Then the default and what `geodp plan --for` makes of another public map: an earlier census of the
 same place, or (of Samoa, where there is none) the map itself. Largest: ratio of aligned blocks of
-up to 2^12 cells, and of all, in mean absolute or in root-mean-square errors."""
+up to 2^10 cells, and of all, in mean absolute or in root-mean-square errors."""
 
 MAPS = ["samoa-100m", "europe-2018-9-8"]
 """Maps on which the default is above 1.1 times the target of its mean."""
@@ -121,7 +121,7 @@ def compare(
             for ratio in ratios
         ]
         largest = {
-            "largest": max(reliable[-blocks:][:FIRST_LARGE]),
+            "largest": max(reliable[-blocks:][: first_large(blocks - 1)]),
             "of all": max(reliable[-blocks:]),
         }
         table_rows.append({kind: mean[kind] for kind in [*TARGETS, "rectangles"]} | largest)

@@ -9,8 +9,8 @@ import pytest
 import geodp
 from bench.inputs import derived, public
 from bench.suites import held_out, islands, signal, sparsest
-from bench.suites.auto import TARGETS
-from bench.suites.auto_bound import LARGE, SMALL
+from bench.suites.shares import TARGETS
+from bench.suites.shares_bound import LARGE, SMALL
 from bench.tables import markdown
 from tests.features.statistics.test_unmixing import villages
 

@@ -17,6 +17,7 @@ from geodp.accuracy.resolution import resolution_floor
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
 from geodp.features.plan.areas import Planned, nodes_of
+from geodp.features.plan.balance import describe_balance
 from geodp.grid.domain import Domain
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region
@@ -277,6 +278,9 @@ class Plan:
                 f"Blocks of fewer than {self.floor:,} cells carry no more signal than zeros would, "
                 "on average; where people live f times as densely, f times smaller ones do."
             )
+        notes += describe_balance(
+            self.grid, self.method, self.event, self.settings.terms, self._errors, self.people
+        )
         if faint := self._faint():
             notes.append(
                 f"Nodes of {faint:,} cells are measured with more noise than the people expected "

@@ -12,8 +12,9 @@ noise is smaller, at the price of a delta (Bun and Steinke 2016).
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, cast
@@ -23,7 +24,6 @@ from geodp.errors import UsageError
 from geodp.features.series.card import SharingInfo
 from geodp.grid.grid import Grid
 from geodp.mechanisms import Mechanism
-from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import Loss, PureDP, ZeroConcentratedDP, rho_for
 from geodp.privacy.neighbours import REPLACE
@@ -36,8 +36,8 @@ Noise = Literal["best", "laplace", "gaussian"]
 PERSONS, NOISES = ("all", "one"), ("best", "laplace", "gaussian")
 
 CROSSING = 30
-"""Measurements of one person from which on Gaussian noise is smaller: their square root exceeds the
-factor that delta costs, for deltas between 1e-6 and 1e-12."""
+"""Measurements of one person from which on Gaussian noise is chosen for a method without closed
+forms: their square root exceeds the factor that delta costs, for deltas between 1e-6 and 1e-12."""
 
 USUAL_DELTA = Fraction(1, 10**10)
 """Delta for the closed form of Gaussian noise if none is given."""
@@ -55,8 +55,7 @@ class Sharing:
     snapshots : int
     person : {"all", "one"}
     method : Mechanism
-        Method of a snapshot: the requested one, except for the pyramid's default, see
-        :func:`resolve_method`.
+        Method of a snapshot.
     changed : int
         Maximal number of snapshots that differ between neighbours.
     levels : int
@@ -117,7 +116,7 @@ def share_budget(
     person : {"all", "one"}
         Whether one person is in every snapshot or in one.
     noise : {"best", "laplace", "gaussian"}
-        Best: Gaussian if a person is measured 30 times or more in total.
+        Best: the one with the smaller errors by closed forms.
 
     Raises
     ------
@@ -136,37 +135,16 @@ def share_budget(
     # change.
     if person == "one":
         changed = 2 if terms.neighbours == REPLACE else 1
-    # Counted with the requested method first: the setting for series follows from the noise, and
-    # the noise from this count.
-    levels = count_levels(grid, method, terms)
-    gaussian, why = _choose(method, terms, noise, changed, levels)
+    forms = _compare(grid, method, terms, changed)
+    measured = changed * count_levels(grid, method, terms)
+    gaussian, why = _choose(method, terms, noise, measured, forms)
     total = _resolve_terms(terms, gaussian)
-    rule = _describe_sharing(snapshots, person, changed, levels) + why
-    resolved = resolve_method(method, gaussian=gaussian)
-    if resolved != method:
-        levels = count_levels(grid, resolved, terms)
-        rule += f" Levels and shares of a snapshot are those for series ({resolved.spec})."
     # Exact fractions: the parts of `changed` snapshots add up to the total without rounding, which
     # verification checks.
     each = replace(total, loss=divide(total.loss, changed), by_rho=False)
-    forms = _compare(grid, method, terms, changed)
-    return Sharing(snapshots, person, resolved, changed, levels, total, each, gaussian, rule, forms)
-
-
-def resolve_method(method: Mechanism, *, gaussian: bool) -> Mechanism:
-    """Return the method of a snapshot: the pyramid's default for series, if the noise is Gaussian.
-
-    The choice depends on public facts only: the noise, which depends on snapshots, person and
-    levels. A setting or a chain that is given is used unchanged.
-
-    Examples
-    --------
-    >>> resolve_method(Pyramid(), gaussian=True).spec
-    'pyramid:setting=series'
-    """
-    if type(method) is Pyramid and method.setting == "auto" and not method.chain and gaussian:
-        return replace(method, setting="series")
-    return method
+    levels = count_levels(grid, method, each)
+    rule = _describe_sharing(snapshots, person, changed, levels) + why
+    return Sharing(snapshots, person, method, changed, levels, total, each, gaussian, rule, forms)
 
 
 def divide(loss: Loss, parts: int) -> Loss:
@@ -185,7 +163,9 @@ def divide(loss: Loss, parts: int) -> Loss:
 
 def count_levels(grid: Grid, method: Mechanism, terms: Terms) -> int:
     """Return the number of times that a person is counted in the measurements of a snapshot."""
-    event = method.event(grid, replace(terms, loss=PureDP(Fraction(1)), contribution=1))
+    gaussian = amounts_of(terms.loss)["rho"] is not None
+    loss: Loss = ZeroConcentratedDP(Fraction(1)) if gaussian else PureDP(Fraction(1))
+    event = method.event(grid, replace(terms, loss=loss, contribution=1))
     factor = 2 if terms.neighbours == REPLACE else 1
     return max(len(method.queries(grid, event)), event.sensitivity // factor)
 
@@ -211,7 +191,11 @@ def _require_declared(person: str, noise: str, unit: str) -> None:
 
 
 def _choose(
-    method: Mechanism, terms: Terms, noise: Noise, changed: int, levels: int
+    method: Mechanism,
+    terms: Terms,
+    noise: Noise,
+    measured: int,
+    forms: Mapping[str, tuple[BlockError, ...] | None],
 ) -> tuple[bool, str]:
     """Return whether the noise is Gaussian, and why; UsageError if the budget does not fit it."""
     amounts = amounts_of(terms.loss)
@@ -227,8 +211,7 @@ def _choose(
     elif not method.gaussian:
         gaussian, why = False, f"as {method.name} has no other"
     else:
-        gaussian = changed * levels >= CROSSING
-        why = f"as that is {CROSSING} or more" if gaussian else f"as that is below {CROSSING}"
+        gaussian, why = _compare_means(forms, measured)
     if gaussian and not method.gaussian:
         raise UsageError(
             f"{method.name} has no Gaussian noise; leave the choice to the rule.",
@@ -237,8 +220,8 @@ def _choose(
     # rho needs no delta; only a budget in epsilon is converted to rho at the price of one.
     if gaussian and not by_rho and amounts["delta"] is None:
         raise UsageError(
-            f"Gaussian noise is smaller for this series (a person is measured {changed} x {levels} "
-            "times) and needs a delta, below 1 / people; give one, or choose noise laplace.",
+            "Gaussian noise is smaller for this series and needs a delta, below 1 / people; give "
+            "one, or choose noise laplace.",
             code="gaussian-needs-delta",
         )
     delta = amounts["delta"]
@@ -250,6 +233,35 @@ def _choose(
         )
     name = "Gaussian" if gaussian else "Laplace"
     return gaussian, f"{name} noise, {why}."
+
+
+def _compare_means(
+    forms: Mapping[str, tuple[BlockError, ...] | None], measured: int
+) -> tuple[bool, str]:
+    """Return whether Gaussian noise has the smaller errors at usual sizes of blocks, and why."""
+    pure, normal = forms.get("Laplace"), forms.get("Gaussian")
+    # A method without closed forms is judged by the number of its measurements.
+    if pure is None or normal is None:
+        gaussian = measured >= CROSSING
+        number = f"{measured} measurements of a person with Laplace noise are"
+        return gaussian, f"as {number} {f'{CROSSING} or more' if gaussian else f'below {CROSSING}'}"
+    # Noise too wide to be drawn has no errors.
+    if not (pure and normal):
+        return not pure, "as the other would be too wide to be drawn"
+    ratio = _geometric_mean(normal) / _geometric_mean(pure)
+    sizes = f"of {', '.join(f'{size:,}' for size in SHOWN[:-1])} and {SHOWN[-1]:,} cells"
+    why = f"as its errors at blocks {sizes} are {min(ratio, 1 / ratio):.2f} of the other's"
+    return ratio < 1, why
+
+
+def _geometric_mean(errors: Sequence[BlockError]) -> float:
+    """Compute the geometric mean of the standard errors of blocks of the sizes ``SHOWN``.
+
+    All sizes of the domain where it has none of these.
+    """
+    shown = [one.standard_error for one in errors if one.cells in SHOWN]
+    known = shown or [one.standard_error for one in errors]
+    return math.exp(sum(map(math.log, known)) / len(known))
 
 
 def _resolve_terms(terms: Terms, gaussian: bool) -> Terms:
@@ -283,12 +295,11 @@ def _compare(
     errors = {}
     bound = terms.contribution or 1
     for name, loss in losses.items():
-        resolved = resolve_method(method, gaussian=name == "Gaussian")
-        event = resolved.event(grid, replace(terms, loss=loss, contribution=bound))
+        event = method.event(grid, replace(terms, loss=loss, contribution=bound))
         # A small part of the budget may need noise that is too wide to be drawn: then there is no
         # error to show.
-        drawable = resolved.explain_noise_limit(grid, event) is None
-        errors[name] = resolved.block_errors(grid, event) if drawable else ()
+        drawable = method.explain_noise_limit(grid, event) is None
+        errors[name] = method.block_errors(grid, event) if drawable else ()
     return errors
 
 

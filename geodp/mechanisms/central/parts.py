@@ -70,7 +70,7 @@ class Parts(Mechanism):
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Parts; "

@@ -32,6 +32,7 @@ from geodp.mechanisms.trees import (
     shrinkage,
     traversal,
 )
+from geodp.mechanisms.trees.default import FEW_BITS, default_levels
 from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
@@ -41,18 +42,18 @@ from geodp.table.prior import Prior
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
-SETTINGS = ("auto", "R", "fine", "flat", "informed", "series", "islands", "official")
+SETTINGS = ("auto", "R", "fine", "flat", "informed", "islands", "official")
 
 SMALL = 1 << 10
 """Number of keys below which the total gets the weight of a single bit: on so few keys a larger
 share of the total costs the blocks below it more than it gains them."""
 
 PURPOSE = (
-    "; they are the default's, for cells, municipalities and polygons, and aligned blocks pay: "
-    "those of more than 4,096 cells can have up to 1.25 times the error of topdown; setting=R is "
-    "for those"
+    "; they are the default's, for cells, municipalities and polygons, and large aligned blocks "
+    "pay: those of more than 1,024 cells can have up to 3 times the error of topdown; setting=R "
+    "is for those"
 )
-"""The default's strengths and costs, measured by ``python -m bench auto``."""
+"""The default's strengths and costs, measured by ``python -m bench shares``."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +70,15 @@ class Pyramid(Mechanism):
     Attributes
     ----------
     setting : str
-        ``"auto"``: a table by the size of the domain, for common queries (cells, municipalities,
-        polygons, rectangles), at the cost of large aligned blocks; official on a grid in the order
-        of areas; flat with Gaussian noise.
+        ``"auto"``: by the domain's shape and the law of the noise, for common queries (cells,
+        municipalities, polygons, rectangles, the published areas of the grid's order), at the cost
+        of large aligned blocks; see :mod:`geodp.mechanisms.trees.default`.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
         shares; ``"informed"``: the levels of R with less for the cells and more for the levels
-        above, to be used with a reliable prior; ``"series"``: for snapshots with Gaussian noise
-        that predict each other; ``"islands"``: for isolated settlements, at the cost of large
-        areas; ``"official"``: the published areas of the grid's code system, or an office's
-        regions, with shares as for R.
+        above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at the
+        cost of large areas; ``"official"``: the published areas of the grid's code system, or an
+        office's regions, with shares as for R.
     chain : str
         Custom levels: the digits of a key (bits, in a binary order) that each splits, from the
         root on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -97,7 +97,7 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Pyramid."
@@ -181,11 +181,11 @@ class Pyramid(Mechanism):
         gaussian = event is not None and event.rho is not None
         shares = ", ".join(str(share) for share in self.levels(grid, gaussian=gaussian).shares)
         custom = self.setting != "auto" or self.chain or gaussian
-        official = grid.areas.nested or not grid.order.is_binary
+        table = grid.order.is_binary and grid.bits > FEW_BITS
         return (
             "a person counted once changes one count by 1 on each level; the levels, from the "
             f"total to the cells, have these shares of the budget: {shares}"
-            f"{'' if custom or official else PURPOSE}"
+            f"{PURPOSE if table and not custom else ''}"
         )
 
     def queries(self, grid: Grid, event: Measurement) -> tuple[Query, ...]:
@@ -317,16 +317,14 @@ def _cached(function: Callable[..., Result], method: Pyramid) -> Callable[..., R
 @lru_cache(maxsize=8)
 def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     radices = grid.order.radices
-    # With areas the default follows them, as published areas are what people ask for there.
-    official = grid.areas.nested and method.setting == "auto" and not gaussian
     if method.chain:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
-    elif method.setting == "official" or official:
+    elif method.setting == "auto":
+        steps, weights = default_levels(grid, gaussian=gaussian)
+    elif method.setting == "official":
         steps, weights = [step for _, step in grid.areas.steps], []
     else:
-        flat = gaussian and method.setting == "auto"
-        line = sum(size > 1 for size in grid.shape) < 2
-        steps, weights = preset("flat" if flat else method.setting, radices, line=line)
+        steps, weights = preset(method.setting, radices)
     ends = [0, *accumulate(steps)]
     fanouts = tuple(prod(radices[a:b]) for a, b in pairwise(ends))
     if not weights:

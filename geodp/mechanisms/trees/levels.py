@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import accumulate
 
 from geodp.errors import UsageError
-from geodp.mechanisms.trees.auto import plan_of, series_levels_of
 from geodp.mechanisms.trees.islands import islands_levels_of
 
 
@@ -61,22 +60,15 @@ def weights_of(shares: str) -> list[Fraction]:
     return weights
 
 
-def preset(
-    setting: str, radices: tuple[int, ...], *, line: bool = False
-) -> tuple[list[int], list[Fraction]]:
+def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Fraction]]:
     """Return the digits of each level and weights, the root's first.
 
     An empty list of weights means 2 for the root, and otherwise the bits that a level splits.
-    "auto" is the table of :mod:`geodp.mechanisms.trees.auto`, and R on digits that are not bits;
-    "series" is derived from that table, and "flat" on other digits; "islands" is
-    :mod:`geodp.mechanisms.trees.islands`, for bits only. Digits that do not fit form a smaller
-    level at the top. ``line``: whether the domain has one dimension.
+    "islands" is :mod:`geodp.mechanisms.trees.islands`, for bits only. Digits that do not fit form a
+    smaller level at the top. The default is :mod:`geodp.mechanisms.trees.default`.
     """
     if setting == "islands":
         return islands_levels_of(len(radices))
-    if setting in ("auto", "series") and radices and all(radix == 2 for radix in radices):
-        return (plan_of if setting == "auto" else series_levels_of)(len(radices), line=line)
-    setting = {"auto": "R", "series": "flat"}.get(setting, setting)
     bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
         setting
     ]

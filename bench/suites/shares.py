@@ -1,4 +1,4 @@
-"""The table of the pyramid's default: levels and shares by domain, and how well they perform."""
+"""The tables of the pyramid's default: levels and shares by domain, and how well they perform."""
 
 from __future__ import annotations
 
@@ -14,51 +14,54 @@ from numpy.typing import NDArray
 
 import geodp
 from bench.inputs import derived
-from bench.suites import auto_bound
-from bench.suites.auto_bound import FIRST_LARGE, LARGE, PAPER, SMALL, TABLES
+from bench.suites import shares_bound
+from bench.suites.shares_bound import (
+    LARGE,
+    PAPER,
+    SMALL,
+    SMALL_GAUSSIAN,
+    TABLES,
+    first_large,
+)
 from bench.tables import fill, markdown, table
 from geodp.features.plan.families import Objectives, draw_families
 from geodp.features.plan.search import Candidate
-from geodp.features.plan.shares import PARTS, chains, minimise_product
+from geodp.features.plan.shares import minimise_product
 from geodp.features.plan.simulation import FRESH, ErrorRatio, PlanSimulation
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
+from geodp.mechanisms.trees.default import FEW_BITS, default_levels
 from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 
 TITLE = """\
 Plans for the pyramid's default: mean absolute errors over those of the paper's method.
   plan       of each map that which the maps of other places choose
-  largest    ratio of aligned blocks of up to 2^12 cells, and of all, that is known to 5 %"""
+  largest    ratio of small aligned blocks (of up to 2^10 cells; 2^18 on domains of 2^22 and more),
+             and of all, that is known to 5 %"""
 
 OBJECTIVES = Objectives.parse("cells=1,polygons=1,municipalities=1,rectangles=1,squares=1")
 PATTERNS = {
     "3-6": (3, (6,)),
-    "3-2-4-4": (3, (2, 4, 4)),
-    "3-4-5": (3, (4, 5)),
-    "3-4-6": (3, (4, 6)),
     "3-4-4-6": (3, (4, 4, 6)),
+    "4-5": (4, (5,)),
+    "4-6": (4, (6,)),
+    "4-2-4-6": (4, (2, 4, 6)),
 }
 """Bits of the levels from the cells up: the lowest, and those that are repeated above them."""
 
+GAUSSIAN = "2"
+GAUSSIAN_PATTERN: dict[str, tuple[int, tuple[int, ...]]] = {GAUSSIAN: (2, ())}
+"""The pattern with Gaussian noise: nodes of 4 children on every level."""
+
 MAX_BITS = 36
-"""Size of the table; a larger domain repeats one of its levels."""
+"""Size of the tables; a larger domain repeats one of its levels."""
 
-FEW_BITS, FEW_OF_LINE, WIDEST = 12, 14, 5
-"""Bits of domains, and of those in one dimension, on which all chains are tried, and the bits of
-their widest level.
-
-An empty half of a node takes people from the other half, the more the wider the node, and ends of
-runs cut more nodes than edges of areas do. On small domains the paper's method has few levels, and
-little noise to be compared with.
-"""
+CLOSED = 0.8
+"""Part of the bound of large blocks that closed forms may reach: few are measured, by chance."""
 
 OF_HALVES = 0.93
 """Part of the bound for halves of the lowest nodes, to allow for what the clamp adds there."""
-
-MIN_PARTS = 300
-"""Smallest share of a level, in parts: more noise would prune occupied nodes, the total first.
-"""
 
 LONG_TAILS = 0.944
 """Mean absolute error over standard error, of the paper's blocks by those of the pyramid.
@@ -73,7 +76,7 @@ OF_TOTAL = 0.883
 TARGETS = {"cells": 0.40, "polygons": 0.55, "municipalities": 0.46}
 """Target means over the maps at epsilon 0.1 of the default."""
 
-SAVED = Path(__file__).parents[1] / "results" / "auto.json"
+SAVED = Path(__file__).parents[1] / "results" / "shares.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "pyramid.md"
 
 Floats = NDArray[np.float64]
@@ -96,7 +99,7 @@ def chain_of(bits: int, pattern: str) -> tuple[int, ...]:
     >>> chain_of(18, "3-2-4-4"), chain_of(5, "3-2-4-4"), chain_of(18, "3-6")
     ((2, 3, 3, 2, 4, 4), (1, 4), (3, 3, 3, 3, 6))
     """
-    step, bottom = PATTERNS[pattern]
+    step, bottom = (PATTERNS | GAUSSIAN_PATTERN)[pattern]
     chain: list[int] = []
     for size in (*reversed(bottom), *[step] * bits):
         size = min(size, bits - sum(chain))
@@ -125,41 +128,39 @@ def regions_of(bits: int) -> tuple[Floats, Floats]:
     return np.minimum(rows[:, -bits - 1 :], 2.0 ** np.arange(bits + 1)), weights
 
 
-def limits_of(bits: int) -> Floats:
+def limits_of(bits: int, *, gaussian: bool = False) -> Floats:
     """Compute the allowed standard errors of blocks for a budget of 1, by shared digits."""
     grid = Grid.regular((1 << bits // 2, 1 << bits - bits // 2))
     method = mechanism(PAPER)
-    event = method.event(grid, Terms.of(epsilon=1, contribution=1))
-    variance = method.variances(grid, event)
+    # A share s of rho 1/2 has the variance 1 / s, as the search assumes.
+    loss = {"rho": "1/2"} if gaussian else {"epsilon": 1}
+    variance = method.variances(grid, method.event(grid, Terms.of(**loss, contribution=1)))
     assert variance is not None
-    factor = np.where(bits - np.arange(bits + 1) < FIRST_LARGE, SMALL, LARGE) * LONG_TAILS
-    factor[0] *= OF_TOTAL / LONG_TAILS
+    small = np.arange(bits, -1, -1) < first_large(bits)
+    factor = np.where(small, SMALL_GAUSSIAN if gaussian else SMALL, LARGE * CLOSED)
+    if not gaussian:
+        factor *= LONG_TAILS
+        factor[0] *= OF_TOTAL / LONG_TAILS
     return np.asarray(np.sqrt(variance) * factor, np.float64)
 
 
-def plan_of(bits: int, pattern: str, *, line: bool = False) -> Candidate:
-    """Compute levels and shares by closed form, within the bound on aligned blocks.
-
-    Levels are those of a pattern; on a few bits, where it does not fit, the best of many. ``line``:
-    whether the domain has one dimension.
-    """
-    (squares, weights), limits = regions_of(bits), limits_of(bits)
-    candidates = [chain_of(bits, pattern)]
-    # All chains can be tried on few bits, where patterns do not fit.
-    if bits <= (FEW_OF_LINE if line else FEW_BITS):
-        candidates = [chain for chain in chains(bits) if max(chain) <= WIDEST]
-    else:
+def plan_of(bits: int, pattern: str) -> Candidate:
+    """Compute levels and shares by closed form, within the bound on aligned blocks."""
+    (squares, weights), gaussian = regions_of(bits), pattern == GAUSSIAN
+    chain, limits = chain_of(bits, pattern), limits_of(bits, gaussian=gaussian)
+    if not gaussian:
         # Halves of lowest nodes lose more by the clamp than the closed form says.
-        limits[bits - candidates[0][-1] + 1] *= OF_HALVES
-    tried = [minimise_product(chain, squares, weights, limits=limits) for chain in candidates]
-    best_shares = min(tried, key=lambda shares: shares.value)
-    min_part = min(MIN_PARTS, PARTS // (2 * len(best_shares.parts)))
-    return Candidate.of(best_shares.steps, [max(part, min_part) for part in best_shares.parts])
+        limits[bits - chain[-1] + 1] *= OF_HALVES
+    best = minimise_product(chain, squares, weights, limits=limits, gaussian=gaussian)
+    return Candidate.of(best.steps, best.parts)
 
 
 def plan_on(grid: Grid, pattern: str) -> Candidate:
-    """Compute levels and shares for a grid."""
-    return plan_of(grid.bits, pattern, line=sum(size > 1 for size in grid.shape) < 2)
+    """Compute levels and shares for a grid; small domains have the default's."""
+    if grid.bits <= FEW_BITS:
+        steps, weights = default_levels(grid, gaussian=pattern == GAUSSIAN)
+        return Candidate.of(steps, [int(weight) for weight in weights])
+    return plan_of(grid.bits, pattern)
 
 
 def measure(
@@ -179,7 +180,7 @@ def measure(
     def spec(grid: Grid) -> str:
         return plan_on(grid, chosen).spec
 
-    bound = auto_bound.measure(spec, data, epsilons or ["0.1", "1"])
+    bound = shares_bound.measure(spec, data, epsilons or ["0.1", "1"])
     return {"trials": trials, "rows": rows, "chosen": chosen, "bound": bound}
 
 
@@ -205,7 +206,7 @@ def _rows(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
         mae = np.array([ratio.mae for ratio in ratios])
         # Geometric means, as ratios of different maps must count alike.
         logs = [np.log(mae[a:b]).mean() for a, b in pairwise(ends)]
-        small, all_ = auto_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
+        small, all_ = shares_bound.largest([r.largest for r in ratios[ends[-2] :]], squares)
         # A pattern that breaks the bound on blocks is penalised, but not excluded.
         over = max(0.0, float(np.log(small / SMALL)), float(np.log(all_ / LARGE)))
         errors = {o.objective.name: float(np.exp(v)) for o, v in zip(families, logs, strict=True)}
@@ -247,14 +248,13 @@ def place_of(name: str) -> str:
 
 def code(pattern: str) -> str:
     """Format the rows of both tables in the code: a line for each number of bits."""
-    lines = [f'    "{_line(plan_of(bits, pattern))}",' for bits in range(1, MAX_BITS + 1)]
-    for bits in range(FEW_BITS + 1, FEW_OF_LINE + 1):
-        lines.append(f'    {bits}: "{_line(plan_of(bits, pattern, line=True))}",')
-    return "\n".join(lines)
-
-
-def _line(plan: Candidate) -> str:
-    return " ".join("-".join(map(str, part)) for part in (plan.steps, plan.parts))
+    return "\n\n".join(
+        "\n".join(
+            f'    "{"-".join(map(str, plan_of(bits, name).parts))}",'
+            for bits in range(FEW_BITS + 1, MAX_BITS + 1)
+        )
+        for name in (pattern, GAUSSIAN)
+    )
 
 
 def show(result: dict[str, Any]) -> str:
@@ -305,10 +305,10 @@ def means(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def bound(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of aligned blocks."""
-    return auto_bound.lines(result["bound"])
+    return shares_bound.lines(result["bound"])
 
 
-SHOWN = {"auto": lines, "auto:means": means, "auto:bound": bound}
+SHOWN = {"shares": lines, "shares:means": means, "shares:bound": bound}
 """Tables of the document, by their markers."""
 
 

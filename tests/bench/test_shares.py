@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from geodp.mechanisms.trees.auto import LINES, PLANS
 
 import geodp
 from bench import tables
 from bench.inputs import derived
-from bench.suites import auto, auto_bound
+from bench.suites import shares, shares_bound
 from geodp.features.plan.search import Candidate
-from geodp.mechanisms.trees.auto import LINES, PLANS
 from geodp.table.released import ReleasedTable
 
 pytestmark = pytest.mark.law
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 TOLD = ("0.1", "municipalities")
 """What the README tells."""
 
-FOUND = json.loads(auto.SAVED.read_text(encoding="utf-8"))
+FOUND = json.loads(shares.SAVED.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ FOUND = json.loads(auto.SAVED.read_text(encoding="utf-8"))
 )
 def test_the_table_in_the_code_is_the_benchmark_s(bits, line):
     """Within what another library of linear algebra may find by descent."""
-    made = auto.plan_of(bits, FOUND["chosen"], line=line)
+    made = shares.plan_of(bits, FOUND["chosen"], line=line)
     plan = LINES[bits] if line else PLANS[bits - 1]
     steps, parts = (tuple(map(int, part.split("-"))) for part in plan.split())
     assert made.steps == steps
@@ -36,16 +36,16 @@ def test_the_table_in_the_code_is_the_benchmark_s(bits, line):
 
 
 def test_lines_are_where_the_plan_is_another():
-    assert [*LINES] == [*range(auto.FEW_BITS + 1, auto.FEW_OF_LINE + 1)]
+    assert [*LINES] == [*range(shares.FEW_BITS + 1, shares.FEW_OF_LINE + 1)]
     for shape, line in (((1, 2**13), True), ((2**13, 1), True), ((64, 128), False)):
         grid = geodp.Grid.regular(shape)
-        assert auto.plan_on(grid, "3-6") == auto.plan_of(13, "3-6", line=line)
+        assert shares.plan_on(grid, "3-6") == shares.plan_of(13, "3-6", line=line)
 
 
 def test_chains_of_patterns_split_all_bits():
-    for pattern in auto.PATTERNS:
+    for pattern in shares.PATTERNS:
         for bits in range(1, 40):
-            chain = auto.chain_of(bits, pattern)
+            chain = shares.chain_of(bits, pattern)
             assert sum(chain) == bits
             assert Candidate.of(chain, [1.0] * (len(chain) + 1)).fits((2,) * bits)
 
@@ -54,11 +54,11 @@ def test_maps_of_one_place_are_left_out_together():
     rows = [
         {"data": data, "pattern": pattern, "value": value}
         for data, best in (("a-2011-1", "3-6"), ("a-2018-1", "3-6"), ("b-2010", "3-4-5"))
-        for pattern, value in {**dict.fromkeys(auto.PATTERNS, 0.0), best: -1.0}.items()
+        for pattern, value in {**dict.fromkeys(shares.PATTERNS, 0.0), best: -1.0}.items()
     ]
-    assert auto.best(rows) == "3-6"
-    assert auto.best(rows, "a-2011-1") == "3-4-5"
-    assert auto.best(rows, "b-2010") == "3-6"
+    assert shares.best(rows) == "3-6"
+    assert shares.best(rows, "a-2011-1") == "3-4-5"
+    assert shares.best(rows, "b-2010") == "3-6"
 
 
 def test_the_committed_figures_show_what_is_claimed():
@@ -68,27 +68,27 @@ def test_the_committed_figures_show_what_is_claimed():
         chosen = [row for row in rows if row["by_others"]]
         others = {row["data"] for row in chosen if row["pattern"] != FOUND["chosen"]}
         assert others == {"germany-1km", "samoa-100m"}
-        assert {row["data"] for row in chosen} == set(auto.TABLES)
+        assert {row["data"] for row in chosen} == set(shares.TABLES)
         for name, bound in zip(("cells", "polygons", "municipalities"), most, strict=True):
             logs = [np.log(row["families"][name]) for row in chosen]
             assert np.exp(np.mean(logs)) <= bound
     short = (ROOT / "README.md").read_text(encoding="utf-8")
-    (row,) = [r for r in auto.means(FOUND) if (r["epsilon"], r["regions"]) == TOLD]
+    (row,) = [r for r in shares.means(FOUND) if (r["epsilon"], r["regions"]) == TOLD]
     assert f"Municipalities: {float(row['mean']):.2f} of the error of the paper's method" in short
 
 
 def test_the_committed_figures_keep_the_bound_on_aligned_blocks():
     """But for what chance explains, and for the table that is made to break it."""
     names = {row["data"] for row in FOUND["bound"]}
-    assert names == {*auto.TABLES, *auto_bound.WIDE, *derived.TABLES}
+    assert names == {*shares.TABLES, *shares_bound.WIDE, *derived.TABLES}
     for row in FOUND["bound"]:
-        small, every = (auto_bound.worst(row, n) for n in (auto_bound.FIRST_LARGE, None))
+        small, every = (shares_bound.worst(row, n) for n in (shares_bound.FIRST_LARGE, None))
         if row["data"] == "halves":
-            assert small[0] > 1.1 * auto_bound.SMALL
+            assert small[0] > 1.1 * shares_bound.SMALL
             continue
-        assert small[0] - 2 * small[1] <= auto_bound.SMALL, row["data"]
-        assert every[0] - 2 * every[1] <= auto_bound.LARGE, row["data"]
-        assert small[0] <= 1.03 * auto_bound.SMALL, row["data"]
+        assert small[0] - 2 * small[1] <= shares_bound.SMALL, row["data"]
+        assert every[0] - 2 * every[1] <= shares_bound.LARGE, row["data"]
+        assert small[0] <= 1.03 * shares_bound.SMALL, row["data"]
 
 
 @pytest.mark.parametrize("shape", [(4, 8), (1, 5), (3, 3)])
@@ -97,7 +97,7 @@ def test_errors_of_blocks_are_those_of_their_sums(shape):
     truth, found = (draw.integers(0, 3, shape) for _ in range(2))
     table, other = (geodp.CountTable.from_dense(counts, grid) for counts in (truth, found))
     event = geodp.publish(table, epsilon=1, contribution=1).event
-    sums = auto_bound.sums_of_errors(table, ReleasedTable(grid, other.key, other.count, event))
+    sums = shares_bound.sums_of_errors(table, ReleasedTable(grid, other.key, other.count, event))
     error = other.to_vector() - table.to_vector()
     for size in range(grid.bits + 1):
         blocks = error.reshape(-1, 1 << size).sum(axis=1)
@@ -106,13 +106,13 @@ def test_errors_of_blocks_are_those_of_their_sums(shape):
 
 def test_a_ratio_that_is_left_to_chance_is_not_told():
     row = {"mae": [0.5, 1.5, 0.7], "rmse": [0.6, 0.1, 0.2], "error": [0.01, 0.06, 0.02]}
-    assert auto_bound.worst(row) == pytest.approx((0.7, 0.014, 2))
-    assert auto_bound.worst(row, 2) == pytest.approx((0.6, 0.006, 0))
+    assert shares_bound.worst(row) == pytest.approx((0.7, 0.014, 2))
+    assert shares_bound.worst(row, 2) == pytest.approx((0.6, 0.006, 0))
 
 
-@pytest.mark.parametrize("part", auto.SHOWN)
+@pytest.mark.parametrize("part", shares.SHOWN)
 def test_the_document_shows_the_committed_figures(part):
-    before, after = auto.marks(part)
-    text = auto.DOCUMENT.read_text(encoding="utf-8")
+    before, after = shares.marks(part)
+    text = shares.DOCUMENT.read_text(encoding="utf-8")
     shown = text.split(before)[1].split(after)[0].strip()
-    assert shown == tables.markdown(auto.SHOWN[part](FOUND))
+    assert shown == tables.markdown(shares.SHOWN[part](FOUND))

@@ -1,0 +1,74 @@
+"""What the default's levels are good for on a grid, and what pays for it, in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from geodp.accuracy.blocks import BlockError
+from geodp.grid.grid import Grid
+from geodp.mechanisms import METHODS, Mechanism
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.privacy.terms import Terms
+
+SPARSE = 7
+"""People in a cell on average, in standard errors of a cell, below which sums of many cells lose
+most by the clamp where cells are measured alone."""
+
+WORSE = 1.25
+"""Ratio of a block's standard error to that of the paper's method from which on it is told."""
+
+
+def describe_balance(
+    grid: Grid,
+    method: Mechanism,
+    event: Measurement,
+    terms: Terms,
+    errors: Sequence[BlockError],
+    people: float | None,
+) -> list[str]:
+    """Compare the default with what serves sums of many cells better; other methods have no notes.
+
+    Parameters
+    ----------
+    grid : Grid
+    method : Mechanism
+    event : Measurement
+    terms : Terms
+        Those of the event.
+    errors : sequence of BlockError
+        Of the method, the total first.
+    people : float or None
+        A public estimate of the sum of all counts.
+    """
+    if not isinstance(method, Pyramid) or method.setting != "auto" or method.chain:
+        return []
+    if len(method.levels(grid, gaussian=event.rho is not None).fanouts) == 1:
+        return [] if people is None else [_describe_cells(people / grid.size, errors[-1])]
+    paper = METHODS["topdown"]
+    if paper.unsupported(grid) is not None:
+        return []
+    bounded = replace(terms, contribution=event.contribution)
+    theirs = paper.block_errors(grid, paper.event(grid, bounded)) or ()
+    pairs = zip(errors, theirs, strict=True)
+    ratio, one, other = max(
+        ((ours.standard_error / error.standard_error, ours, error) for ours, error in pairs),
+        key=lambda found: found[0],
+    )
+    if ratio <= WORSE:
+        return []
+    return [
+        f"Large aligned blocks pay for small areas: those of {one.cells:,} cells have a standard "
+        f"error of {one.standard_error:,.1f}, and {other.standard_error:,.1f} with topdown; "
+        "pyramid:setting=R is for these."
+    ]
+
+
+def _describe_cells(mean: float, cell: BlockError) -> str:
+    few = mean < SPARSE * cell.standard_error
+    suits = "sums of many cells are better with pyramid:setting=fine" if few else "that suits them"
+    return (
+        f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
+        f"average, {'few' if few else 'many'} for this noise: {suits}."
+    )
