@@ -67,7 +67,9 @@ def test_cells_of_methods_that_do_not_clamp_too(method):
         assert (low[i], high[i]) == pytest.approx((one.low, one.high), rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["pyramid", "pyramid:prune=3", "pyramid:prune=6"])
+@pytest.mark.parametrize(
+    "method", [f"pyramid:setting=R{pruned}" for pruned in ("", ",prune=3", ",prune=6")]
+)
 def test_a_part_of_a_release_has_the_intervals_of_the_whole(method):
     grid = geodp.Grid.regular((64, 64))
     release = geodp.publish(table_of(grid, 30, 3), method=method, epsilon=1, contribution=1)

@@ -13,7 +13,7 @@ def test_pairs_of_units_are_nearer_than_topdown_on_every_level_of_areas() -> Non
         for level in ("tract", "county"):
             assert rows["units", epsilon, level] < rows["topdown", epsilon, level]
         assert rows["units", epsilon, "tract"] < rows["laplace", epsilon, "tract"]
-        assert rows["units", epsilon, "county"] < 2 * rows["laplace", epsilon, "county"]
+        assert rows["units", epsilon, "county"] < 3 * rows["laplace", epsilon, "county"]
     assert "pairs with jobs" in pairs.show(found)
 
 

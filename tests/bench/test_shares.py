@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from geodp.mechanisms.trees.auto import LINES, PLANS
 
 import geodp
 from bench import tables
 from bench.inputs import derived
 from bench.suites import shares, shares_bound
 from geodp.features.plan.search import Candidate
+from geodp.mechanisms.trees.default import table_levels
 from geodp.table.released import ReleasedTable
 
 pytestmark = pytest.mark.law
@@ -23,23 +23,20 @@ TOLD = ("0.1", "municipalities")
 FOUND = json.loads(shares.SAVED.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("bits", "line"), [*((n, False) for n in (1, 4, 9, 12, 18, 36)), (13, True), (14, True)]
-)
-def test_the_table_in_the_code_is_the_benchmark_s(bits, line):
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("bits", [13, 16, 18, 21, 22, 27, 36])
+def test_the_tables_in_the_code_are_the_benchmark_s(bits, gaussian):
     """Within what another library of linear algebra may find by descent."""
-    made = shares.plan_of(bits, FOUND["chosen"], line=line)
-    plan = LINES[bits] if line else PLANS[bits - 1]
-    steps, parts = (tuple(map(int, part.split("-"))) for part in plan.split())
-    assert made.steps == steps
-    np.testing.assert_allclose(made.parts, parts, atol=30)
+    made = shares.plan_of(bits, shares.GAUSSIAN if gaussian else FOUND["chosen"])
+    steps, parts = table_levels(bits, gaussian=gaussian)
+    assert made.steps == tuple(steps)
+    np.testing.assert_allclose(made.parts, [float(part) for part in parts], atol=30)
 
 
-def test_lines_are_where_the_plan_is_another():
-    assert [*LINES] == [*range(shares.FEW_BITS + 1, shares.FEW_OF_LINE + 1)]
-    for shape, line in (((1, 2**13), True), ((2**13, 1), True), ((64, 128), False)):
-        grid = geodp.Grid.regular(shape)
-        assert shares.plan_on(grid, "3-6") == shares.plan_of(13, "3-6", line=line)
+def test_small_domains_have_the_default_s_levels():
+    for pattern, steps in (("4-6", (12,)), (shares.GAUSSIAN, (12,))):
+        plan = shares.plan_on(geodp.Grid.regular((64, 64)), pattern)
+        assert (plan.steps, plan.parts) == (steps, (3, 64 if pattern == "4-6" else 60))
 
 
 def test_chains_of_patterns_split_all_bits():

@@ -21,9 +21,7 @@ DELTAS = ("1e-6", "1/1000")
 TEXTS = {
     ("matrix", "workload"): ("ranges", "blocks", "cells"),
     ("matrix", "strategy"): ("optimised", "identity", "wavelet", "tree"),
-    ("pyramid", "setting"): (
-        *("auto", "R", "fine", "flat", "informed", "series", "islands", "official"),
-    ),
+    ("pyramid", "setting"): (*("auto", "R", "fine", "flat", "informed", "islands", "official"),),
     ("quadtree", "budget"): ("geometric", "uniform"),
 }
 """Settings that are names."""

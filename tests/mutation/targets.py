@@ -357,7 +357,7 @@ TARGETS = (
     Target(
         "geodp.features.series.sharing",
         ("tests/features/series/test_sharing.py", "tests/features/series/test_terms.py"),
-        ("share_budget", "resolve_method", "divide", "count_levels", "_choose", "_resolve_terms"),
+        ("share_budget", "divide", "count_levels", "_choose", "_compare_means", "_resolve_terms"),
     ),
     # Parts of a map.
     Target(

@@ -218,7 +218,9 @@ class Plan:
         error = self.blocks[0].standard_error if self.blocks else None
         # The standard deviation of Laplace noise is sqrt(2) times its scale.
         scale = max(1.0, self.event.width() if error is None else error / sqrt(2))
-        depth = 1 if self._tree is None else len(self._tree.fanouts)
+        # A wide node keeps as many cells as the levels of 16 children that it stands for.
+        fanouts = () if self._tree is None else self._tree.fanouts
+        depth = max(1, sum(-(-(fanout - 1).bit_length() // 4) for fanout in fanouts))
         scales = self.people / scale
         few, many = scales / (10 + scales / (LIVED_IN * n)), scales * depth / 2
         return min(n, 1 + int(few)), min(n, 1 + int(many))

@@ -142,7 +142,7 @@ def share_budget(
     # Exact fractions: the parts of `changed` snapshots add up to the total without rounding, which
     # verification checks.
     each = replace(total, loss=divide(total.loss, changed), by_rho=False)
-    levels = count_levels(grid, method, each)
+    levels = count_levels(grid, method, each, gaussian=gaussian)
     rule = _describe_sharing(snapshots, person, changed, levels) + why
     return Sharing(snapshots, person, method, changed, levels, total, each, gaussian, rule, forms)
 
@@ -161,9 +161,8 @@ def divide(loss: Loss, parts: int) -> Loss:
     return PureDP(cast(Fraction, amounts["epsilon"]) / parts)
 
 
-def count_levels(grid: Grid, method: Mechanism, terms: Terms) -> int:
+def count_levels(grid: Grid, method: Mechanism, terms: Terms, *, gaussian: bool = False) -> int:
     """Return the number of times that a person is counted in the measurements of a snapshot."""
-    gaussian = amounts_of(terms.loss)["rho"] is not None
     loss: Loss = ZeroConcentratedDP(Fraction(1)) if gaussian else PureDP(Fraction(1))
     event = method.event(grid, replace(terms, loss=loss, contribution=1))
     factor = 2 if terms.neighbours == REPLACE else 1

@@ -130,7 +130,7 @@ def default_levels(grid: Grid, *, gaussian: bool) -> tuple[list[int], list[Fract
     elif areas.nested:
         steps = _join_lowest([step for _, step in areas.steps], radices)
     else:
-        steps = _group(radices, *((SMALLEST,) * 2 if gaussian else (LOWEST, NODE)))
+        steps = group_digits(radices, *((SMALLEST,) * 2 if gaussian else (LOWEST, NODE)))
     return steps, ladder(len(steps), gaussian=gaussian)
 
 
@@ -203,7 +203,7 @@ def _join_lowest(steps: list[int], radices: Sequence[int]) -> list[int]:
     return joined
 
 
-def _group(radices: Sequence[int], lowest: int, above: int) -> list[int]:
+def group_digits(radices: Sequence[int], lowest: int, above: int) -> list[int]:
     """Group digits into levels, from the cells up, of at least so many children a node."""
     steps: list[int] = []
     children, fewest = WIDEST, 0

@@ -96,7 +96,7 @@ def test_children_add_up_and_nothing_is_negative():
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3, 5, 18, 37, 62])
-@pytest.mark.parametrize("setting", ["auto", "R", "fine", "flat", "informed", "series", "islands"])
+@pytest.mark.parametrize("setting", ["auto", "R", "fine", "flat", "informed", "islands"])
 def test_settings_split_every_key_and_spend_all(bits, setting):
     grid = geodp.Grid.regular((1 << bits,))
     chain = Pyramid(setting=setting).levels(grid)

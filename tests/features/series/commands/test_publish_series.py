@@ -58,7 +58,7 @@ def charges(tmp_path):
 def test_a_series_is_published_and_verified(call, tmp_path):
     done = geodp("publish-series", *call)
     assert done.returncode == 0, done.stderr
-    assert "measured 3 x 3 = 9 times: Laplace noise, as that is below 30." in done.stderr
+    assert "measured 3 x 2 = 6 times: Laplace noise, as its errors at blocks of" in done.stderr
     assert "Gaussian noise: standard errors" in done.stderr
     assert "of these releases together by a factor of at most" in done.stdout
     assert geodp("verify", tmp_path / "out").returncode == 0
@@ -220,9 +220,9 @@ def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(charged, change,
 def test_a_plan_says_which_noise_is_less():
     shared = ["--grid", "regular:64x64", "--epsilon", "0.1", "--delta", "1e-10"]
     found = Runner(plan).document_of(*shared, "--snapshots", 36, "--person-in", "all")
-    assert "36 x 5 = 180 times: Gaussian noise, as that is 30 or more." in found["series"][0]
+    assert "36 x 2 = 72 times: Gaussian noise, as its errors" in found["series"][0]
     shown = geodp("plan", *shared, "--snapshots", 36, "--person-in", "one")
-    assert "1 x 5 = 5 times: Laplace noise" in shown.stdout
+    assert "1 x 2 = 2 times: Laplace noise" in shown.stdout
     assert (
         "--person-in goes with --snapshots only"
         in geodp("plan", *shared, "--person-in", "one").stderr
