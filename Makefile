@@ -61,15 +61,18 @@ catalogues: $(INSTALLED)
 	@echo "Compiling the translations of help and messages, .po to .mo ..."
 	$(BIN)/python packaging/catalogues.py
 
-# The same sources make the same bytes: the time that files say is that of the last commit, and no
-# environment of its own is made for the build, as compiled loops name the folder of Numba.
+# The same sources make the same bytes: the time that files say is that of the last commit. Compiled
+# loops name the folders of Numba and of their sources, so that neither may be one of a random name.
 COMMITTED = $$(git log -1 --format=%ct)
 
 wheels: $(INSTALLED)
 	@echo "Building the source distribution, from it the wheel, and the list of what it needs; trying the wheel ..."
 	rm -rf dist build
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[release]'
-	SOURCE_DATE_EPOCH=$(COMMITTED) GEODP_TARGETS=$${GEODP_TARGETS:-all} $(BIN)/python -m build --no-isolation --outdir dist .
+	SOURCE_DATE_EPOCH=$(COMMITTED) $(BIN)/python -m build --no-isolation --sdist --outdir dist .
+	mkdir -p build/source && tar -xzf dist/*.tar.gz --strip-components 1 -C build/source
+	SOURCE_DATE_EPOCH=$(COMMITTED) GEODP_TARGETS=$${GEODP_TARGETS:-all} \
+	    $(BIN)/python -m build --no-isolation --wheel --outdir dist build/source
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents --ignore W002 dist/*.whl  # empty files, and a licence that stands twice
 	$(PYTHON) -m venv build/wheel

@@ -224,7 +224,7 @@ def publish(
     >>> bool((release.table.to_dense() >= 0).all())
     True
     >>> round(release.standard_error(64), 1)
-    8.3
+    11.3
 
     A frame, whose columns are recognised:
 

@@ -140,7 +140,8 @@ def test_three_quarters_of_a_sensitivity_are_caught(name, kind):
 
 TIGHT_TWICE = {
     "agrid", "dawa", "filter", "geometric", "hay", "hb", "laplace", "laplace-nonnegative", "matrix",
-    "privelet", "privelet-2d", "privelet-nominal", "parts", "quadtree", "topdown", "ugrid",
+    "privelet", "privelet-2d", "privelet-nominal", "parts", "pyramid", "quadtree", "topdown",
+    "ugrid",
 }  # fmt: skip
 """Methods in which one who is replaced costs more than three quarters of what is stated, which is
 twice a person more or less. A total does not change, nor do half of Barak's coefficients, and no

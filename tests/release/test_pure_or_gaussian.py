@@ -86,7 +86,8 @@ def test_the_square_needs_a_map_of_its_size(grid, areas):
 
 def test_of_parts_the_map_is_compared():
     grid = GRID.with_attribute("sex", ["f", "m"])
-    terms = Terms.of(epsilon=1, delta=DELTA)
+    # Noise of many people, whose discrete law has the proportions of the continuous one.
+    terms = Terms.of(epsilon="1/20", delta=DELTA)
     cell, square = find_crossings(grid, mechanism("parts"), terms)
     # The map has half of the budget: twice the pure error, and the square root of it with Gaussian
     # noise, which so wins with half as many releases.

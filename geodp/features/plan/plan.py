@@ -385,7 +385,7 @@ def plan(
     --------
     >>> planned = plan(Grid.regular((512, 512)), epsilon=0.1)
     >>> [round(block.standard_error, 1) for block in planned.blocks[:3]]
-    [31.1, 43.7, 60.8]
+    [23.0, 32.3, 45.1]
     >>> planned.smallest(5000, 1.3).cells
     1
     """

@@ -1,8 +1,8 @@
 """Levels and shares of the pyramid's default, for every order of keys and both laws of noise.
 
-They depend on the domain's public shape and on the law alone. A domain of up to 2**12 keys has the
-cells and the total as its only levels. On larger domains whose keys are bits, shares are those of a
-table, which ``python -m bench shares`` computes for common queries (cells, municipalities,
+They depend on the domain's public shape and on the law alone. A domain of up to 2**12 keys without
+attributes has the cells and the total as its only levels; labels of attributes are asked for as
+well, and need levels above. On larger domains whose keys are bits, shares are those of a table, which ``python -m bench shares`` computes for common queries (cells, municipalities,
 polygons, rectangles) with a bound on aligned blocks. All other orders, of published areas, of
 regions and of attributes, take their shares by the levels' distance from the cells.
 """
@@ -121,9 +121,10 @@ def default_levels(grid: Grid, *, gaussian: bool) -> tuple[list[int], list[Fract
     radices, areas = grid.order.radices, grid.areas
     if areas.tables:
         return _levels_of_regions(areas, radices, gaussian)
-    if prod(radices) <= 1 << FEW_BITS:
+    few = prod(radices) <= 1 << FEW_BITS
+    if few and not grid.attributes:
         steps = [len(radices)] * bool(radices)
-    elif grid.order.is_binary:
+    elif grid.order.is_binary and not few:
         return table_levels(len(radices), gaussian=gaussian)
     elif areas.nested and gaussian:
         steps = [step for _, step in areas.steps]

@@ -22,7 +22,13 @@ KEY = geodp.NoiseKey(bytes(range(32)))
 
 def measured(table, epsilon=2, **given):
     release = geodp.publish(
-        table, epsilon=epsilon, key=KEY, contribution=1, measurements="cell", **given
+        table,
+        method="pyramid:setting=R",
+        epsilon=epsilon,
+        key=KEY,
+        contribution=1,
+        measurements="cell",
+        **given,
     )
     return release.measurements
 

@@ -22,7 +22,9 @@ def villages(seed, share=0.3, size=8):
 @pytest.fixture(scope="module")
 def model():
     key = geodp.NoiseKey(bytes(range(32)))
-    release = geodp.publish(villages(1), epsilon=2, key=key, contribution=1)
+    release = geodp.publish(
+        villages(1), method="pyramid:setting=R", epsilon=2, key=key, contribution=1
+    )
     return model_of(release, CLASSES)
 
 

@@ -22,7 +22,12 @@ def folder(tmp_path):
     counts = np.random.default_rng(1).integers(0, 30, grid.shape)
     table = geodp.CountTable.from_dense(counts, grid)
     geodp.publish(
-        table, epsilon=1, key=geodp.NoiseKey(bytes(32)), measurements=16, contribution=1
+        table,
+        method="pyramid:setting=R",
+        epsilon=1,
+        key=geodp.NoiseKey(bytes(32)),
+        measurements=16,
+        contribution=1,
     ).write(tmp_path / "out")
     return tmp_path / "out" / "public"
 
@@ -76,7 +81,12 @@ def test_another_codebook_is_found(folder, name, value):
 def test_what_was_written_is_read_back(tmp_path):
     table = geodp.CountTable.from_dense(np.eye(12, 9, dtype=int) * 40, geodp.Grid.regular((12, 9)))
     release = geodp.publish(
-        table, epsilon=1, key=geodp.NoiseKey(bytes(32)), measurements=16, contribution=1
+        table,
+        method="pyramid:setting=R",
+        epsilon=1,
+        key=geodp.NoiseKey(bytes(32)),
+        measurements=16,
+        contribution=1,
     )
     release.write(tmp_path / "out")
     again = geodp.open(tmp_path / "out").measurements

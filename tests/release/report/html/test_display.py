@@ -42,7 +42,7 @@ return found;
 """
 
 
-@pytest.fixture(scope="module", params=["pyramid", "hay"])
+@pytest.fixture(scope="module", params=["pyramid:setting=R", "hay"])
 def pages(request, tmp_path_factory):
     """A release with a limit of display and without, and its pages by language and limit."""
     folder = tmp_path_factory.mktemp("pages")
