@@ -24,7 +24,7 @@ BENCHMARKS = {
     "sparsest": "random pyramids on the map that gains least, beside publishing zeros",
     "held_out": "the default beside the paper's method on maps that nothing was chosen by",
     "signal": "what rows by people a cell times epsilon would give the pyramid's default",
-    "auto": "plans for the pyramid's default on public statistics, and its table in the code",
+    "shares": "plans for the pyramid's default on public statistics, and its table in the code",
     "publish": "whole commands by phase, beside libraries that write the same rows",
     "speed": "speed and memory in one run, beside NumPy and others, and how they grow",
     "against": "speed of another commit beside this one, in alternating rounds",

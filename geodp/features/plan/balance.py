@@ -66,9 +66,12 @@ def describe_balance(
 
 
 def _describe_cells(mean: float, cell: BlockError) -> str:
-    few = mean < SPARSE * cell.standard_error
-    suits = "sums of many cells are better with pyramid:setting=fine" if few else "that suits them"
+    if mean < SPARSE * cell.standard_error:
+        return (
+            f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
+            "average, few for this noise: sums of many cells are better with pyramid:setting=fine."
+        )
     return (
         f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
-        f"average, {'few' if few else 'many'} for this noise: {suits}."
+        "average, many for this noise: that suits them."
     )
