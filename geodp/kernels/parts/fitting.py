@@ -189,6 +189,17 @@ def _count_digits(total: np.int64) -> int:
 
 
 @inline
+def _shift(counts: NDArray[np.int64], digits: int) -> NDArray[np.int64]:
+    """Shift counts to the left by binary digits."""
+    # In a loop: Numba names an expression of arrays after its address, so that the same sources
+    # would not be compiled to the same bytes.
+    shifted = np.empty(counts.size, np.int64)
+    for i in range(counts.size):
+        shifted[i] = counts[i] << digits
+    return shifted
+
+
+@inline
 def _make_exact(
     u: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64], digits: int
 ) -> NDArray[np.int64]:
@@ -198,7 +209,7 @@ def _make_exact(
     for i in range(u.shape[0]):
         for j in range(u.shape[1]):
             table[i, j] = np.int64(u[i, j] * unit)
-    left = rows << digits, columns << digits
+    left = _shift(rows, digits), _shift(columns, digits)
     missing = _lower(table, left)
     if missing > 0:
         _raise(table, left, missing)

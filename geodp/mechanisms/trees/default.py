@@ -2,9 +2,10 @@
 
 They depend on the domain's public shape and on the law alone. A domain of up to 2**12 keys without
 attributes has the cells and the total as its only levels; labels of attributes are asked for as
-well, and need levels above. On larger domains whose keys are bits, shares are those of a table, which ``python -m bench shares`` computes for common queries (cells, municipalities,
-polygons, rectangles) with a bound on aligned blocks. All other orders, of published areas, of
-regions and of attributes, take their shares by the levels' distance from the cells.
+well, and need levels above. On larger domains whose keys are bits, shares are those of a table,
+which ``python -m bench shares`` computes for common queries (cells, municipalities, polygons,
+rectangles) with a bound on aligned blocks. All other orders, of published areas, of regions and of
+attributes, take their shares by the levels' distance from the cells.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def test_the_command_reads_points(spec, tmp_path):
     path = tmp_path / "places.csv"
     path.write_text("lon,lat\n" + "".join(f"{x},{y}\n" for x, y in PLACES))
     done = command(
-        "publish", path, "--points", "--grid", spec, "--bounds", *map(str, BOX), "--epsilon", "100",
+        "publish", path, "--points", "--grid", spec, "--bounds", *map(str, BOX), "--epsilon", "400",
         "--contribution", "1", "--output", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
