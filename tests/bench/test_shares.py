@@ -11,7 +11,7 @@ from bench import tables
 from bench.inputs import derived
 from bench.suites import shares, shares_bound
 from geodp.features.plan.search import Candidate
-from geodp.mechanisms.trees.default import table_levels
+from geodp.mechanisms.trees.default import FEW_BITS, table_levels
 from geodp.table.released import ReleasedTable
 
 pytestmark = pytest.mark.law
@@ -36,7 +36,10 @@ def test_the_tables_in_the_code_are_the_benchmark_s(bits, gaussian):
 def test_small_domains_have_the_default_s_levels():
     for pattern, steps in (("4-6", (12,)), (shares.GAUSSIAN, (12,))):
         plan = shares.plan_on(geodp.Grid.regular((64, 64)), pattern)
-        assert (plan.steps, plan.parts) == (steps, (3, 64 if pattern == "4-6" else 60))
+        assert (plan.steps, plan.parts) == (
+            steps,
+            ((448, 9552) if pattern == "4-6" else (476, 9524)),
+        )
 
 
 def test_chains_of_patterns_split_all_bits():
@@ -50,21 +53,20 @@ def test_chains_of_patterns_split_all_bits():
 def test_maps_of_one_place_are_left_out_together():
     rows = [
         {"data": data, "pattern": pattern, "value": value}
-        for data, best in (("a-2011-1", "3-6"), ("a-2018-1", "3-6"), ("b-2010", "3-4-5"))
+        for data, best in (("a-2011-1", "3-6"), ("a-2018-1", "3-6"), ("b-2010", "4-5"))
         for pattern, value in {**dict.fromkeys(shares.PATTERNS, 0.0), best: -1.0}.items()
     ]
     assert shares.best(rows) == "3-6"
-    assert shares.best(rows, "a-2011-1") == "3-4-5"
+    assert shares.best(rows, "a-2011-1") == "4-5"
     assert shares.best(rows, "b-2010") == "3-6"
 
 
 def test_the_committed_figures_show_what_is_claimed():
-    """Means over the maps, and one choice but where Germany or Samoa is left out."""
-    for epsilon, most in (("0.1", (0.41, 0.46, 0.46)), ("1", (0.28, 0.40, 0.41))):
+    """Means over the maps, and two patterns between which the maps hardly choose."""
+    for epsilon, most in (("0.1", (0.33, 0.34, 0.39)), ("1", (0.20, 0.29, 0.32))):
         rows = [row for row in FOUND["rows"] if row["epsilon"] == epsilon]
         chosen = [row for row in rows if row["by_others"]]
-        others = {row["data"] for row in chosen if row["pattern"] != FOUND["chosen"]}
-        assert others == {"germany-1km", "samoa-100m"}
+        assert {row["pattern"] for row in chosen} == {FOUND["chosen"], "3-4-4-6"}
         assert {row["data"] for row in chosen} == set(shares.TABLES)
         for name, bound in zip(("cells", "polygons", "municipalities"), most, strict=True):
             logs = [np.log(row["families"][name]) for row in chosen]
@@ -79,9 +81,14 @@ def test_the_committed_figures_keep_the_bound_on_aligned_blocks():
     names = {row["data"] for row in FOUND["bound"]}
     assert names == {*shares.TABLES, *shares_bound.WIDE, *derived.TABLES}
     for row in FOUND["bound"]:
-        small, every = (shares_bound.worst(row, n) for n in (shares_bound.FIRST_LARGE, None))
+        first_large = shares_bound.first_large(row["bits"])
+        small, every = (shares_bound.worst(row, n) for n in (first_large, None))
         if row["data"] == "halves":
-            assert small[0] > 1.1 * shares_bound.SMALL
+            assert small[0] > 1.05 * shares_bound.SMALL
+            continue
+        # The bound is no promise where cells are measured alone.
+        if row["bits"] <= FEW_BITS:
+            assert small[0] > 1.5 * shares_bound.SMALL
             continue
         assert small[0] - 2 * small[1] <= shares_bound.SMALL, row["data"]
         assert every[0] - 2 * every[1] <= shares_bound.LARGE, row["data"]
