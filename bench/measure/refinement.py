@@ -67,7 +67,7 @@ class Refinement:
         return pyramid(self.table, Pyramid(), self.event, self.key, parts, threads)
 
     def dense(self) -> Cells:
-        """Refine with the dense reference implementation."""
+        """Refine with the dense form."""
         if self.method == "topdown":
             count = topdown_dense(self.table, self.noise)
         else:

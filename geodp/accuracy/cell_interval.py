@@ -217,7 +217,7 @@ class ClampedIntervals:
             ends = low[part], high[part]
             cell_paths.find_ends(paths, states, root, self._climb.around, self._rule, *ends)
             # Margins from simulated releases also bound the loss of isolated cells.
-            if self.margins.alone:
+            if self.margins.isolated_losses:
                 self._bound_isolated(once[part], paths, ends[1])
         return (low, high) if back is None else (low[back], high[back])
 
@@ -243,14 +243,14 @@ class ClampedIntervals:
             The largest standard error of a cell.
         """
         levels = np.ones((len(self.tree.fanouts), 1), np.int64)
-        alone = Reach(np.zeros((3, 1)), np.full((3, 1), error**2), np.zeros((3, 1)), levels, levels)
+        worst = Reach(np.zeros((3, 1)), np.full((3, 1), error**2), np.zeros((3, 1)), levels, levels)
         dropped = sum(drop.threshold for drop in self.tree.drops)
         # One node on each level shows a loss: the worst case of a cell of which nothing is listed.
         # People of dropped children come on top.
-        far = float(alone.reach_up(self.isolated, self.losses)[0]) + dropped
+        far = float(worst.reach_up(self.isolated, self.losses)[0]) + dropped
         finite = self.margins.up[np.isfinite(self.margins.up)]
         near_listed = min(far, float(finite.max()) * error) if finite.size else far
-        return 0.0, near_listed, min(far, max(self.margins.alone, default=far))
+        return 0.0, near_listed, min(far, max(self.margins.isolated_losses, default=far))
 
     def climb_paths(
         self, key: KeyArray
@@ -291,14 +291,16 @@ class ClampedIntervals:
         """Bound the high ends of isolated cells by the maximal loss of such a cell."""
         kind = np.empty(key.size, np.int64)
         cell_paths.find_classes(paths, self._climb.around, self._rule, kind)
-        alone = np.flatnonzero(np.isinf(self._rule.up[kind]))
+        isolated = np.flatnonzero(np.isinf(self._rule.up[kind]))
         # An infinite margin marks a class without measured errors: only the levels above can bound
         # such a cell's loss.
-        depth = find_depths(self.tree, self.sums, key[alone])
-        lost = np.array(self.margins.alone)[np.minimum(depth, len(self.margins.alone) - 1)]
-        lost = lost + (paths.moved[0][alone] if self.tree.drops else 0.0)
-        count = paths.people[PLAIN, alone]
-        high[alone] = np.minimum(high[alone], count + round_out(lost, count))
+        depth = find_depths(self.tree, self.sums, key[isolated])
+        lost = np.array(self.margins.isolated_losses)[
+            np.minimum(depth, len(self.margins.isolated_losses) - 1)
+        ]
+        lost = lost + (paths.moved[0][isolated] if self.tree.drops else 0.0)
+        count = paths.people[PLAIN, isolated]
+        high[isolated] = np.minimum(high[isolated], count + round_out(lost, count))
 
     @cached_property
     def _climb(self) -> _Climb:
@@ -331,8 +333,8 @@ class ClampedIntervals:
     @cached_property
     def _rule(self) -> cell_paths.Rule:
         """The rule that derives ends from the counts around a cell."""
-        alone = self.isolated
-        isolated = [] if alone is None else [alone["bias"], spread_of(alone)]
+        cell = self.isolated
+        isolated = [] if cell is None else [cell["bias"], spread_of(cell)]
         down, up = (
             np.append(side.reshape(-1), inf) for side in (self.margins.down, self.margins.up)
         )

@@ -98,14 +98,14 @@ class Reach:
 
     def interval(
         self,
-        alone: dict[str, float] | None = None,
+        isolated: dict[str, float] | None = None,
         losses: list[tuple[float, float]] | None = None,
     ) -> tuple[Any, Any]:
         """Return low and high ends of a 95 % interval: float64, or float64[n] for many regions.
 
         Parameters
         ----------
-        alone : dict, optional
+        isolated : dict, optional
             ``bias`` and ``rmse`` of an isolated cell: no single cell or node loses more.
         losses : list of (mean, standard deviation), optional
             Loss to the clamp in one node of each level, the root's first, for each node that shows
@@ -117,7 +117,7 @@ class Reach:
         # Both bounds hold, so the tighter one is taken. Without a cut node that gained or lost,
         # the sum has noise only.
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
-        up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], alone, losses)
+        up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], isolated, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
         return np.maximum(low - self.moved[1], 0.0), high + self.moved[0]
 
@@ -137,22 +137,22 @@ class Reach:
         return (self.count - margin)[INNER] - into, (self.count + margin)[OUTER] + out
 
     def reach_up(
-        self, alone: dict[str, float] | None, losses: list[tuple[float, float]] | None
+        self, isolated: dict[str, float] | None, losses: list[tuple[float, float]] | None
     ) -> Any:
         """Return an upper bound of a sum's excess over the released one, without approximations."""
-        return self._move(self.losing, LAPLACE_Z * np.sqrt(self.variance[PLAIN]), alone, losses)
+        return self._move(self.losing, LAPLACE_Z * np.sqrt(self.variance[PLAIN]), isolated, losses)
 
     def _move(
         self,
         nodes: IntArray,
         margin: Any,
-        alone: dict[str, float] | None,
+        isolated: dict[str, float] | None,
         losses: list[tuple[float, float]] | None,
     ) -> Any:
         """Return how far the clamp at some nodes and the noise together move a region's sum."""
         moved_by: Any = np.full(np.shape(margin), inf)
-        if alone is not None:
-            distance = np.maximum(margin, SKEWED_Z * spread_of(alone)) - alone["bias"]
+        if isolated is not None:
+            distance = np.maximum(margin, SKEWED_Z * spread_of(isolated)) - isolated["bias"]
             moved_by = np.where(self.is_path, distance, moved_by)
         if losses is not None:
             mean, spread = np.array(losses).reshape(-1, 2).T

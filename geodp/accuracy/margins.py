@@ -47,7 +47,7 @@ class Margins:
     ----------
     down, up : float64[groups of children, groups of shares]
         Infinite if not measured.
-    alone : tuple of float
+    isolated_losses : tuple of float
         Maximal loss in people of a cell that is isolated over 0, 1, 2 ... levels; empty: only the
         closed form applies.
     releases : int
@@ -58,7 +58,7 @@ class Margins:
 
     down: FloatArray = field(repr=False)
     up: FloatArray = field(repr=False)
-    alone: tuple[float, ...] = ()
+    isolated_losses: tuple[float, ...] = ()
     releases: int = 0
 
     def of(self, place: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ What may never change
 ---------------------
 - The names of the fields of :class:`Measurement`, their order and their values: all but
   ``key_origin`` and ``layout``, on which no noise depends, enter the digest that derives a
-  release's noise from a kept key (:mod:`geodp.release.identity`). A changed field would draw new
+  release's noise from a kept key (:mod:`geodp.release.digest`). A changed field would draw new
   noise for a release that was published before, and charge for it again.
 - ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
   and an entry is recognised by them.

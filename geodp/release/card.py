@@ -211,7 +211,7 @@ def _state_tree(intervals: ClampedIntervals) -> StatedTree:
         shares=SHARES,
         below=_state_factors(margins.down),
         above=_state_factors(margins.up),
-        alone=_state_bounds(margins.alone),
+        isolated_losses=_state_bounds(margins.isolated_losses),
     )
 
 

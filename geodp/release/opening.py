@@ -80,7 +80,7 @@ class WrittenIntervals:
         cells = self.cells
         if cells is None:
             return -np.inf, np.inf, np.inf
-        return cells.low, cells.beside, max(cells.beside, cells.alone)
+        return cells.low, cells.beside, max(cells.beside, cells.isolated)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

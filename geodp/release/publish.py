@@ -29,7 +29,7 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.identity import key_of_table
+from geodp.release.digest import key_of_table
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
 from geodp.release.preview import preview_release, warn_before_release
@@ -178,7 +178,7 @@ def publish(
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid, all parameters and what the method
-        measures (see :mod:`geodp.release.identity`): the same input gives the same release again,
+        measures (see :mod:`geodp.release.digest`): the same input gives the same release again,
         and different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
         Checked before any noise is drawn, and charged before anything that was drawn is returned;

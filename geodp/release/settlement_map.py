@@ -23,10 +23,10 @@ SIZES = (100, 200, 500, 1_000, 3_000, 10_000, 30_000)
 """Bounds of size classes of settlements, in people; the last class is stated without an end."""
 
 Surroundings = Literal["alone", "coastal", "inland"]
-ALONE: Final = "alone"
+ISOLATED: Final = "alone"
 COASTAL: Final = "coastal"
 INLAND: Final = "inland"
-PLACES: tuple[Surroundings, ...] = (ALONE, COASTAL, INLAND)
+PLACES: tuple[Surroundings, ...] = (ISOLATED, COASTAL, INLAND)
 
 KINDS = [(size, place) for size in range(len(SIZES) - 1) for place in PLACES]
 """Kinds of settlements: index of the size class, and surroundings."""
@@ -90,7 +90,7 @@ def make_maps(grid: Grid, people: float, max_maps: int) -> tuple[list[Settlement
     # Without a coast in the domain, the towns on one side of a settlement are removed instead.
     inhabited = grid.decode(towns.key)[:2].astype(np.int64).T if towns.key.size else place
     coast = place[coastal] if coastal.any() else place
-    sites: dict[Surroundings, IntArray] = {ALONE: place, COASTAL: coast, INLAND: inhabited}
+    sites: dict[Surroundings, IntArray] = {ISOLATED: place, COASTAL: coast, INLAND: inhabited}
     maps, first, missing = list[SettlementMap](), 0, set(range(len(KINDS)))
     while missing and len(maps) < max_maps:
         # Each map begins with a kind that is still missing: large settlements may not fit after the
@@ -116,9 +116,11 @@ def place_isolated(
     random : Generator
     """
     grid = towns.grid
-    kinds = [KINDS.index((size, ALONE)) for size in range(SIZES.index(min_people), len(SIZES) - 1)]
+    kinds = [
+        KINDS.index((size, ISOLATED)) for size in range(SIZES.index(min_people), len(SIZES) - 1)
+    ]
     number = int(np.clip(grid.domain.cells // CELLS_EACH, MIN_ISOLATED, MAX_ISOLATED))
-    sites: dict[Surroundings, IntArray] = {ALONE: _draw_places(grid, random)}
+    sites: dict[Surroundings, IntArray] = {ISOLATED: _draw_places(grid, random)}
     sequence = [kinds[i % len(kinds)] for i in range(number)]
     return _place_settlements(towns, sequence, sites, False, random, ISOLATION)
 

@@ -104,9 +104,11 @@ def simulate_cells(release: Release, releases: int) -> Release:
         down, up = np.maximum(down, public.down), np.maximum(up, public.up)
     # A cell is the smallest planted settlement, of side 1. Where every planted cell gained, a loss
     # is negative; an interval still holds its own count.
-    alone = tuple(np.maximum(simulation.losses()[0], 0.0).tolist())
+    isolated_losses = tuple(np.maximum(simulation.losses()[0], 0.0).tolist())
     settlements = simulate_settlements(simulation)
-    return replace(release, margins=Margins(down, up, alone, releases), settlements=settlements)
+    return replace(
+        release, margins=Margins(down, up, isolated_losses, releases), settlements=settlements
+    )
 
 
 def errors_of(

@@ -1,14 +1,15 @@
 """Conversion of frozen dataclasses to the plain values of a JSON document and back.
 
-The fields of a dataclass are the keys of its JSON object, in their order. Their types are enforced
-on reading, so that untrusted input becomes a value of these types or is refused.
+The fields of a dataclass are the keys of its JSON object, in their order; a field whose name in
+Python differs has its key in its metadata. Types are enforced on reading, so that untrusted input
+becomes a value of these types or is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -36,6 +37,12 @@ class AtLeast:
     maximum: int | None = None
 
 
+def key_of(one: Field[Any]) -> str:
+    """Return the key of a dataclass's field in JSON."""
+    key: str = one.metadata.get("key", one.name)
+    return key
+
+
 def write_plain(value: Any) -> Any:
     """Convert dataclasses, tuples and mappings to dicts, lists, texts and numbers.
 
@@ -51,7 +58,7 @@ def write_plain(value: Any) -> Any:
             # Optional fields were added later: leaving out None keeps cards of earlier versions
             # valid.
             elif inner is not None or one.default is not None:
-                plain[one.name] = write_plain(inner)
+                plain[key_of(one)] = write_plain(inner)
         return plain
     if isinstance(value, Mapping):
         return {name: write_plain(inner) for name, inner in value.items()}
@@ -121,11 +128,12 @@ def _read_fields(kind: Any, value: Any, where: str) -> Any:
     for one in fields(kind):
         if one in inline:
             continue
-        if one.name in left:
-            values[one.name] = _read(types[one.name], left.pop(one.name), _inside(where, one.name))
+        key = key_of(one)
+        if key in left:
+            values[one.name] = _read(types[one.name], left.pop(key), _inside(where, key))
         elif one.default is not None:
             raise VerificationError(
-                printable(f"{_inside(where, one.name)} is missing."), code="plain-key-missing"
+                printable(f"{_inside(where, key)} is missing."), code="plain-key-missing"
             )
     for one in inline:
         inline_types: Mapping[str, Any] = one.metadata["inline"]

@@ -158,4 +158,4 @@ def test_a_card_says_which_intervals_count_what_was_dropped(tmp_path):
     release.write(tmp_path / "new")
     assert "computed again" in str(verify(tmp_path / "new", errors_of))
     far = state_cells(release)
-    assert far.alone >= max(drop.threshold for drop in release.intervals().tree.drops)
+    assert far.isolated >= max(drop.threshold for drop in release.intervals().tree.drops)

@@ -132,7 +132,7 @@ def test_the_card_states_how_far_cells_that_are_not_listed_may_be_off(form, meth
     slack = 1 + 1e-5  # six digits
     assert (low >= stated.low * slack).all()
     assert high[beside].max(initial=0) <= stated.beside * slack
-    assert high[~beside].max(initial=0) <= stated.alone * slack
+    assert high[~beside].max(initial=0) <= stated.isolated * slack
     assert stated.simulated is None
     if release.method.nonnegative:
         assert stated.low == 0

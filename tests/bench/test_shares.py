@@ -36,10 +36,8 @@ def test_the_tables_in_the_code_are_the_benchmark_s(bits, gaussian):
 def test_small_domains_have_the_default_s_levels():
     for pattern, steps in (("4-6", (12,)), (shares.GAUSSIAN, (12,))):
         plan = shares.plan_on(geodp.Grid.regular((64, 64)), pattern)
-        assert (plan.steps, plan.parts) == (
-            steps,
-            ((448, 9552) if pattern == "4-6" else (476, 9524)),
-        )
+        assert plan.steps == steps
+        assert plan.parts == ((448, 9552) if pattern == "4-6" else (476, 9524))
 
 
 def test_chains_of_patterns_split_all_bits():

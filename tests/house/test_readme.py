@@ -4,11 +4,13 @@ Its Python example runs as a doctest.
 """
 
 import json
+import math
 import os
 import re
 import shlex
 import subprocess
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,16 @@ def test_errors_beside_laplace_noise_are_those_that_were_kept():
     for figure in (f"{ours['mae'][12]:.1f}", f"{laplace['mae'][12]:.0f}", f"{negative:.0f} %"):
         assert re.search(rf"\b{figure}(?!\w)", WORDS), figure
     assert ours["negative"] == 0
+
+
+def test_rows_with_laplace_noise_differ_by_chance():
+    """Three standard errors of the difference, between any two of them."""
+    rows = [row for row in kept("peers")["rows"] if "laplace, each cell" in row["peer"]]
+    rows += [row for row in kept("peers")["rows"] if row["peer"] == "geodp laplace"]
+    assert len(rows) == 4
+    for one, other in combinations(rows, 2):
+        error = math.hypot(one["mae_se"][12], other["mae_se"][12])
+        assert abs(one["mae"][12] - other["mae"][12]) < 3 * error
 
 
 def test_seconds_and_ways_of_running_are_those_that_were_kept():

@@ -394,8 +394,8 @@ TARGETS = (
         ("check_restricted", "_require_unchanged"),
     ),
     Target(
-        "geodp.release.identity",
-        ("tests/release/test_identity.py", "tests/release/test_publish_with_ledger.py"),
+        "geodp.release.digest",
+        ("tests/release/test_digest.py", "tests/release/test_publish_with_ledger.py"),
     ),
     Target(
         "geodp.release.publish",

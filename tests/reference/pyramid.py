@@ -1,4 +1,7 @@
-"""The pyramid by its definition: dense lists of counts, level by level."""
+"""The reference of the pyramid: its definition in plain Python, on lists of all counts of a level.
+
+It imports nothing of geodp, so a fault of geodp's cannot be repeated here; it is for small trees.
+"""
 
 from fractions import Fraction
 from functools import partial

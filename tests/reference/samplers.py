@@ -1,4 +1,4 @@
-"""Rejection sampling on exact rationals: the slow, obvious twins of the inverse distributions.
+"""Rejection sampling on exact rationals: the references of the inverse distributions.
 
 Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy (NeurIPS 2020),
 algorithms 1, 2 and 3. ``coins`` gives exactly uniform integers and nothing else.

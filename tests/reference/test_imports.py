@@ -1,4 +1,4 @@
-"""Slow, obvious twins are told nothing by the fast code: they import nothing of geodp."""
+"""References are independent of the fast code: they import nothing of geodp."""
 
 import ast
 import sys

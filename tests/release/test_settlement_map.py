@@ -5,8 +5,8 @@ import pytest
 
 import geodp
 from geodp.release.settlement_map import (
-    ALONE,
     AROUND,
+    ISOLATED,
     ISOLATION,
     KINDS,
     MIN_ISOLATED,
@@ -26,7 +26,9 @@ def test_nobody_else_lives_near_settlements_that_stand_alone(grid):
     made_map = place_isolated(towns, 500, np.random.default_rng(0))
     people, domain = made_map.table.to_dense(), grid.domain.to_dense()
     assert len(made_map.kinds) >= 10
-    assert [KINDS[kind] for kind in made_map.kinds[:4]] == [(size, ALONE) for size in range(2, 6)]
+    assert [KINDS[kind] for kind in made_map.kinds[:4]] == [
+        (size, ISOLATED) for size in range(2, 6)
+    ]
     for kind, keys, around in zip(made_map.kinds, made_map.cells, made_map.around, strict=True):
         place = cells(grid, keys)
         size = KINDS[kind][0]

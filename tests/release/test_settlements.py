@@ -8,7 +8,7 @@ from geodp.grid.mask import blocks_of_array, mask_of_blocks
 from geodp.io.verify.readback import read_release_table
 from geodp.release import settlements
 from geodp.release.report.markdown import markdown
-from geodp.release.settlement_map import ALONE, COASTAL, EMPTY, INLAND, KINDS, SIZES, make_maps
+from geodp.release.settlement_map import COASTAL, EMPTY, INLAND, ISOLATED, KINDS, SIZES, make_maps
 from geodp.release.simulation import Simulation
 
 pytestmark = pytest.mark.law
@@ -55,7 +55,7 @@ def test_settlements_of_all_kinds_have_the_people_and_surroundings_that_are_said
             inside = grid.domain.to_dense() & near(settled, 4)
             assert np.array_equal(cells(grid, around), inside)
             others = people[near(settled, EMPTY) & ~settled]
-            if place == ALONE:
+            if place == ISOLATED:
                 assert not others.any()
             elif place == INLAND:
                 company.append(others.any())
@@ -131,10 +131,10 @@ def test_they_need_domain_method_and_sum_of_a_release_alone(release):
 def test_the_smaller_and_the_lonelier_lose_more(release):
     stated = settlements.simulate_settlements(simulation_of(release, 40))
     own = {(row.people, row.surroundings): row.own for row in stated.settlements}
-    for place in (ALONE, COASTAL):
+    for place in (ISOLATED, COASTAL):
         assert own[200, place] < own[3_000, place] < 0
     lonely, among = (
-        np.mean([own[size, place] for size in SIZES[:-1]]) for place in (ALONE, INLAND)
+        np.mean([own[size, place] for size in SIZES[:-1]]) for place in (ISOLATED, INLAND)
     )
     assert lonely < among
 

@@ -44,7 +44,7 @@ def test_counts_stay_and_cells_where_nobody_is_listed_become_narrower(people):
     assert (narrow[1] > 0).all()
     cells = simulated.card().expected_error.cells
     assert cells.simulated == FEW
-    assert cells.alone >= narrow[1].max() * (1 - 1e-5)
+    assert cells.isolated >= narrow[1].max() * (1 - 1e-5)
     assert plain.card().expected_error.cells.simulated is None
 
 
@@ -59,7 +59,7 @@ def test_an_interval_holds_its_count_where_every_planted_cell_gained():
         key=NoiseKey(bytes(32)),
         simulate=FEW,
     )
-    assert release.margins.alone[0] == 0
+    assert release.margins.isolated_losses[0] == 0
     assert (release.intervals().of(release.table.key)[1] >= release.table.count).all()
 
 

@@ -15,7 +15,7 @@ import geodp
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
-from geodp.table.plain import AtLeast, Text, types_of
+from geodp.table.plain import AtLeast, Text, key_of, types_of
 
 PACKAGE = Path(geodp.__file__).parent
 FILES = {
@@ -93,9 +93,9 @@ def _object(kind, names):
         if inline := field.metadata.get("inline"):
             properties |= {name: _schema(inline[name], names) for name in inline}
             continue
-        properties[field.name] = _schema(types[field.name], names)
+        properties[key_of(field)] = _schema(types[field.name], names)
         if field.default is MISSING or field.default is not None:
-            needed.append(field.name)
+            needed.append(key_of(field))
     return {
         "description": re.sub(r"\s+", " ", kind.__doc__.split("\n\n")[0]).strip(),
         "type": "object",

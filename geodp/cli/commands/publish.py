@@ -20,7 +20,7 @@ from geodp.cli.inputs import grid_of, read_plan_options, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, inputs, run_options
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request import read_request, request_options
+from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import (
     describe_call,
     pad_time,

@@ -30,7 +30,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.progress import silence
-from geodp.release.identity import release_digest
+from geodp.release.digest import release_digest
 from geodp.table.counts import CountTable
 
 Progress = Callable[[int, int], None]
@@ -125,7 +125,7 @@ def _time(
     return released, time.perf_counter() - started
 
 
-def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
+def trial_key(master: NoiseKey, contents: bytes, trial: int) -> NoiseKey:
     """Derive the key of one trial, for this use, table, method and number only.
 
     No trial shares noise with another, nor with a release that is published with the
@@ -134,11 +134,11 @@ def trial_key(master: NoiseKey, identity: bytes, trial: int) -> NoiseKey:
     Parameters
     ----------
     master : NoiseKey
-    identity : bytes
-        :func:`geodp.release.identity.release_digest` of the table, the method and its event.
+    contents : bytes
+        :func:`geodp.release.digest.release_digest` of the table, the method and its event.
     trial : int
     """
-    return master.derive(digest(b"geodp evaluation", identity, trial.to_bytes(8, "little")))
+    return master.derive(digest(b"geodp evaluation", contents, trial.to_bytes(8, "little")))
 
 
 def run_all(

@@ -15,7 +15,7 @@ from geodp.cli.check import require_unpublished
 from geodp.cli.inputs import grid_of
 from geodp.cli.layout import INPUTS, layout_names, list_arguments, resolve_inputs
 from geodp.cli.output import require_free
-from geodp.cli.request import terms_of
+from geodp.cli.request_options import terms_of
 from geodp.errors import Rule, UsageError
 from geodp.io.opening import require_regular
 from geodp.io.read.layout.inspect import inspect

@@ -222,8 +222,11 @@ DUPLICATES = Option(
     show=True,
 )
 OUTSIDE = Option(
-    "What to do with rows outside the domain; crop drops those outside the bounds only. Default "
-    "with --bounds: crop.",
+    "What to do with rows outside the domain. error: stop, if every row should be counted. crop: "
+    "leave out rows outside --bounds, if the input covers a larger area, but stop at other rows, "
+    "such as those in cells that --mask excludes. drop: leave out all such rows, also those in "
+    "excluded cells or unknown units.  [default: crop with --bounds, drop with --primary, "
+    "otherwise error; always error for h3 and s2]",
     "--outside",
     type=("error", "crop", "drop"),
 )

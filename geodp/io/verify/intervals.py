@@ -188,7 +188,7 @@ def _require_made_by_simulation(card: Card) -> None:
 
 def _check_unlisted(made: StatedCells, computed: StatedCells) -> None:
     """Require the card's intervals of cells that are not listed to be the computed ones."""
-    declared, expected = (np.array([one.low, one.beside, one.alone]) for one in (made, computed))
+    declared, expected = (np.array([one.low, one.beside, one.isolated]) for one in (made, computed))
     require(
         are_near(declared, expected),
         Rule(

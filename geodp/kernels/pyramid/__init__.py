@@ -1,1 +1,1 @@
-"""The pyramid on bare arrays: what is shared out, blocks of families, and the two passes."""
+"""Compiled kernels of the method `pyramid`: steps at a node, steps at a block, and two passes."""

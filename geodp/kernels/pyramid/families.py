@@ -1,4 +1,4 @@
-"""Steps on one family after the other: apportioning counts, and estimates from below."""
+"""Steps of the first pass on one family after the other: open children, combine estimates."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def combine_families(
         The nodes' own measurements and variances, overwritten with the estimates'.
     """
     # Closed children come first: their measurements are integers, so their sum is exact. Then the
-    # open ones, in order. The dense twin adds in the same order, and so gives the same bits.
+    # open ones, in order. The dense form adds in the same order, and so gives the same bits.
     first, families = block
     z, variance, child = workspace.estimates[Z], workspace.estimates[VARIANCE], workspace.child
     shut, spread, e = lane[CLOSED], lane[SPREAD], np.uint64(start)

@@ -1,10 +1,11 @@
 """The pyramid's two passes over the subtrees of some nodes, block by block, depth first.
 
-The first pass measures, opens nodes and improves estimates from below; it writes a record for each
-block when everything below the block is done. The second pass apportions final counts and reads the
-records backwards: so a node comes before its children, no record is searched for, and memory of
-records that were read can be released. :mod:`geodp.mechanisms.trees.traversal` calls both;
-docs/proofs/privacy.md, section 4, is the proof.
+The first pass measures nodes and opens children from the root down. When everything below a block
+is done, it combines estimates from below (``combine_families``) and writes the block's record; in
+docs/pyramid.md this is the beginning of step 2. The second pass reads the records backwards and
+apportions final counts (``apportion_record``): so a node comes before its children, no record is
+searched for, and memory of records that were read can be released.
+:mod:`geodp.mechanisms.trees.traversal` calls both; docs/proofs/privacy.md, section 4, is the proof.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def first_pass(
     record: NDArray[np.uint64],
     out: EmittedNodes,
 ) -> int:
-    """Measure and apportion counts below some nodes; continue where the last call stopped.
+    """Measure nodes, open children and write records; continue where the last call stopped.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Records: what the pyramid's first pass stores of a block for the second one.
+"""Write the records of the first pass, and apportion final counts by them in the second pass.
+
+:func:`write_record` stores what the second pass needs of a block. :func:`apportion_record` is the
+core of the second pass: it reads a record and apportions the counts of the block's nodes.
 
 A record consists of words of 64 bits: the numbers of all open children in their families, 16 bits
 each, with a bit for the last one of a family; for families with several open children their
@@ -118,7 +121,9 @@ def apportion_record(
     record: NDArray[np.uint64],
     end: int,
 ) -> tuple[int, int]:
-    """Apportion the counts of a block's nodes, by the record that ends before word ``end``.
+    """Apportion the final counts of a block's nodes to their children.
+
+    The block's record ends before word ``end``.
 
     Returns
     -------

@@ -1,8 +1,14 @@
 """The two steps of the pyramid at a node: estimates from below, and apportioning from above.
 
-An estimate is the best linear combination of a node's own measurement and its children's; a total
-is apportioned by a projection on the simplex and systematic rounding, see :func:`share`. These are
-the definitions; :mod:`geodp.kernels.pyramid.families` does the same for blocks.
+An estimate is the best linear combination of a node's own measurement and its children's. A total
+is apportioned by a projection on the simplex and systematic rounding; :func:`share` documents the
+rule and applies it to many nodes.
+
+The sparse form calls :func:`share_family` and :func:`share_between_two`, one node at a time
+(:mod:`geodp.kernels.pyramid.records`), the two projections (:mod:`geodp.kernels.pyramid.families`),
+and ``combine_families`` there for estimates. :func:`share` takes whole levels, for the dense form
+(:mod:`geodp.mechanisms.trees.dense`), for simulations and for local methods; :func:`combine` is for
+local methods.
 """
 
 from __future__ import annotations

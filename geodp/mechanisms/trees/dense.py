@@ -1,6 +1,8 @@
-"""The dense form of the pyramid: all nodes of all levels, as a reference for the sparse form.
+"""The dense form of the pyramid: it visits all nodes of all levels, occupied or not.
 
-Noise is a function of the node, so both forms give the same bytes; tests compare them.
+Noise is a function of the node, so the dense and the sparse form give the same bytes. Tests compare
+them on domains that are too large for the reference in ``tests/reference/pyramid.py``, which
+imports nothing of geodp and has the definition; the dense form shares kernels with the sparse one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from geodp.privacy.noise.node import NodeNoise, number_children
 from geodp.table.counts import CountTable
 
 LARGEST_DENSE = 1 << 22
-"""Most keys of a domain for the dense form."""
+"""Maximal number of keys of a domain for the dense form."""
 
 
 @dataclass(eq=False)

@@ -138,7 +138,7 @@ def _describe_cells(cells: StatedCells | None) -> str:
         return ""
     return (
         f"{_sentence(cells.meaning)} low {cells.low:g}, beside {cells.beside:g}, "
-        f"alone {cells.alone:g}."
+        f"alone {cells.isolated:g}."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from geodp.table.charged import Amount, Count
@@ -141,9 +141,9 @@ class StatedTree:
         Standard errors of a cell of each class that its interval reaches below and above the count
         at most: a row for each group of children (the last one is beyond the bounds), a column for
         each group of shares.
-    alone : tuple of float
-        Counts that a cell of no class can have lost, by the levels over which it stands alone;
-        None: unbounded; empty: no such bounds.
+    isolated_losses : tuple of float
+        Counts that an isolated cell, which is of no class, can have lost, by the number of levels
+        over which it is isolated; None: unbounded; empty: no such bounds. ``alone`` in the card.
     """
 
     fanouts: tuple[Size, ...]
@@ -155,7 +155,7 @@ class StatedTree:
     shares: tuple[Amount, ...]
     below: Factors
     above: Factors
-    alone: tuple[Amount | None, ...]
+    isolated_losses: tuple[Amount | None, ...] = field(metadata={"key": "alone"})
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,9 @@ class StatedCells:
         Of the margins.
     low : float
         Where the interval of a cell that is not listed begins.
-    beside, alone : float
+    beside, isolated : float
         Where it ends at most: where another cell of the method's smallest node of 16 cells or more
-        holds somebody beyond doubt, and elsewhere.
+        holds somebody beyond doubt, and elsewhere. The latter is ``alone`` in the card.
     closed_form : bool
         Whether margins of the closed form stand, since nobody has measured those of the release.
     simulated : int or None
@@ -186,7 +186,7 @@ class StatedCells:
     version: Size
     low: float
     beside: Amount
-    alone: Amount
+    isolated: Amount = field(metadata={"key": "alone"})
     closed_form: bool
     simulated: Size | None = None
     parts: Size | None = None

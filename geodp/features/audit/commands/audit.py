@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from geodp.cli.inputs import grid_of, read_named
 from geodp.cli.options import GridCommand, grid_options
 from geodp.cli.output import PICTURES, REPLACE, require_drawn, require_free, write_picture
-from geodp.cli.request import request_options
+from geodp.cli.request_options import request_options
 from geodp.errors import CodeError, GeodpError, InputError, UsageError
 
 if TYPE_CHECKING:

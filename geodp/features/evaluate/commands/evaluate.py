@@ -25,7 +25,7 @@ from geodp.cli.output import (
 )
 from geodp.cli.readers import ReadingCommand, check_applicable, read
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
-from geodp.cli.request import request_options, terms_of
+from geodp.cli.request_options import request_options, terms_of
 from geodp.cli.running import report_progress
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from geodp.cli.help import option
 from geodp.cli.layout import INPUTS, preset_option
 from geodp.cli.options import find_inputs, grid_options
 from geodp.cli.readers import ReadingCommand
-from geodp.cli.request import request_options
+from geodp.cli.request_options import request_options
 
 ARGUMENTS = "geodp.new.words"
 """Key of a context under which the arguments of the call are stored."""

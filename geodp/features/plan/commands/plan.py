@@ -16,7 +16,7 @@ from geodp.cli.inputs import GRIDS, NEEDS, grid_of, options_of_grid
 from geodp.cli.options import GridCommand, grid_options, split_specs
 from geodp.cli.output import PICTURES, require_drawn, require_free, write_file, write_picture
 from geodp.cli.regions import POLYGON_NAME, POLYGONS, require_named
-from geodp.cli.request import choose_with_marginals, request_options, terms_of
+from geodp.cli.request_options import choose_with_marginals, request_options, terms_of
 from geodp.cli.running import report_progress
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError

@@ -14,7 +14,7 @@ from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request import open_ledger, read_request, request_options
+from geodp.cli.request_options import open_ledger, read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
 from geodp.errors import UsageError, VerificationError

@@ -19,7 +19,7 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
 from geodp.cli.options import grid_options, run_options
 from geodp.cli.readers import ReadingCommand, check_applicable, read
-from geodp.cli.request import read_request, request_options
+from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, pad_time, report_progress, report_stored_draw
 from geodp.cli.stated import read_metadata_options
 from geodp.cli.translation import translate_message

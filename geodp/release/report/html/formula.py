@@ -81,8 +81,8 @@ def _pack_margins(margins: Margins) -> dict[str, Any]:
     def plain(side: NDArray[np.float64]) -> list[float | None]:
         return [value if isfinite(value) else None for value in side.reshape(-1).tolist()]
 
-    alone = [float(value) for value in margins.alone]
-    return {"down": plain(margins.down), "up": plain(margins.up), "alone": alone}
+    losses = [float(value) for value in margins.isolated_losses]
+    return {"down": plain(margins.down), "up": plain(margins.up), "alone": losses}
 
 
 def pack_grid(grid: Grid) -> dict[str, Any]:

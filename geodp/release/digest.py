@@ -1,7 +1,7 @@
-"""Compute the fingerprint of a release's contents, and derive its noise key from it.
+"""Compute the digest of a release's contents, and derive its noise key from it.
 
-The fingerprint says what a charge was for; the public id of a release is made of its files
-(:func:`geodp.io.folder.manifest.release_id`).
+The key's fingerprint of the digest says what a charge was for; the public id of a release is made
+of its files (:func:`geodp.io.folder.manifest.release_id`).
 
 Noise is a function of (key, stream, node). If one key served two releases that measure different
 things, the noise would cancel: two noisy counts at two scales, of one uniform number, are two
@@ -158,7 +158,7 @@ def encode(value: Plain) -> bytes:
 
 
 def release_key(
-    key: NoiseKey | None, draws: Draws, identity: Callable[[], bytes]
+    key: NoiseKey | None, draws: Draws, compute_digest: Callable[[], bytes]
 ) -> tuple[NoiseKey, str]:
     """Derive the key of one release, and its fingerprint in a ledger. The caller forgets the key.
 
@@ -168,7 +168,7 @@ def release_key(
         The kept key; None: a fresh one.
     draws : Draws
         All that the release may draw; its key refuses everything else.
-    identity : callable
+    compute_digest : callable
         Computes the digest of all that the release depends on; called with a kept key only.
     """
     if key is None:
@@ -178,8 +178,8 @@ def release_key(
             return fresh.restrict(draws), secrets.token_hex(32)
         finally:
             fresh.forget()
-    identity_digest = identity()
-    return key.derive(identity_digest, draws), key.fingerprint(identity_digest)
+    contents = compute_digest()
+    return key.derive(contents, draws), key.fingerprint(contents)
 
 
 def key_of_table(

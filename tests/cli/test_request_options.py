@@ -7,7 +7,7 @@ import pytest
 
 from geodp.cli import geodp
 from geodp.cli.help import GROUPS
-from geodp.cli.request import FIELDS, NEIGHBOURS, RECORDS, read_request, request_options
+from geodp.cli.request_options import FIELDS, NEIGHBOURS, RECORDS, read_request, request_options
 from geodp.errors import UsageError
 from geodp.grid.grid import Grid
 from geodp.privacy import neighbours

@@ -19,7 +19,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.identity import components, digest_stream, encode, release_digest
+from geodp.release.digest import components, digest_stream, encode, release_digest
 from tests.mechanisms.kept import forget_levels
 
 GRID = geodp.Grid.regular((8, 8))
@@ -80,7 +80,7 @@ BASE = (GRID, Pyramid(), use())
 
 
 def another_noise_format(patch):
-    patch.setattr("geodp.release.identity.NOISE_FORMAT", "another")
+    patch.setattr("geodp.release.digest.NOISE_FORMAT", "another")
     return BASE
 
 
@@ -215,15 +215,15 @@ def test_masks_and_hierarchies_are_told_apart_by_every_cell_and_code():
 @pytest.mark.parametrize("cuts", [[], [0], [3], [1, 1, 7], list(range(64))])
 def test_a_table_in_pieces_has_the_digest_of_the_whole(cuts):
     keys, counts = np.split(TABLE.key, cuts), np.split(TABLE.count, cuts)
-    identity_digest = digest_stream(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
-    assert identity_digest == release_digest(TABLE, *BASE[1:])
+    contents = digest_stream(GRID, *BASE[1:], TABLE.key.size, iter(keys), iter(counts))
+    assert contents == release_digest(TABLE, *BASE[1:])
 
 
 def test_the_digest_is_what_it_was():
     """Whoever must change this value gives ``LABEL`` or the method another number with it."""
     event = use(epsilon="1/2")
-    identity_digest = release_digest(TABLE, Pyramid(), event).hex()
-    assert identity_digest == "400200de5b78c0cfdc778bb72c7ed4891faa712e0bc0c564c8c5c33b69d3dbc7"
+    contents = release_digest(TABLE, Pyramid(), event).hex()
+    assert contents == "400200de5b78c0cfdc778bb72c7ed4891faa712e0bc0c564c8c5c33b69d3dbc7"
 
 
 def test_the_ledger_and_the_noise_go_by_the_same_digest(ledger, key):
