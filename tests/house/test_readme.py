@@ -55,7 +55,7 @@ def kept(name):
 @pytest.mark.law
 def test_its_commands_run(tmp_path):
     plan, _, _ = run_console("README.md", tmp_path)
-    assert "31.1" in plan
+    assert "407.3" in plan
     assert (tmp_path / "release" / "public" / "population.tif").exists()
     assert (tmp_path / "release" / "restricted").exists()
 
@@ -77,7 +77,9 @@ def test_errors_beside_laplace_noise_are_those_that_were_kept():
     rows = {row["peer"]: row for row in found["rows"]}
     ours, laplace = rows["geodp pyramid"], rows["geodp laplace"]
     negative = 100 * laplace["negative"] / found["settings"]["cells"]
-    for figure in (f"{ours['mae'][12]:.1f}", f"{laplace['mae'][12]:.0f}", f"{negative:.0f} %"):
+    figures = [f"{ours['mae'][bits]:.1f}" for bits in (6, 12)]
+    figures += [f"{laplace['mae'][6]:.1f}", f"{laplace['mae'][12]:.0f}", f"{negative:.0f} %"]
+    for figure in figures:
         assert re.search(rf"\b{figure}(?!\w)", WORDS), figure
     assert ours["negative"] == 0
 
