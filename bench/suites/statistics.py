@@ -12,6 +12,7 @@ import numpy as np
 
 import geodp
 from bench.inputs import public
+from bench.suites import statistics_dates
 from bench.tables import fill, markdown, paragraph, table
 from geodp.features.plan.families import Objectives, draw_families
 from geodp.features.plan.regions import CellSets, MapDifference
@@ -32,6 +33,9 @@ Statistics of released maps, in per cent of the true ones.
   right                   within 30 % of the measured; or by less than a standard error (~), or both
                           below 1 % (<1); no: none of these"""
 
+BIASES, DATES = "biases", "dates"
+"""Parts of the benchmark."""
+
 PRIORS = {
     "kanto": "hiroshima-2010",
     "hiroshima-2020": "hiroshima-2010",
@@ -42,6 +46,9 @@ PRIORS = {
     "europe-2011-9-8": "",
 }
 """Maps, and public ones that are named as prior: an older date, another place, or none."""
+
+YEARS = {"hiroshima-2020": 10, "europe-2018-7-5": 7, "europe-2018-9-8": 7}
+"""Years between a map and its prior map; not told of a map of another place."""
 
 MEASUREMENTS = "measurements"
 """In place of a prior map: the measurements of all cells."""
@@ -64,12 +71,20 @@ SYMBOLS = {"yes": "", "~": "~", "<1": "<1", "no": "!"}
 SAVED = Path(__file__).parents[1] / "results" / "statistics.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "statistics.md"
 MARKS = ("<!-- bench:statistics -->", "<!-- /bench:statistics -->")
+DATE_MARKS = ("<!-- bench:statistics:dates -->", "<!-- /bench:statistics:dates -->")
 SUM_MARKS = ("<!-- bench:statistics:sums -->", "<!-- /bench:statistics:sums -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the command line's options, named as the parameters of :func:`measure`."""
     parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument(
+        "--parts",
+        type=lambda text: text.split(","),
+        default=[BIASES, DATES],
+        metavar="A,B",
+        help=f"{BIASES} (with errors of sums) and {DATES} (intervals by a prior map); default both",
+    )
     parser.add_argument("--maps", type=lambda text: text.split(","), metavar="A,B")
     parser.add_argument("--trials", type=int, default=8, help="releases of the true table")
     parser.add_argument("--sums", type=int, default=40, help="the same for errors of sums; 0: none")
@@ -80,6 +95,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(
     data: Path | None = None,
+    parts: list[str] | None = None,
     maps: list[str] | None = None,
     trials: int = 8,
     sums: int = 40,
@@ -87,9 +103,11 @@ def measure(
 ) -> dict[str, Any]:
     """Measure a row for each map, budget, prior and statistic, and one for each family of sums.
 
-    Saved rows of other maps and budgets stay, and those of sums where none are measured.
+    Saved rows of other maps and budgets stay, and those of sums where none are measured. Intervals
+    by prior maps of other dates and places are measured all or none.
     """
-    names = maps or [*PRIORS]
+    parts = parts or [BIASES, DATES]
+    names = (maps or [*PRIORS]) if BIASES in parts else []
     saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
     remeasured = {(name, epsilon) for name in names for epsilon in epsilons or ["0.1", "1"]}
     rows, errors = (
@@ -102,7 +120,8 @@ def measure(
             rows += _rows(name, source, epsilon, trials, data)
             if name in SUM_MAPS and sums:
                 errors += _sums(name, source, epsilon, sums)
-    return {"trials": trials, "sums": errors, "rows": rows}
+    dates = statistics_dates.measure(data, release_of) if DATES in parts else saved.get("dates", [])
+    return {"trials": trials, "sums": errors, "dates": dates, "rows": rows}
 
 
 def release_of(source: geodp.CountTable, epsilon: str, trial: int, **kwargs: Any) -> geodp.Release:
@@ -134,7 +153,9 @@ def _rows(
         public_map = public.load(prior, data) if prior in public.SOURCES else None
         if prior == MEASUREMENTS:
             first = release_of(source, epsilon, 0, measurements="cell")
-        for i, estimate in enumerate(estimate_statistics(first, prior=public_map)):
+        years = None if public_map is None else YEARS.get(name)
+        found = estimate_statistics(first, prior=public_map, years=years)
+        for i, estimate in enumerate(found):
             rows.append(
                 {
                     "map": name,
@@ -214,8 +235,17 @@ def _sums(name: str, source: geodp.CountTable, epsilon: str, trials: int) -> lis
 
 
 def show(result: dict[str, Any]) -> str:
-    """Format biases, then errors of sums."""
-    return "\n\n".join([table(lines(result)), counted(result), table(sum_lines(result))])
+    """Format biases, intervals by prior maps, then errors of sums."""
+    dates = result["dates"]
+    return "\n\n".join(
+        [
+            table(lines(result)),
+            counted(result),
+            table(statistics_dates.lines(dates)),
+            statistics_dates.counted(dates),
+            table(sum_lines(result)),
+        ]
+    )
 
 
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -277,9 +307,16 @@ def sum_lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**row, "ratio": f"{row['ratio']:.2f}"} for row in result["sums"]]
 
 
+def date_section(result: dict[str, Any]) -> str:
+    """Format the table and the count of intervals by prior maps for the document."""
+    rows = result["dates"]
+    return f"{markdown(statistics_dates.lines(rows))}\n\n{statistics_dates.counted(rows)}"
+
+
 def fill_document() -> dict[str, Any]:
     """Fill the document's tables with the saved figures, and return those."""
     result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(result))}\n\n{counted(result)}")
+    fill(DOCUMENT, DATE_MARKS, date_section(result))
     fill(DOCUMENT, SUM_MARKS, markdown(sum_lines(result)))
     return result

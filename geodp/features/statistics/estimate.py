@@ -14,6 +14,9 @@ from a public map, and are released under public keys.
   sharper map, which has twice the release less the mean of its releases.
 - Statistics of adjoining cells: by the relative bias in releases of the public map, if releases of
   the release itself have the same.
+
+What a named public map tells of cells below the noise is as of its date. An interval that rests on
+it is widened by what such cells changed a year between dates of public maps (:mod:`.change`).
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.interval import Z
 from geodp.errors import Rule, UsageError
+from geodp.features.statistics.change import LONGEST, change_few, change_of, check_years
 from geodp.features.statistics.deconvolution import Deconvolved, deconvolve
 from geodp.features.statistics.figures import CLASSES, INHABITED, Figure, list_figures
 from geodp.features.statistics.unmixing import AGAIN, FIRST, ROUNDS, MapModel, invert
@@ -88,7 +92,8 @@ class Statistic:
     standard_error : float
         Standard error of ``value`` over releases, simulated; by measurements, of ``corrected``.
     low, high : float or None
-        An interval of about 95 %, from the noise and from how well the ways agree.
+        An interval of about 95 %, from the noise, from how well the ways agree and, by a prior map,
+        from what may have changed between the dates. None if it would be wider than the value.
     basis : str
         ``"measurements"``, ``"inversion"``, ``"prior map"``, ``"release"``, ``"below 1 %"`` or
         ``"not estimable"``.
@@ -113,6 +118,7 @@ def estimate_statistics(
     names: Iterable[str] | None = None,
     *,
     prior: CountTable | ReleasedTable | None = None,
+    years: float | None = None,
     classes: Sequence[int] = CLASSES,
 ) -> list[Statistic]:
     """Estimate statistics of a map and their biases from a release and public maps alone.
@@ -130,6 +136,9 @@ def estimate_statistics(
         A public map with cells of about this size: of another date, or of another place, which is
         repeated from the first row and column on until it covers the domain. Default: a synthetic
         map of towns, which starts the inversion and confirms nothing.
+    years : float, optional
+        Years between the dates of ``prior`` and of the release, whichever is earlier. Intervals are
+        the wider, the more years. Default: 10, as for a map of another place.
     classes : sequence of int
         Smallest count of each size class.
 
@@ -140,8 +149,9 @@ def estimate_statistics(
     Raises
     ------
     UsageError
-        A name is not that of a statistic; the release has attributes or more than 2**22 cells, or
-        its method has no closed form of its error.
+        A name is not that of a statistic; ``years`` is negative or comes without ``prior``; the
+        release has attributes or more than 2**22 cells, or its method has no closed form of its
+        error.
 
     Examples
     --------
@@ -151,6 +161,7 @@ def estimate_statistics(
     >>> [one.name for one in geodp.statistics.estimate_statistics(release, ["inhabited"])]
     ['inhabited']
     """
+    check_years(years, prior is not None)
     grid = release.grid
     model = model_of(release, classes)
     km2 = square_kilometres(grid)
@@ -166,7 +177,8 @@ def estimate_statistics(
     progress.begin("Simulating releases", trials, public=True)
     measurements = release.measurements
     deconvolved = None if measurements is None else deconvolve(grid, measurements, classes)
-    evidence = _Evidence.of(model, list(every.values()), prior, deconvolved)
+    apart = LONGEST if years is None else float(years)
+    evidence = _Evidence.of(model, list(every.values()), prior, apart, deconvolved)
     return [evidence.judge(list(every).index(name)) for name in wanted]
 
 
@@ -196,6 +208,11 @@ class _Evidence:
         Statistics by deconvolution and their standard errors; NaN where there are none.
     has_prior : bool
         Whether a public map was named.
+    years : float
+        Years between the dates of that map and of the release.
+    fewer, more : float64[n]
+        By how much statistics of the fitted table change if as many cells of few people vanish, or
+        appear, as may have in these years.
     """
 
     figures: Sequence[Figure]
@@ -213,6 +230,9 @@ class _Evidence:
     measured: FloatArray
     measured_error: FloatArray
     has_prior: bool
+    years: float
+    fewer: FloatArray
+    more: FloatArray
 
     @classmethod
     def of(
@@ -220,6 +240,7 @@ class _Evidence:
         model: MapModel,
         figures: Sequence[Figure],
         prior: CountTable | ReleasedTable | None,
+        years: float,
         deconvolved: Deconvolved | None,
     ) -> _Evidence:
         """Simulate releases of all synthetic tables, and compute their statistics."""
@@ -253,6 +274,8 @@ class _Evidence:
         # The method blurs the release once more by about as much as it has blurred the table.
         sharper = np.maximum(np.rint(2 * rounded - seen), 0).astype(np.int64)
         by_release, by_sharper = relate(rounded, mean), relate(sharper, spread(sharper)[0])
+        last = compute(tables[-1])
+        fewer, more = (compute(one) - last for one in change_few(tables[-1], years))
         beyond, noise, _ = spread(tables[-1])
         spatial = np.array([figure.spatial for figure in figures])
         measured, measured_error = estimate_measured(figures, deconvolved)
@@ -264,7 +287,7 @@ class _Evidence:
             simple=compute(simple),
             fitted=fitted,
             unaided=unaided,
-            refitted=shown - (beyond - compute(tables[-1])),
+            refitted=shown - (beyond - last),
             by_prior=by_prior,
             by_release=by_release,
             by_sharper=by_sharper,
@@ -272,6 +295,9 @@ class _Evidence:
             measured=measured,
             measured_error=measured_error,
             has_prior=prior is not None,
+            years=years,
+            fewer=fewer,
+            more=more,
         )
 
     def judge(self, number: int) -> Statistic:
@@ -300,7 +326,10 @@ class _Evidence:
                 continue
             # How far the ways differ counts as an error of its own.
             reach = Z * hypot(error, apart)
-            if (
+            down, up = self._changes(number, middle) if basis == PRIOR else (0.0, 0.0)
+            low, high = max(middle - reach - down, 0.0), middle + reach + up
+            # An interval wider than the value tells nothing.
+            if high - low <= middle and (
                 direct.corrected is None
                 or abs(direct.corrected - middle) <= Z * direct.standard_error
             ):
@@ -310,11 +339,20 @@ class _Evidence:
                     bias=value - middle,
                     corrected=middle,
                     standard_error=error,
-                    low=max(middle - reach, 0.0),
-                    high=middle + reach,
+                    low=low,
+                    high=high,
                     basis=basis,
                 )
         return direct
+
+    def _changes(self, number: int, middle: float) -> tuple[float, float]:
+        """Return how far a statistic may have fallen and risen since the prior map's date."""
+        figure = self.figures[number]
+        if figure.name == INHABITED or figure.of_inhabited:
+            ends = 0.0, float(self.fewer[number]), float(self.more[number])
+            return -min(ends), max(ends)
+        change = change_of(figure, self.years) * middle
+        return change, change
 
     def _deconvolved(self, number: int) -> Statistic | None:
         """Return a statistic by deconvolution, if measurements show such cells."""

@@ -34,7 +34,10 @@ def evidence(seen=90, **rows):
     given = {name: np.full(len(FIGURES), rows.get(name, 100.0)) for name in ROWS}
     for name, otherwise in (("error", 0.0), ("measured", np.nan), ("measured_error", np.nan)):
         given[name] = np.full(len(FIGURES), rows.get(name, otherwise))
-    return _Evidence(FIGURES, seen, 300, **given, has_prior=rows.get("has_prior", True))
+    for name in ("fewer", "more"):
+        given[name] = np.full(len(FIGURES), rows.get(name, 0.0))
+    about = {name: rows.get(name, other) for name, other in (("has_prior", True), ("years", 0.0))}
+    return _Evidence(FIGURES, seen, 300, **given, **about)
 
 
 ROWS = (
@@ -51,6 +54,40 @@ def test_what_a_prior_map_says_is_taken_if_the_fit_agrees():
     found = judged("inhabited", fitted=120.0, simple=124.0, refitted=125.0, unaided=100.0)
     assert (found.basis, found.corrected, found.bias) == (PRIOR, 123.0, -23.0)
     assert found.low < 123 < found.high
+
+
+def test_what_a_prior_map_says_is_as_old_as_the_map():
+    rows = {"fitted": 120.0, "simple": 120.0, "refitted": 120.0, "by_release": 120.0}
+    by_map = {**rows, "by_prior": 120.0, "by_sharper": 110.0}
+    for name, years, low, high in (
+        ("inhabited", 7, 105, 128),  # as many as the changed tables have fewer or more
+        ("median", 7, 105, 128),
+        ("cells:20-99", 7, 103.2, 136.8),  # 2 % a year
+        ("moran", 7, 103.2, 136.8),
+        ("moran", 0, 120, 120),
+    ):
+        found = judged(name, **by_map, years=years, fewer=-15.0, more=8.0, seen=200)
+        assert (found.basis, found.corrected) == (PRIOR, 120.0)
+        assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
+    # A median falls where cells of one person appear.
+    found = judged("median", **by_map, years=7, fewer=5.0, more=-20.0, seen=200)
+    assert (found.low, found.high) == (100, 125)
+
+
+def test_an_interval_wider_than_the_value_is_not_told():
+    rows = {"fitted": 120.0, "simple": 120.0, "refitted": 120.0, "fewer": -60.0}
+    assert judged("inhabited", **rows, more=59.0).basis == PRIOR
+    for name in ("inhabited", "cells:1-19", "gini"):
+        assert judged(name, **rows, more=61.0).basis == NOT_ESTIMABLE
+    assert judged("cells:20-99", **rows, years=30, seen=200).basis == NOT_ESTIMABLE
+
+
+def test_what_needs_no_prior_map_is_not_widened():
+    rows = {"fitted": 120.0, "refitted": 120.0, "unaided": 120.0, "seen": 13, "has_prior": False}
+    found = judged("inhabited", **rows, years=10, fewer=-15.0, more=8.0)
+    assert (found.basis, found.low, found.high) == (INVERSION, 120, 120)
+    small = judged("moran", years=10, has_prior=True)
+    assert (small.basis, small.low, small.high) == (SMALL, *(100 + e * 1.96 for e in (-1, 1)))
 
 
 def test_a_fit_whose_releases_are_not_like_the_release_is_not_taken():
@@ -152,7 +189,7 @@ def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
     table = villages(1)
     release = geodp.publish(table, epsilon=2, key=KEY, contribution=1)
     names = ["inhabited", "cells:1-19"]
-    found = estimate_statistics(release, names, prior=villages(3))
+    found = estimate_statistics(release, names, prior=villages(3), years=3)
     assert [one.name for one in found] == names
     for one, true in zip(found, (table.key.size, int((table.count < 20).sum())), strict=True):
         measured = one.value - true
@@ -161,6 +198,19 @@ def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
         assert abs(one.bias - measured) < 0.3 * abs(measured)
         assert one.low <= one.corrected <= one.high
         assert one.to_dict()["bias"] == one.bias
+
+
+def test_intervals_are_the_wider_the_more_years_are_between():
+    release = geodp.publish(villages(1), epsilon=2, key=KEY, contribution=1)
+    given = {"names": ["inhabited"], "prior": villages(3)}
+    found = [estimate_statistics(release, **given, years=years)[0] for years in (0, 1, 4)]
+    assert {one.basis for one in found} == {PRIOR}
+    widths = [one.high - one.low for one in found]
+    assert widths[0] < widths[1] < widths[2]
+    # Years that are not told are 10: with so few people, most cells may have come or gone.
+    [untold], [told] = (estimate_statistics(release, **given, **one) for one in ({}, {"years": 10}))
+    assert untold == told
+    assert told.basis == NOT_ESTIMABLE
 
 
 def test_inhabited_cells_by_measurements_of_all_cells():
@@ -199,6 +249,9 @@ def test_a_prior_of_another_place_is_laid_over_the_domain():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"years": 5}, 'years-without-prior'),
+        ({"prior": villages(3), "years": -1}, 'years-negative'),
+        ({"prior": villages(3), "years": float("nan")}, 'years-negative'),
         ({"names": ["mode"]}, 'statistic-unknown'),
         ({"prior": geodp.CountTable.from_dense(np.zeros((4, 4), int), geodp.Grid.regular((4, 4)))},
          'prior-map-empty'),

@@ -31,6 +31,12 @@ DASH = "\N{EN DASH}"
     "place. [default: a synthetic map of towns]",
 )
 @click.option(
+    "--years",
+    type=float,
+    help="Years between the dates of the prior map and of the release: the more, the wider the "
+    "intervals. [default: 10, also for another place]",
+)
+@click.option(
     "--classes",
     default="1,20,100,500,2000",
     show_default=True,
@@ -41,12 +47,13 @@ def statistics(**options: Any) -> None:
     """Compute statistics of a RELEASE and estimate their biases; costs no budget.
 
     \b
-    geodp statistics release-2025 --prior release-2020
+    geodp statistics release-2025 --prior release-2020 --years 5
     geodp statistics release-2025 --statistic inhabited --statistic cells:1-19
 
     Inhabited cells, size classes, median, Gini, Moran's I, the 100 most populous cells, urban
     centres and clusters. Biases are estimated from the release and public maps alone, in several
-    ways; if these disagree, a bias is not estimable. At larger budgets, a release with
+    ways; if these disagree, a bias is not estimable. Intervals by a prior map are widened by what
+    may have changed between the dates. At larger budgets, a release with
     --measurements-complete-to cell is the most informative.
     """
     from geodp.features.statistics.api import estimate_statistics
@@ -58,7 +65,11 @@ def statistics(**options: Any) -> None:
     prior = None if options["prior"] is None else read_release_table(options["prior"])[0]
     with report_progress():
         results = estimate_statistics(
-            release, options["names"] or None, prior=prior, classes=classes
+            release,
+            options["names"] or None,
+            prior=prior,
+            years=options["years"],
+            classes=classes,
         )
     limit = release.card().display_below
     if options["as_json"]:

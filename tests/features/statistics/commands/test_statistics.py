@@ -26,11 +26,12 @@ def folders(tmp_path_factory):
 
 def test_a_document_has_what_python_says(folders):
     arguments = (folders / "now", "--prior", folders / "before", "--statistic", "inhabited")
-    document = document_of(*arguments, "--json")
+    document = document_of(*arguments, "--years", "3", "--json")
     table = geodp.io.verify.readback.read_release_table(folders / "before")[0]
     now = geodp.Release(geodp.io.verify.readback.read_release_table(folders / "now")[0])
-    twin = geodp.statistics.estimate_statistics(now, ["inhabited"], prior=table)
+    twin = geodp.statistics.estimate_statistics(now, ["inhabited"], prior=table, years=3)
     assert document == {"statistics": [one.to_dict() for one in twin]}
+    assert twin[0].basis == "prior map"
 
 
 def test_measurements_of_all_cells_are_used(tmp_path):
