@@ -201,6 +201,13 @@ def _require_simulated(release: ReleaseProtocol) -> None:
             "Reports of devices are not simulated: leave out method='simulation'.",
             code="devices-not-simulated",
         )
+    # A stand-in of one snapshot would need those of its neighbours.
+    if release.postprocessing:
+        raise UsageError(
+            "Smoothed snapshots of a series are not simulated: leave out method='simulation', or "
+            "publish the series with smooth='none'.",
+            code="series-not-simulated",
+        )
     if release.parts is not None:
         raise UsageError(
             "Parts of a map are not simulated: leave out method='simulation'.",
