@@ -1,5 +1,6 @@
 """Intervals by simulation: from the release alone, narrower than the closed form, and covering."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -175,3 +176,9 @@ def test_topdown_is_simulated_too(coast):
     )
     assert simulated.low <= coast[place].sum() <= simulated.high
     assert simulated.high - simulated.low < 1.2 * (closed.high - closed.low)
+
+
+def test_smoothed_snapshots_of_a_series_are_refused(coast):
+    release = replace(release_of(coast), postprocessing=("smoothed",))
+    with refuses(UsageError, "series-not-simulated"):
+        release.estimate(region(LAND), method=SIMULATION)
