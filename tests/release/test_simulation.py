@@ -164,8 +164,6 @@ def test_releases_with_public_totals_meet_them_in_simulation_too(coast):
     assert exact.low == exact.high == held
     true = table.counts_at(part.key).sum()
     assert closed[1].low <= simulated.low <= true <= simulated.high <= closed[1].high
-    # The noise of the area's own total is gone.
-    assert simulated.standard_error < 0.85 * closed[1].standard_error
 
 
 def test_topdown_is_simulated_too(coast):
