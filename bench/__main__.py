@@ -34,6 +34,7 @@ BENCHMARKS = {
     "coverage": "how often the intervals of the files hold a cell's true count, by kind of cell",
     "margins": "margins of single cells on public maps, which are a table in the code",
     "intervals": "coverage and width of intervals of all kinds of regions on public maps",
+    "simulated": "the same with a prior and with public totals, and of isolated settlements",
     "pairs": "pairs of areal units on every level, beside other ways to publish them",
     "parts": "coverage of intervals of parts, and how much places differ from their surroundings",
     "detail": "marginals with measurements of their own, and tables of up to 4,074 parts",

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from geodp.kernels.cell_paths import INNER, OUTER, PLAIN, Layer
 from geodp.kernels.searching import find
-from geodp.table.released import ReleasedTable
+from geodp.table.counts import Cells
+from geodp.table.prior import Prior
 from geodp.typing import CountArray, FloatArray, IntArray
 
 Tops = tuple[int, NDArray[np.uint64], IntArray]
@@ -186,13 +187,13 @@ class NodeSums:
 
     Parameters
     ----------
-    table : ReleasedTable
+    table : Cells or Prior
     tops : Tops, optional
         Nodes of some level of the entire release, if the table contains only a part of it. They
         give the sums of nodes of this level and above.
     """
 
-    def __init__(self, table: ReleasedTable, tops: Tops | None = None) -> None:
+    def __init__(self, table: Cells | Prior, tops: Tops | None = None) -> None:
         self._from = 0 if tops is None else tops[0]
         # A table of a part of a release knows its own cells only; sums above the cut come from the
         # tops.

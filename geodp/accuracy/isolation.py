@@ -24,19 +24,22 @@ DRAWN = 1 << 13
 """Number of places drawn in the domain, and of those drawn around listed cells."""
 
 
-def find_depths(tree: TreeVariance, sums: NodeSums, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+def find_depths(
+    tree: TreeVariance, sums: NodeSums, key: NDArray[np.uint64], few: float = FEW
+) -> NDArray[np.int64]:
     """Count the levels, from the cells up, on which a place is isolated: int64[n].
 
-    On such a level, fewer people than ``FEW`` standard deviations of a child's measurement were
+    On such a level, fewer people than ``few`` standard deviations of a child's measurement were
     released in all siblings of the place's node.
 
     Parameters
     ----------
     tree : TreeVariance
     sums : NodeSums
-        Sums of the release.
+        Sums of the release, or of its prior.
     key : uint64[n]
         Keys of cells, in any order.
+    few : float
     """
     depth, alone = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
     node, stride = key, 1
@@ -44,7 +47,7 @@ def find_depths(tree: TreeVariance, sums: NodeSums, key: NDArray[np.uint64]) -> 
     for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
         node, stride = node // np.uint64(fanout), stride * fanout
         held = sums.of(node, stride)
-        alone &= held - here < FEW * np.sqrt(variance)
+        alone &= held - here < few * np.sqrt(variance)
         if not alone.any():
             break
         depth += alone

@@ -35,10 +35,13 @@ from geodp.release.card import card_of, state_budget
 from geodp.release.estimates import error_of_region, estimate_frame, estimate_regions
 from geodp.release.frames import InMemory
 from geodp.release.parts import PartErrors
-from geodp.release.simulation import CLOSED_FORM, SIMULATION, simulate_estimates
+from geodp.release.simulated_estimates import simulate_estimates
+from geodp.release.simulation import CLOSED_FORM, SIMULATION
 from geodp.table.card import Card, StatedMetadata
 from geodp.table.charged import StatedCharge
+from geodp.table.counts import CountTable
 from geodp.table.measured import Measurements
+from geodp.table.prior import Prior
 from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedSettlements
@@ -127,7 +130,12 @@ class Release(InMemory):
         return self.custom_method or find_method(self.event.mechanism)
 
     def estimate(
-        self, region: Any, labels: Labels | None = None, *, method: str = CLOSED_FORM
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        method: str = CLOSED_FORM,
+        prior: CountTable | Release | Prior | None = None,
     ) -> Any:
         """Estimate the sum over a region, with its standard error and a 95 % interval.
 
@@ -147,6 +155,8 @@ class Release(InMemory):
             in any CRS, which are estimated together.
         method : str
             ``"closed-form"`` or ``"simulation"``, see :mod:`geodp.release.simulation`.
+        prior : CountTable, Release or Prior, optional
+            For the simulation of a release with a prior: that prior.
 
         Returns
         -------
@@ -174,7 +184,7 @@ class Release(InMemory):
                     code="frame-has-closed-forms",
                 )
             return estimate_frame(self, region, labels)
-        return self.estimate_all([region], labels, method=method)[0]
+        return self.estimate_all([region], labels, method=method, prior=prior)[0]
 
     @cached_property
     def node_sums(self) -> NodeSums:
@@ -194,7 +204,12 @@ class Release(InMemory):
         return replace(self, table=table, custom_method=None, charge=None)
 
     def estimate_all(
-        self, regions: Iterable[Any], labels: Labels | None = None, *, method: str = CLOSED_FORM
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        method: str = CLOSED_FORM,
+        prior: CountTable | Release | Prior | None = None,
     ) -> list[Estimate]:
         """Estimate many regions, in their order, from the same simulated releases.
 
@@ -202,18 +217,20 @@ class Release(InMemory):
         """
         cells = [Region.of(self.grid, one, labels) for one in regions]
         if method == CLOSED_FORM:
+            if prior is not None:
+                raise UsageError(
+                    "Closed forms need no prior: leave it out, or simulate "
+                    "(method='simulation', --method simulation).",
+                    code="prior-for-simulation-only",
+                )
             return [*estimate_regions(self, cells)]
         if method != SIMULATION:
             raise UsageError(
                 f"Errors are estimated by {CLOSED_FORM} or by {SIMULATION}.",
                 code="errors-method-unknown",
             )
-        if self.totals is not None:
-            raise UsageError(
-                "Releases with public totals are not simulated: leave out method='simulation'.",
-                code="totals-not-simulated",
-            )
-        return simulate_estimates(self, cells)
+        given = prior.table if isinstance(prior, Release) else prior
+        return simulate_estimates(self, cells, given)
 
     def standard_error(self, cells: Any = 1) -> Any:
         """Compute the closed-form standard error of an aligned block of cells, or of a region.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any, Self
 
@@ -25,18 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp import progress
-from geodp.accuracy.interval import Estimate, NodeSums
-from geodp.accuracy.isolation import draw_empty, find_depths, list_nodes, settlement_cells, tilt
-from geodp.accuracy.reach import RegionKeys, reach, strength
+from geodp.accuracy.interval import NodeSums
+from geodp.accuracy.isolation import draw_empty, find_depths, settlement_cells
 from geodp.accuracy.variance import TreeVariance
-from geodp.errors import UsageError
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.release.protocol import ReleaseProtocol
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.prior import StatedPrior
 from geodp.typing import FloatArray, IntArray
 
 CLOSED_FORM, SIMULATION = "closed-form", "simulation"
@@ -55,115 +55,17 @@ of the truth's detail."""
 LOSS_RISK = 0.015
 """Number of releases for the losses of planted settlements."""
 
-DROPPED = 0.5
-"""Fraction counted of what a threshold can have moved, which stand-ins do not show: public maps
-need up to this fraction, for regions that follow what was dropped."""
-
-TILT = 3.0
-"""Multiple of the expected number of people that the clamp moved across a coast that a region
-follows: stand-ins do not show it, because the moved people are part of them."""
-
-DOUBT = 0.01
-"""Probability of taking an empty child for a populated one, over all around a region."""
-
 SIDES = (1, 2, 3)
 """Side lengths of planted settlements, in cells."""
 
 MAX_PLANTED, CELLS_EACH = 24, 1 << 12
 """Maximum number of settlements planted in one stand-in, and cells of the domain for each."""
 
-POPULOUS = 64
-"""People in a planted cell, in standard deviations of the noise: more than a clamp can take."""
+POPULOUS, POPULOUS_INFORMED = 64, (8, 64, 512)
+"""People in a planted cell, in standard deviations of the noise: more than a clamp can take; and
+those with a prior, one after the other."""
 
 SEED = 20150901
-
-
-def simulate_estimates(release: ReleaseProtocol, regions: Sequence[Region]) -> list[Estimate]:
-    """Estimate regions with simulated standard errors and 95 % intervals.
-
-    Parameters
-    ----------
-    release : Release
-    regions : sequence of Region
-        All are estimated from the same simulated releases.
-
-    Raises
-    ------
-    UsageError
-        For a method that clamps nothing, that has no tree of keys, or that is not central.
-    """
-    _require_simulated(release)
-    method, table = release.method, release.table
-    assert isinstance(method, Mechanism)
-    assert isinstance(table.event, Measurement)
-    closed = release.estimate_all(regions)
-    tree = method.tree_variance(table.grid, table.event)
-    if not method.nonnegative or tree is None:
-        raise UsageError(
-            f"{method.name} clamps nothing, so its closed form is good already: leave out "
-            "method='simulation'.",
-            code="closed-form-is-good",
-        )
-    if not any(estimate.clamped for estimate in closed):
-        return closed
-    simulation = Simulation(method, table, table.event, tree, RELEASES)
-    progress.begin("Simulating releases", RELEASES * (SHARPER + 2), public=True)
-    low, high, error = simulation.errors(KeyRuns.of(regions))
-    losses, sums, estimates = simulation.losses(), release.node_sums, []
-    held, domain = list_nodes(tree, table), table.grid if method.skips_outside else None
-    taken = method.clamp_losses(table.grid, table.event) or [(0.0, 0.0)] * len(tree.fanouts)
-    for i, (region, estimate) in enumerate(zip(regions, closed, strict=True)):
-        # Without a clamp the error is that of the noise, which the closed form has exactly.
-        if not estimate.clamped:
-            estimates.append(estimate)
-            continue
-        depth = int(find_depths(tree, sums, region.key).max(initial=0))
-        side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
-        lost = min(float(losses[side, depth]), estimate.high - estimate.count)
-        ends = estimate.count - np.array([high[i], low[i]])
-        # Cells dropped by a threshold are missing in the stand-ins: the closed form stands.
-        if region.cells == 1 and tree.drops:
-            ends = np.array([estimate.low, estimate.high])
-        # The surroundings of one cell are of a class that planted settlements cover; those of a
-        # larger region are not, so it also gets what clamp and threshold can have moved.
-        elif region.cells == 1:
-            ends[1] = max(ends[1], estimate.count + lost)
-        else:
-            moved = TILT * tilt(tree, table.grid, held, region.key, taken)
-            ends += min(moved, 0.0), max(moved, 0.0)
-            ends[1] = max(ends[1], estimate.count + lost)
-            cells = RegionKeys.of([region.key])
-            strong = strength(tree, cells, table.event.is_normal, DOUBT)
-            around = reach(tree, sums, cells, strong, domain)
-            (out,), (into,) = around.moved
-            ends += -DROPPED * into, DROPPED * out
-            (inner,), (outer,) = around.approximations()
-            ends = np.clip(ends, inner, outer)
-        # The closed form is proved, so simulation may only narrow it.
-        below, above = np.clip(ends, estimate.low, estimate.high).tolist()
-        estimates.append(replace(estimate, standard_error=float(error[i]), low=below, high=above))
-    return estimates
-
-
-def _require_simulated(release: ReleaseProtocol) -> None:
-    """Raise UsageError for a release whose method cannot be run on a stand-in."""
-    central = isinstance(release.method, Mechanism)
-    if not central or not isinstance(release.table.event, Measurement):
-        raise UsageError(
-            "Reports of devices are not simulated: leave out method='simulation'.",
-            code="devices-not-simulated",
-        )
-    # A stand-in of a release with a prior would need the prior's table, which a card does not have.
-    if release.prior is not None:
-        raise UsageError(
-            "Releases with a prior are not simulated: leave out method='simulation'.",
-            code="prior-not-simulated",
-        )
-    if release.parts is not None:
-        raise UsageError(
-            "Parts of a map are not simulated: leave out method='simulation'.",
-            code="parts-not-simulated",
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +106,13 @@ class KeyRuns:
         ends = number.reshape(2, -1)
         return cls(end, ends[0], ends[1], np.repeat(np.arange(len(counts)), counts), len(counts))
 
+    def cells(self) -> IntArray:
+        """Count the regions' keys: int64[regions]."""
+        keys = (self.end[self.past] - self.end[self.first]).astype(np.int64)
+        counted = np.zeros(self.regions, np.int64)
+        np.add.at(counted, self.region, keys)
+        return counted
+
     def sums(self, table: CountTable | ReleasedTable) -> FloatArray:
         """Compute the regions' sums: float64[regions]."""
         before = np.concatenate([np.zeros(1, table.count.dtype), np.cumsum(table.count)])
@@ -226,6 +135,10 @@ class Simulation:
         That of the method.
     releases : int
         Number of releases of every stand-in.
+    prior : Prior, optional
+        That of the release.
+    totals : PublicTotals, optional
+        Which the release and its stand-ins meet.
     """
 
     method: Mechanism
@@ -233,6 +146,8 @@ class Simulation:
     event: Measurement
     tree: TreeVariance
     releases: int
+    prior: Prior | None = None
+    totals: PublicTotals | None = None
 
     def errors(self, runs: KeyRuns) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Simulate errors of the regions' sums: low and high quantiles, and the standard error.
@@ -280,9 +195,11 @@ class Simulation:
         depth = find_depths(self.tree, NodeSums(self.table), empty)
         places = [empty[depth == i] for i in range(len(self.tree.fanouts) + 1)]
         some = [i for i, place in enumerate(places) if place.size]
-        lost: dict[tuple[int, int], list[float]] = {}
         # So many people that the clamp would not take more from a settlement with even more.
-        people = int(POPULOUS * sqrt(max(self.tree.nodes() + list(self.tree.variances)))) + 1
+        # A prior pulls smaller ones towards itself, too.
+        sizes = (POPULOUS,) if self.prior is None else POPULOUS_INFORMED
+        noise = sqrt(max(self.tree.nodes() + list(self.tree.variances)))
+        lost: list[dict[tuple[int, int], list[float]]] = [{} for _ in sizes]
         number = min(MAX_PLANTED, self.table.grid.domain.cells // CELLS_EACH + 1) if some else 0
         for trial in range(self.releases):
             every = range(trial * number, (trial + 1) * number)
@@ -290,6 +207,7 @@ class Simulation:
             planted = [self._plant(places[kind[1]], SIDES[kind[0]], random) for kind in kinds]
             if not planted:
                 break
+            people = int(sizes[trial % len(sizes)] * noise) + 1
             # Settlements may overlap; a cell of two of them is populated once.
             place = np.unique(np.concatenate(planted))
             key = np.concatenate([self.table.key, place])
@@ -297,8 +215,8 @@ class Simulation:
             released = self.release(self.stand_in(key, count), trial)
             for kind, cells in zip(kinds, planted, strict=True):
                 loss = people * cells.size - released.counts_at(cells).sum()
-                lost.setdefault(kind, []).append(float(loss))
-        return self._usual(lost)
+                lost[trial % len(sizes)].setdefault(kind, []).append(float(loss))
+        return np.asarray(np.max([self._usual(some) for some in lost], axis=0), np.float64)
 
     def _usual(self, lost: dict[tuple[int, int], list[float]]) -> FloatArray:
         """Compute quantiles of the losses; without any at a depth, those of the next deeper."""
@@ -318,15 +236,34 @@ class Simulation:
         return settlement_cells(self.table, random.choice(places, 1), side)
 
     def stand_in(self, key: NDArray[np.uint64], count: Any) -> CountTable:
-        """Make a table of integer counts, without those that are 0."""
+        """Make a table of integer counts, without those that are 0; it meets the public totals."""
         rounded = np.rint(count).astype(np.int64)
-        return CountTable.from_keys(self.table.grid, key[rounded > 0], rounded[rounded > 0])
+        some = rounded > 0
+        key, rounded = key[some], rounded[some]
+        if self.totals is not None:
+            order = np.argsort(key)
+            table = ReleasedTable(self.table.grid, key[order], rounded[order], self.event)
+            fitted = self.totals.fit(table)
+            key, rounded = fitted.key, fitted.count
+        return CountTable.from_keys(self.table.grid, key, rounded)
 
     def release(self, table: CountTable, trial: int) -> ReleasedTable:
         """Release a stand-in under a public key."""
+        return self.release_stating(table, trial)[0]
+
+    def release_stating(
+        self, table: CountTable, trial: int
+    ) -> tuple[ReleasedTable, StatedPrior | None]:
+        """Release a stand-in under a public key, and state what was learned about the prior."""
         digest = hashlib.sha256(f"geodp estimate, public, {trial}".encode()).digest()
+        stated, key = None, NoiseKey(digest)
         # The method would report progress of its own for every single run.
         with progress.silence():
-            released = self.method.release(table, self.event, NoiseKey(digest))
+            if self.prior is None:
+                released = self.method.release(table, self.event, key)
+            else:
+                released, stated = self.method.release_informed(table, self.event, key, self.prior)
+            if self.totals is not None:
+                released = self.totals.fit(released)
         progress.advance()
-        return released
+        return released, stated

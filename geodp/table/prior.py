@@ -142,6 +142,13 @@ class Prior:
         state.update(self.count.astype("<i8").tobytes())
         return state.hexdigest()
 
+    def counts_at(self, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the counts of the prior's cells that hold some keys: int64[n]; 0 without one."""
+        at = np.searchsorted(self.key, key, side="right") - 1
+        first = self.key[np.maximum(at, 0)]
+        held = (at >= 0) & (key < first + np.uint64(self.finest))
+        return np.where(held, self.count[np.maximum(at, 0)], 0)
+
     def describe(self) -> StatedPrior:
         """Describe the prior for a card before anything is drawn."""
         return StatedPrior(self.source, RULES, self.finest, MEANING)

@@ -13,6 +13,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.release import simulation
 from geodp.release.release import Release
 from geodp.release.simulation import KeyRuns
+from geodp.table.public_totals import PublicTotals
 from geodp.table.released import ReleasedTable
 from tests.refusals import refuses
 
@@ -146,10 +147,23 @@ def test_methods_without_a_tree_and_unknown_ways_are_refused(coast):
         release_of(coast).estimate(region(LAND), method="guess")
 
 
-def test_releases_that_meet_public_totals_are_refused(coast):
-    release = replace(release_of(coast), totals=object())  # whatever they are
-    with refuses(UsageError, "totals-not-simulated"):
-        release.estimate(region(LAND), method=SIMULATION)
+def test_releases_with_public_totals_meet_them_in_simulation_too(coast):
+    grid = geodp.Grid.mesh("jis:half", bounds=(139, 35, 139.4, 35.2))
+    people = np.where(np.indices(grid.shape)[1] < grid.shape[1] * 0.6, 300, 0)
+    table = geodp.CountTable.from_dense(people, grid)
+    code = grid.places[0].format(*np.zeros((2, 1), np.int64))[0][:6]
+    area = Region.of(grid, code)
+    held = int(table.counts_at(area.key).sum())
+    totals = PublicTotals.of(grid, {code: held}, "a book")
+    key = NoiseKey((5).to_bytes(32, "little"))
+    options = {"epsilon": Fraction(1, 10), "contribution": 1, "key": key}
+    release = geodp.publish(table, totals=totals, **options)
+    part = Region(grid, area.key[: area.key.size // 2])
+    closed = release.estimate_all([code, part])
+    exact, simulated = release.estimate_all([code, part], method=SIMULATION)
+    assert exact.low == exact.high == held
+    true = table.counts_at(part.key).sum()
+    assert closed[1].low <= simulated.low <= true <= simulated.high <= closed[1].high
 
 
 def test_topdown_is_simulated_too(coast):
@@ -160,3 +174,9 @@ def test_topdown_is_simulated_too(coast):
     )
     assert simulated.low <= coast[place].sum() <= simulated.high
     assert simulated.high - simulated.low < 1.2 * (closed.high - closed.low)
+
+
+def test_smoothed_snapshots_of_a_series_are_refused(coast):
+    release = replace(release_of(coast), postprocessing=("smoothed",))
+    with refuses(UsageError, "series-not-simulated"):
+        release.estimate(region(LAND), method=SIMULATION)

@@ -29,6 +29,12 @@ METHODS = ("closed-form", "simulation")
     show_default=True,
     help="How errors are computed: simulation takes minutes, and gives narrower intervals.",
 )
+@click.option(
+    "--prior",
+    type=click.Path(path_type=Path),
+    metavar="RELEASE",
+    help="Folder of the earlier release that was the prior, for its simulation.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 def estimate(**options: Any) -> None:
     """Estimate sums of regions of a RELEASE, with 95 % intervals; costs no budget.
@@ -46,8 +52,9 @@ def estimate(**options: Any) -> None:
 
     release = open_release(options["release"])
     shapes = read_shapes(options, release)
+    prior = None if options["prior"] is None else open_release(options["prior"])
     with report_progress():
-        estimates = release.estimate_all(shapes.values(), method=options["method"])
+        estimates = release.estimate_all(shapes.values(), method=options["method"], prior=prior)
     rows = [{"name": name, **asdict(one)} for name, one in zip(shapes, estimates, strict=True)]
     limit = release.card().display_below
     if options["as_json"]:

@@ -1,0 +1,245 @@
+"""Estimate regions of a release by simulation, with its prior and its public totals.
+
+The simulation is in :mod:`geodp.release.simulation`, and for releases with a prior in
+:mod:`geodp.release.simulated_prior`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from geodp import progress
+from geodp.accuracy.interval import LAPLACE_Z, Estimate, NodeSums
+from geodp.accuracy.isolation import find_depths, list_nodes, tilt
+from geodp.accuracy.reach import RegionKeys, reach, strength
+from geodp.errors import UsageError
+from geodp.grid.region import Region
+from geodp.mechanisms import Mechanism
+from geodp.privacy.event import Measurement
+from geodp.release import simulation
+from geodp.release.protocol import ReleaseProtocol
+from geodp.release.simulated_prior import errors_with_prior
+from geodp.release.simulation import SIDES, KeyRuns, Simulation
+from geodp.table.counts import Cells
+from geodp.table.prior import RULES, Prior
+from geodp.typing import FloatArray
+
+DROPPED = 0.5
+"""Fraction counted of what a threshold can have moved, which stand-ins do not show: public maps
+need up to this fraction, for regions that follow what was dropped."""
+
+TILT = 3.0
+"""Multiple of the expected number of people that the clamp moved across a coast that a region
+follows: stand-ins do not show it, because the moved people are part of them."""
+
+TILT_INFORMED = 1.25
+"""The same with a prior, which knows coasts, mostly."""
+
+DOUBT = 0.01
+"""Probability of taking an empty child for a populated one, over all around a region."""
+
+UNKNOWN_TO = 0.1
+"""Standard deviations of a child: a prior with fewer people around a place does not know of any
+settlement there."""
+
+
+def simulate_estimates(
+    release: ReleaseProtocol, regions: Sequence[Region], prior: Prior | Cells | None = None
+) -> list[Estimate]:
+    """Estimate regions with simulated standard errors and 95 % intervals.
+
+    Parameters
+    ----------
+    release : Release
+    regions : sequence of Region
+        All are estimated from the same simulated releases.
+    prior : Prior or Cells, optional
+        The prior of a release that was made with one: its card does not have the prior's cells.
+
+    Raises
+    ------
+    UsageError
+        For a method that clamps nothing, that has no tree of keys, or that is not central; for a
+        release with a prior without that prior, or without any and with one.
+    """
+    _require_simulated(release)
+    method, table = release.method, release.table
+    assert isinstance(method, Mechanism)
+    assert isinstance(table.event, Measurement)
+    known = _require_prior(release, prior)
+    closed = release.estimate_all(regions)
+    tree = method.tree_variance(table.grid, table.event)
+    if not method.nonnegative or tree is None:
+        raise UsageError(
+            f"{method.name} clamps nothing, so its closed form is good already: leave out "
+            "method='simulation'.",
+            code="closed-form-is-good",
+        )
+    # A prior and public totals make errors smaller, also where nothing is clamped.
+    plain = known is None and release.totals is None
+    if plain and not any(estimate.clamped for estimate in closed):
+        return closed
+    simulated = Simulation(
+        method, table, table.event, tree, simulation.RELEASES, known, release.totals
+    )
+    steps = simulation.RELEASES * (simulation.SHARPER + 2)
+    progress.begin("Simulating releases", steps, public=True)
+    if known is None:
+        low, high, error = simulated.errors(KeyRuns.of(regions))
+    else:
+        assert release.prior is not None
+        low, high, error = errors_with_prior(simulated, release.prior, KeyRuns.of(regions))
+    allowances, estimates = Allowances(release, simulated), []
+    for i, (region, estimate) in enumerate(zip(regions, closed, strict=True)):
+        # Without a clamp the error is that of the noise, which the closed form has exactly.
+        ends = estimate.count - np.array([high[i], low[i]])
+        if estimate.clamped:
+            ends = allowances.widen(ends, region, estimate)
+        elif plain:
+            estimates.append(estimate)
+            continue
+        # Public totals take from the noise, and nothing else pulls the sum to either side.
+        elif known is None:
+            ends = estimate.count + LAPLACE_Z * float(error[i]) * np.array([-1.0, 1.0])
+        # The closed form is proved, so simulation may only narrow it; it does not know of what a
+        # prior takes from settlements that it lacks.
+        above = estimate.high if known is None else max(estimate.high, float(ends[1]))
+        below, above = np.clip(ends, estimate.low, above).tolist()
+        estimates.append(replace(estimate, standard_error=float(error[i]), low=below, high=above))
+    return estimates
+
+
+@dataclass(frozen=True, eq=False)
+class Allowances:
+    """What clamps and thresholds can have changed beyond what stand-ins show.
+
+    Attributes
+    ----------
+    release : Release
+    simulation : Simulation
+    """
+
+    release: ReleaseProtocol
+    simulation: Simulation
+
+    @cached_property
+    def losses(self) -> FloatArray:
+        """Possible losses of planted settlements."""
+        return self.simulation.losses()
+
+    @cached_property
+    def held(self) -> Any:
+        """The released nodes of all levels."""
+        return list_nodes(self.simulation.tree, self.simulation.table)
+
+    @cached_property
+    def taken(self) -> list[tuple[float, float]]:
+        """What clamps take on each level."""
+        one = self.simulation
+        losses = one.method.clamp_losses(one.table.grid, one.event)
+        return losses or [(0.0, 0.0)] * len(one.tree.fanouts)
+
+    def loss_informed(self, region: Region, side: int, depth: int) -> float:
+        """Return the possible loss of a settlement that the prior does not know; -inf if it does.
+
+        Parameters
+        ----------
+        side, depth : int
+            Of the region, as indices of the losses; in the release.
+        """
+        prior = self.simulation.prior
+        assert prior is not None
+        if prior.counts_at(region.key).any():
+            return -np.inf
+        # The release shows people around whom it took from the settlement; the prior does not.
+        sums = NodeSums(prior)
+        alone = int(find_depths(self.simulation.tree, sums, region.key, UNKNOWN_TO).max(initial=0))
+        some = self.losses[side, : max(depth, alone) + 1]
+        return float(some[np.isfinite(some)].max(initial=0.0))
+
+    def widen(self, ends: FloatArray, region: Region, estimate: Estimate) -> FloatArray:
+        """Widen the simulated ends of a clamped region: float64[2]."""
+        tree, grid, sums = self.simulation.tree, self.simulation.table.grid, self.release.node_sums
+        depth = int(find_depths(tree, sums, region.key).max(initial=0))
+        side = int(np.searchsorted(np.square(SIDES), min(region.cells, SIDES[-1] ** 2)))
+        if self.simulation.prior is None:
+            tilted = TILT
+            lost = min(float(self.losses[side, depth]), estimate.high - estimate.count)
+        else:
+            tilted, lost = TILT_INFORMED, self.loss_informed(region, side, depth)
+        # Cells dropped by a threshold are missing in the stand-ins: the closed form stands.
+        if region.cells == 1 and tree.drops:
+            return np.array([estimate.low, estimate.high])
+        # The surroundings of one cell are of a class that planted settlements cover; those of a
+        # larger region are not, so it also gets what clamp and threshold can have moved.
+        if region.cells == 1:
+            ends[1] = max(ends[1], estimate.count + lost)
+            return ends
+        moved = tilted * tilt(tree, grid, self.held, region.key, self.taken)
+        ends += min(moved, 0.0), max(moved, 0.0)
+        ends[1] = max(ends[1], estimate.count + lost)
+        cells = RegionKeys.of([region.key])
+        strong = strength(tree, cells, self.simulation.event.is_normal, DOUBT)
+        domain = grid if self.simulation.method.skips_outside else None
+        around = reach(tree, sums, cells, strong, domain)
+        (out,), (into,) = around.moved
+        ends += -DROPPED * into, DROPPED * out
+        (inner,), (outer,) = around.approximations()
+        return np.clip(ends, inner, outer)
+
+
+def _require_simulated(release: ReleaseProtocol) -> None:
+    """Raise UsageError for a release whose method cannot be run on a stand-in."""
+    central = isinstance(release.method, Mechanism)
+    if not central or not isinstance(release.table.event, Measurement):
+        raise UsageError(
+            "Reports of devices are not simulated: leave out method='simulation'.",
+            code="devices-not-simulated",
+        )
+    # A stand-in of one snapshot would need those of its neighbours.
+    if release.postprocessing:
+        raise UsageError(
+            "Smoothed snapshots of a series are not simulated: leave out method='simulation', or "
+            "publish the series with smooth='none'.",
+            code="series-not-simulated",
+        )
+    if release.parts is not None:
+        raise UsageError(
+            "Parts of a map are not simulated: leave out method='simulation'.",
+            code="parts-not-simulated",
+        )
+
+
+def _require_prior(release: ReleaseProtocol, prior: Prior | Cells | None) -> Prior | None:
+    """Return the prior on the release's grid; UsageError if it is not the one of the card."""
+    stated = release.prior
+    if stated is None:
+        if prior is not None:
+            raise UsageError(
+                "This release was made without a prior: leave out prior= (--prior).",
+                code="prior-not-used",
+            )
+        return None
+    if prior is None:
+        raise UsageError(
+            "This release was made with a prior, whose cells its card does not have: give the same "
+            f"public table or release with prior= (--prior): {stated.source}.",
+            code="prior-not-given",
+        )
+    # Without any use of it the release is, bit for bit, the one without a prior.
+    if not any(level.reliability for level in stated.levels):
+        return None
+    # The card's source, with which the operator vouched for it.
+    known = prior if isinstance(prior, Prior) else Prior.of(release.grid, prior, stated.source)
+    if (known.finest, RULES, known.grid) != (stated.finest, stated.version, release.grid):
+        raise UsageError(
+            "This is not the prior of the release: its cells have another size, or this version "
+            "of geodp makes other use of a prior.",
+            code="prior-differs",
+        )
+    return known
