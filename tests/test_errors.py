@@ -18,7 +18,6 @@ SEVERAL_WORDINGS = {
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
     *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
-    *("table-expected", "totals-not-simulated", "unit-differs-from-ledger"),
     *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
     *("pairs-take-no-attributes", "layout-incomplete"),
 }
