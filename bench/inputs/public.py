@@ -83,7 +83,11 @@ def _kanto_parts(folder: Path) -> geodp.CountTable:
     """Read men and women by age; cells whose ages are suppressed are empty."""
     grid = geodp.Grid.mesh("jis:half", bounds=KANTO)
     grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(AGES))
-    columns = [f"T0011410{AGES[age][sex]:02d}" for sex in (0, 1) for age in AGES]
+    columns = {
+        (label, age): f"T0011410{AGES[age][sex]:02d}"
+        for sex, label in enumerate("mf")
+        for age in AGES
+    }
     read = geodp.read_mesh(
         _census(folder), grid=grid, value=columns, suppressed="zero", outside="crop"
     )
@@ -98,7 +102,11 @@ def _hiroshima_parts(folder: Path) -> geodp.CountTable:
     grid = geodp.Grid.mesh("jis:half", bounds=WIDE)
     ages = {"0-14": 5, "15-19": 8, "20-64": 14, "65-74": 17, "75+": 20}
     grid = grid.with_attribute("sex", ["m", "f"]).with_attribute("age", list(ages))
-    columns = [f"T0008470{first + sex:02d}" for sex in (0, 1) for first in ages.values()]
+    columns = {
+        (label, age): f"T0008470{first + sex:02d}"
+        for sex, label in enumerate("mf")
+        for age, first in ages.items()
+    }
     path = folder / "estat-hiroshima-500m" / "tblT000847H34_2015.csv.gz"
     people = geodp.read_mesh(
         path, grid=grid, value=columns, suppressed="zero", outside="crop"

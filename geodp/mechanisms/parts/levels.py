@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from typing import Self
 
@@ -18,8 +17,8 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import Stream
 from geodp.privacy.noise.law import Law
 
-WEIGHTS = (1, 2, 4)
-"""Weights of the measured levels from the top down; the last one is repeated."""
+WEIGHTS = (40, 25, 16, 10, 6)
+"""Weights of the measured levels from the last one up; the last weight is repeated."""
 
 SIGNAL = 2
 """Expected count of a part, in noise scales, from which on a level is measured."""
@@ -146,16 +145,10 @@ class Schedule:
         """Make a schedule with the levels of a scheme; the scheme's shares are not used."""
         return cls(chain.fanouts, chain.strides, share, last)
 
-    @cached_property
-    def weights(self) -> tuple[int, ...]:
-        """Weights of all levels, the root's first."""
-        more = len(self.strides) - len(WEIGHTS)
-        return (WEIGHTS + (WEIGHTS[-1],) * max(more, 0))[: len(self.strides)]
-
     def shares(self, levels: int) -> tuple[Fraction, ...]:
         """Return the shares of the budget if ``levels`` are measured; they add up to ``share``."""
-        *above, last = self.weights[:levels]
-        weights = [*above, last * self.last]
+        last, *above = (*WEIGHTS, *WEIGHTS[-1:] * levels)[:levels]
+        weights = [*reversed(above), last * self.last]
         return tuple(self.share * Fraction(weight, sum(weights)) for weight in weights)
 
     def laws(self, event: Measurement, levels: int) -> tuple[Law, ...]:
@@ -205,4 +198,4 @@ class Schedule:
     @property
     def min_share(self) -> Fraction:
         """Smallest share of the budget that a level can have."""
-        return self.shares(len(self.strides))[0]
+        return min(self.shares(len(self.strides)))

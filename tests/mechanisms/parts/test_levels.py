@@ -20,7 +20,8 @@ EVENT = Measurement.of("parts", Terms.of(epsilon="1/10", contribution=1), 1)
 def test_the_shares_of_the_measured_levels_add_up(levels):
     shares = SCHEDULE.shares(levels)
     assert sum(shares) == HALF
-    assert [share / shares[0] for share in shares] == [1, 2, 4, 4, 4, 4][:levels]
+    weights = [6, 6, 10, 16, 25, 40][-levels:]
+    assert [share * sum(weights) for share in shares] == [HALF * weight for weight in weights]
     assert SCHEDULE.min_share <= min(shares)
 
 
@@ -29,7 +30,7 @@ def test_the_last_measured_level_has_more_where_that_is_asked_for(levels):
     schedule = Schedule(SCHEDULE.fanouts, SCHEDULE.strides, HALF, 8)
     shares = schedule.shares(levels)
     assert sum(shares) == HALF
-    weights = [1, 2, 4, 4, 4, 4][:levels]
+    weights = [6, 6, 10, 16, 25, 40][-levels:]
     weights[-1] *= 8
     assert [share * sum(weights) for share in shares] == [HALF * weight for weight in weights]
     assert schedule.min_share <= min(shares)
