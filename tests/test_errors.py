@@ -18,6 +18,7 @@ SEVERAL_WORDINGS = {
     *("crs-unknown", "library-missing", "listed-file-missing", "mask-code-too-fine"),
     *("mask-source-missing", "method-has-no-gaussian", "option-needs-option"),
     *("option-not-for-reader", "question-open", "release-id-differs", "released-table-expected"),
+    *("table-expected", "unit-differs-from-ledger"),
     *("where-spelt-variously", "axis-column-missing", "column-unknown", "labels-differ"),
     *("pairs-take-no-attributes", "layout-incomplete"),
 }
