@@ -232,7 +232,7 @@ def draw_pyramid() -> str:
         shape = f"{high:,} × {across:,} cells" if stride > 1 else "1 cell"
         number = side**2 // stride
         text = f"{shape} ({number:,})"
-        wide = 900 * float(share)
+        wide = 660 * float(share)
         parts.append(write_text(16, y + 21, text, anchor="start"))
         parts.append(draw_rectangle(left, y, wide, 30, BLUE))
         parts.append(write_text(left + wide + 8, y + 20, f"{float(share):.1%}", anchor="start"))
