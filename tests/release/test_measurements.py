@@ -17,7 +17,7 @@ GRID = geodp.Grid.regular((20, 13))
 RNG = np.random.default_rng(3)
 COUNTS = RNG.integers(0, 90, GRID.shape) * (RNG.random(GRID.shape) < 0.1)
 TABLE = geodp.CountTable.from_dense(COUNTS, GRID)
-METHODS = ("pyramid", "pyramid:passes=1", "topdown")
+METHODS = ("pyramid:setting=R", "pyramid:setting=R,passes=1", "topdown")
 
 
 def key(n):

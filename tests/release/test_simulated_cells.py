@@ -30,7 +30,12 @@ def people():
 
 def publish(people, simulate=0, number=0, **more):
     table = geodp.CountTable.from_dense(people, GRID)
-    more = {"epsilon": "1/10", "key": NoiseKey(number.to_bytes(32, "little")), **more}
+    more = {
+        "method": "pyramid:setting=R",
+        "epsilon": "1/10",
+        "key": NoiseKey(number.to_bytes(32, "little")),
+        **more,
+    }
     return geodp.publish(table, simulate=simulate, **more, contribution=1)
 
 
@@ -53,7 +58,7 @@ def test_an_interval_holds_its_count_where_every_planted_cell_gained():
     counts = (random.pareto(1.2, grid.shape) * 20).astype(int) * (random.random(grid.shape) < 0.05)
     release = geodp.publish(
         geodp.CountTable.from_dense(counts, grid),
-        method="pyramid:passes=1,prune=2",
+        method="pyramid:setting=R,passes=1,prune=2",
         epsilon=1,
         contribution=1,
         key=NoiseKey(bytes(32)),

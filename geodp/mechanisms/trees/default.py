@@ -146,13 +146,13 @@ def table_levels(bits: int, *, gaussian: bool = False) -> tuple[list[int], list[
     >>> sum(table_levels(63)[0])
     63
     """
-    rows, step, lowest = (GAUSSIAN, 2, 0) if gaussian else (LAPLACE, 4, LOWEST_BITS)
-    upper = bits - lowest
-    steps = [upper % step] * bool(upper % step) + [step] * (upper // step) + [lowest] * bool(lowest)
+    rows, step, lowest = (GAUSSIAN, 2, 2) if gaussian else (LAPLACE, 4, LOWEST_BITS)
     more = max(0, -(-(bits - FEW_BITS - len(rows)) // step))
     shares = rows[bits - FEW_BITS - 1 - step * more].split("-")
     shares[2:2] = shares[2:3] * more
-    return steps, [Fraction(share) for share in shares]
+    # A level for each share but the root's; the first one splits what the others leave.
+    below = [*[step] * (len(shares) - 3), lowest]
+    return [bits - sum(below), *below], [Fraction(share) for share in shares]
 
 
 def ladder(levels: int, *, gaussian: bool) -> list[Fraction]:

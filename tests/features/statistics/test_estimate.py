@@ -25,6 +25,13 @@ pytestmark = pytest.mark.law
 
 FIGURES = list(list_figures(np.ones((2, 2), bool), None, CLASSES).values())
 KEY = geodp.NoiseKey(bytes(range(32)))
+FINE = {
+    "method": "pyramid:setting=fine",
+    "epsilon": 2,
+    "key": geodp.NoiseKey(bytes([1] * 32)),
+    "contribution": 1,
+}
+"""Levels that leave something to be found on a map of 64 x 64 cells, and a release that tells it."""
 
 
 def evidence(seen=90, **rows):
@@ -187,7 +194,7 @@ def test_a_median_of_unknown_cells_is_unknown():
 
 def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
     table = villages(1)
-    release = geodp.publish(table, epsilon=2, key=KEY, contribution=1)
+    release = geodp.publish(table, **FINE)
     names = ["inhabited", "cells:1-19"]
     found = estimate_statistics(release, names, prior=villages(3), years=3)
     assert [one.name for one in found] == names
@@ -201,7 +208,7 @@ def test_inhabited_cells_of_a_release_with_a_map_of_another_date():
 
 
 def test_intervals_are_the_wider_the_more_years_are_between():
-    release = geodp.publish(villages(1), epsilon=2, key=KEY, contribution=1)
+    release = geodp.publish(villages(1), **FINE)
     given = {"names": ["inhabited"], "prior": villages(3)}
     found = [estimate_statistics(release, **given, years=years)[0] for years in (0, 1, 4)]
     assert {one.basis for one in found} == {PRIOR}
@@ -215,17 +222,15 @@ def test_intervals_are_the_wider_the_more_years_are_between():
 
 def test_inhabited_cells_by_measurements_of_all_cells():
     table = villages(1)
-    given = {"epsilon": 2, "key": KEY, "contribution": 1}
-    release = geodp.publish(table, measurements="cell", **{"contribution": 1, **given})
+    release = geodp.publish(table, measurements="cell", **FINE)
     names = ["inhabited", "cells:1-19"]
     true = [table.key.size, int((table.count < 20).sum())]
     for one, people in zip(estimate_statistics(release, names), true, strict=True):
         assert (one.basis, one.name in names) == (MEASURED, True)
         assert abs(one.bias - (one.value - people)) < 0.3 * abs(one.value - people)
         assert one.low < people < one.high < 1.25 * people
-    upper = geodp.publish(
-        table, measurements=16, **{"contribution": 1, **given}
-    )  # cells were visited, not all measured
+    # Cells were visited, not all measured.
+    upper = geodp.publish(table, measurements=16, **FINE)
     assert estimate_statistics(upper, names)[0].basis != MEASURED
 
 

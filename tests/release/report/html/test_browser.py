@@ -118,7 +118,7 @@ def shown(name, release, card, folder, script=""):
 def test_the_map_shows_the_released_counts(name, tmp_path):
     if browser_of(name) is None:
         pytest.skip(f"the page is looked at by {name}")
-    release, card = publish(tmp_path / "release")
+    release, card = publish(tmp_path / "release", method="pyramid:setting=R")
     looks, wanted = shown(name, release, card, tmp_path)
     assert len(looks) == 6
     for case, look in looks:
