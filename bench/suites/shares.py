@@ -250,7 +250,7 @@ def code(pattern: str) -> str:
     """Format the rows of both tables in the code: a line for each number of bits."""
     return "\n\n".join(
         "\n".join(
-            f'    "{"-".join(map(str, plan_of(bits, name).parts))}",'
+            f'    {bits}: "{"-".join(map(str, plan_of(bits, name).parts))}",'
             for bits in range(FEW_BITS + 1, MAX_BITS + 1)
         )
         for name in (pattern, GAUSSIAN)

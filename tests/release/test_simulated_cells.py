@@ -31,7 +31,7 @@ def people():
 def publish(people, simulate=0, number=0, **more):
     table = geodp.CountTable.from_dense(people, GRID)
     more = {
-        "method": "pyramid:setting=R",
+        "method": "pyramid:chain=3-3-4,shares=2070-2019-2322-3589",
         "epsilon": "1/10",
         "key": NoiseKey(number.to_bytes(32, "little")),
         **more,
@@ -54,11 +54,11 @@ def test_counts_stay_and_cells_where_nobody_is_listed_become_narrower(people):
 
 
 def test_an_interval_holds_its_count_where_every_planted_cell_gained():
-    grid, random = geodp.Grid.regular((40, 50)), np.random.default_rng(10)
+    grid, random = geodp.Grid.regular((40, 50)), np.random.default_rng(11)
     counts = (random.pareto(1.2, grid.shape) * 20).astype(int) * (random.random(grid.shape) < 0.05)
     release = geodp.publish(
         geodp.CountTable.from_dense(counts, grid),
-        method="pyramid:setting=R,passes=1,prune=2",
+        method="pyramid:chain=2-2-3-5,shares=1309-966-1408-2018-4299,passes=1,prune=2",
         epsilon=1,
         contribution=1,
         key=NoiseKey(bytes(32)),

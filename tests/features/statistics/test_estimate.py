@@ -31,7 +31,7 @@ FINE = {
     "key": geodp.NoiseKey(bytes([1] * 32)),
     "contribution": 1,
 }
-"""Levels that leave something to be found on a map of 64 x 64 cells, and a release that tells it."""
+"""A release that leaves something to be found on a map of 64 x 64 cells."""
 
 
 def evidence(seen=90, **rows):
