@@ -498,9 +498,10 @@ def test_a_plan_of_parts_says_which_carry_a_signal_at_which_areas():
     assert [row["cells"] for row in found.parts] == [1 << 18, 1 << 16, 1 << 12, 1 << 8, 1 << 4, 1]
     assert [row["signal"] for row in found.parts] == [True] * 5 + [False]
     assert found.to_dict()["parts"] == list(found.parts)
-    levels = [1, 2, 4, 4, 4, 4]
+    # Weights of the measured levels, from the last one up.
+    weights = [40, 25, 16, 10, 6, 6]
     for i, row in enumerate(found.parts):
-        assert row["noise"] == 20 * sum(levels[: i + 1]) / levels[i]
+        assert row["noise"] == 20 * sum(weights[: i + 1]) / weights[0]
         assert row["expected"] == pytest.approx(46.4e6 * row["cells"] / (1 << 22))
     assert all(row["signal"] is None for row in plan(grid, epsilon=0.1).parts)
     assert plan(grid, "pyramid", epsilon=0.1).parts == ()
