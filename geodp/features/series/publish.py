@@ -103,14 +103,13 @@ def publish_series(
         See :func:`geodp.publish`. From a stored key, a key for every snapshot is derived, using all
         tables, all parameters and the snapshot's number: publishing the same series again gives the
         same releases, at no cost, and no two snapshots share noise, even if their tables are equal.
-        The ledger gets one line, which is charged before anything drawn is returned. The pyramid
-        without a setting has that of series if the noise is Gaussian
-        (:func:`geodp.features.series.sharing.resolve_method`).
+        The ledger gets one line, which is charged before anything drawn is returned.
     epsilon, rho, delta
         Budget of all snapshots together, exact. With epsilon and delta, the noise is Gaussian where
         this is less.
     noise : {"best", "laplace", "gaussian"}
-        Best: Gaussian if a person is measured 30 times or more in all snapshots and levels.
+        Best: the one with the smaller errors by closed forms; a method without them has Gaussian
+        noise if a person is measured 30 times or more in all snapshots and levels.
     smooth : {"best", "both", "forward", "none"}
         Whether the snapshots before one, or before and after it, predict the children of a node
         (:mod:`geodp.features.series.smoothing`). This is post-processing of the same measurements,

@@ -15,20 +15,24 @@ from geodp.io.verify.sweep import ReleaseFiles
 from geodp.io.verify.verify import verify
 from tests.refusals import refuses
 
+GRID = geodp.Grid.regular((12, 9))
 
-@pytest.fixture
-def folder(tmp_path):
-    grid = geodp.Grid.regular((12, 9))
-    counts = np.random.default_rng(1).integers(0, 30, grid.shape)
-    table = geodp.CountTable.from_dense(counts, grid)
-    geodp.publish(
-        table,
+
+def publish(counts):
+    return geodp.publish(
+        geodp.CountTable.from_dense(counts, GRID),
         method="pyramid:setting=R",
         epsilon=1,
         key=geodp.NoiseKey(bytes(32)),
         measurements=16,
         contribution=1,
-    ).write(tmp_path / "out")
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    counts = np.random.default_rng(1).integers(0, 30, GRID.shape)
+    publish(counts).write(tmp_path / "out")
     return tmp_path / "out" / "public"
 
 
@@ -79,15 +83,7 @@ def test_another_codebook_is_found(folder, name, value):
 
 
 def test_what_was_written_is_read_back(tmp_path):
-    table = geodp.CountTable.from_dense(np.eye(12, 9, dtype=int) * 40, geodp.Grid.regular((12, 9)))
-    release = geodp.publish(
-        table,
-        method="pyramid:setting=R",
-        epsilon=1,
-        key=geodp.NoiseKey(bytes(32)),
-        measurements=16,
-        contribution=1,
-    )
+    release = publish(np.eye(12, 9, dtype=int) * 40)
     release.write(tmp_path / "out")
     again = geodp.open(tmp_path / "out").measurements
     for own, read in zip(release.measurements.levels, again.levels, strict=True):

@@ -93,7 +93,7 @@ def part_inputs(
     type=click.Choice(("best", "laplace", "gaussian")),
     default="best",
     show_default=True,
-    help="best: Gaussian if a person is measured 30 times or more, which needs a --delta.",
+    help="best: the one with the smaller errors; Gaussian noise needs a --delta.",
 )
 @option(
     "--smooth",
