@@ -19,7 +19,7 @@ GROUND = "advice errors progress registry reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
-    *("local", "new", "plan", "select", "series", "statistics"),
+    *("households", "local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
@@ -85,6 +85,7 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
+    "features/households/kernels": "kernels",
     "features/local": f"features/local {CORE}",
     "features/local/kernels": "features/local/coins privacy kernels",
     "features/local/coins": "privacy kernels",
@@ -124,7 +125,10 @@ OUTSIDE = {
     "fontTools": ("", "privacy/names"),
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
-    "pyarrow": ("io features/local/files features/series/formats", "features/audit"),
+    "pyarrow": (
+        "io features/households/formats features/local/files features/series/formats",
+        "features/audit",
+    ),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),
     "pyproj": ("io", "grid release/report/html cli"),
     "shapely": ("", "grid io/read io/write/export features release/frames"),

@@ -1,0 +1,8 @@
+"""Persons and households of the same cells, as ``geodp.households``."""
+
+from geodp.features.households.card import HouseholdsCard
+from geodp.features.households.estimates import HouseholdEstimate, MeanSize
+from geodp.features.households.households import Households
+from geodp.features.households.publish import publish
+
+__all__ = ["HouseholdEstimate", "Households", "HouseholdsCard", "MeanSize", "publish"]

@@ -1,0 +1,104 @@
+"""Persons, households and mean size of regions, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, cast
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.grid.region import Labels
+from geodp.privacy.event import Measurement
+from geodp.release.release import Release
+from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+
+
+@dataclass(frozen=True)
+class MeanSize:
+    """Persons for each household of a region.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        A 95 % interval, between 1 and the largest size.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class HouseholdEstimate:
+    """Released persons and households of a region, and their mean size.
+
+    Attributes
+    ----------
+    persons, households : Estimate
+    mean_size : MeanSize or None
+        None: not estimable, as the region may have no household, or any mean size.
+    """
+
+    persons: Estimate
+    households: Estimate
+    mean_size: MeanSize | None
+
+
+def estimate_regions(
+    persons: Release,
+    households: Release,
+    max_size: int,
+    regions: Iterable[Any],
+    labels: Labels | None,
+) -> list[HouseholdEstimate]:
+    """Estimate regions of a release that protects persons; parameters as of its ``estimate``."""
+    listed = [*regions]
+    members = members_of(persons, households)
+    of_persons, of_households, of_members = (
+        one.estimate_all(listed, labels) for one in (persons, households, members)
+    )
+    return [
+        HouseholdEstimate(p, h, estimate_mean_size(q, h, max_size))
+        for p, h, q in zip(of_persons, of_households, of_members, strict=True)
+    ]
+
+
+def members_of(persons: Release, households: Release) -> Release:
+    """Return the release of members beyond the first, whose errors are those of a stream."""
+    key, homes = persons.table.key, households.table
+    count = np.asarray(persons.table.count - homes.counts_at(key), np.int64)
+    event = cast(Measurement, homes.event)
+    table = ReleasedTable(homes.grid, *coalesce(key, count), event)
+    return Release(table, margins=households.margins)
+
+
+def estimate_mean_size(members: Estimate, households: Estimate, max_size: int) -> MeanSize | None:
+    """Estimate 1 + members / households, with an interval; None where it is not estimable.
+
+    The intervals of the two independent sums are combined by the method of variance estimates
+    recovery for a ratio (Donner and Zou 2012), which takes intervals that are not symmetric.
+    """
+    q, h = float(members.count), float(households.count)
+    below, above = h - households.low, households.high - h
+    # The ratio has no upper bound where the denominator may be 0.
+    if h <= 0 or below >= h:
+        return None
+    to_low, to_high = q - members.low, members.high - q
+    low = (q * h - _spread(q, h, to_low, above)) / (h**2 - above**2) if above < h else 0.0
+    high = (q * h + _spread(q, h, to_high, below)) / (h**2 - below**2)
+    most = float(max_size - 1)
+    low, high = min(max(low, 0.0), most), min(max(high, 0.0), most)
+    if low <= 0 and high >= most:
+        return None
+    return MeanSize(1 + q / h, 1 + low, 1 + high)
+
+
+def _spread(q: float, h: float, of_q: float, of_h: float) -> float:
+    """Return the root in the end of a ratio's interval, from how far each sum may be off."""
+    # (q h)^2 - (h^2 - of_h^2) (q^2 - of_q^2), multiplied out so that large terms cancel exactly.
+    return sqrt(max(h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2, 0.0))

@@ -1,0 +1,103 @@
+"""The folder of a release of persons and households: a release for every table, and an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodp import progress
+from geodp.features.households.card import INDEX, TableInfo
+from geodp.features.households.formats.joint import write_joint
+from geodp.io.folder.kinds import CARD
+from geodp.io.folder.manifest import sha256
+from geodp.io.folder.pending import discard_draft, reserve
+from geodp.io.folder.publication import (
+    RUN,
+    list_written,
+    make_restricted,
+    write_index,
+    write_public,
+    write_restricted,
+)
+from geodp.io.folder.staged_release import (
+    list_cells,
+    require_space,
+    try_formats,
+    try_longest_name,
+)
+from geodp.io.folder.staging import stage
+from geodp.io.opening import read_json
+
+if TYPE_CHECKING:
+    from geodp.features.households.households import Households
+
+
+@dataclass(frozen=True)
+class StagedHouseholds:
+    """A folder for a release, created and tested before anything is charged.
+
+    Attributes
+    ----------
+    folder : Path
+        The staged folder.
+    target : Path
+        The folder that it replaces.
+    """
+
+    folder: Path
+    target: Path
+
+    def try_out(self, empty: Households, cells: int) -> None:
+        """Do everything that does not need the tables, and reserve space for them.
+
+        ``empty``: the release without cells; ``cells``: number of cells with households.
+        """
+        listed = 0
+        for name, table in empty.tables.items():
+            view = table.view(name)
+            try_formats(view)
+            try_longest_name(self.folder, name, name)
+            # Each table also takes a row of the joint one.
+            listed += list_cells(table.grid, view.card, cells)
+        require_space(self.folder, listed)
+        reserve(self.folder, listed)
+
+    def write(self, release: Households, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the tables, the table of both counts, and the index; return their paths."""
+        public = self.folder / "public"
+        # The draft has reserved the space that the files take now.
+        discard_draft(self.folder)
+        public.mkdir()
+        tables = []
+        for name, table in release.tables.items():
+            progress.begin(f"Writing {name}", public=True)
+            (public / name).mkdir()
+            write_public(table.view(name), public / name)
+            tables.append(_state(public / name, name))
+        files = write_joint(release.persons, release.households, public)
+        index = replace(release.index, tables=tuple(tables), files=files)
+        write_index(public, INDEX, index.to_json())
+        write_restricted(self.folder / "restricted", RUN, restricted)
+        return list_written(self.folder, self.target)
+
+
+def _state(folder: Path, name: str) -> TableInfo:
+    """Return the index's entry for a written table."""
+    card = read_json(folder / CARD)
+    return TableInfo(name, card["release_id"], sha256(folder / CARD))
+
+
+@contextmanager
+def stage_households(
+    path: str | Path, *, overwrite: bool, resume: bool = False
+) -> Iterator[StagedHouseholds]:
+    """Yield a :class:`StagedHouseholds` that replaces ``path`` if the block ends without an error.
+
+    Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
+    """
+    with stage(path, overwrite=overwrite, resume=resume) as folder:
+        make_restricted(folder, path, again=resume)
+        yield StagedHouseholds(folder, Path(path))

@@ -1,0 +1,274 @@
+"""A release of persons and households: two tables, one guarantee, one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from geodp import __version__
+from geodp.errors import UsageError
+from geodp.features.households.card import (
+    HOUSEHOLDS_SCHEMA,
+    HouseholdsCard,
+    HouseholdsGuarantee,
+    Protect,
+)
+from geodp.features.households.estimates import HouseholdEstimate, estimate_regions
+from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
+from geodp.grid.joint import split_grid
+from geodp.grid.region import Labels
+from geodp.io.folder.staged_release import check_publication
+from geodp.privacy.assumption import Assumption
+from geodp.privacy.event import Measurement
+from geodp.privacy.ledger import Charge
+from geodp.release.card import state_budget
+from geodp.release.release import Release
+from geodp.reprs import one_line
+from geodp.table.charged import StatedCharge
+from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.release import Software
+
+if TYPE_CHECKING:
+    from geodp.features.households.files import StagedHouseholds
+
+PERSONS, HOUSEHOLDS, SIZES = "persons", "households", "sizes"
+"""Names of the tables: of their folders, files and columns."""
+
+LIVING = (
+    "Households are counted where they live, each because of its counted members and with all of "
+    "them; persons outside households are not counted."
+)
+"""The assumption about the input that two tables cannot show."""
+
+
+@dataclass(frozen=True, eq=False)
+class Households:
+    """A release of persons and households, possible in every area.
+
+    Attributes
+    ----------
+    persons, households : Release
+        Their counts, each with its card and errors. They are one release: pass both on together.
+    sizes : Release or None
+        Households by size, if households are protected.
+    index : HouseholdsCard
+        What both share: the guarantee, the charge and the constraints.
+    """
+
+    __repr__ = one_line
+
+    persons: Release = field(repr=False)
+    households: Release = field(repr=False)
+    sizes: Release | None = field(repr=False)
+    index: HouseholdsCard
+
+    @classmethod
+    def of(
+        cls,
+        persons: Release,
+        households: Release,
+        event: Measurement,
+        max_size: int,
+        sizes: Release | None = None,
+    ) -> Self:
+        """Make the release of tables; ``event``: of all of them together."""
+        protects: Protect = "person" if sizes is None else "household"
+        index = HouseholdsCard(
+            schema=HOUSEHOLDS_SCHEMA,
+            software=Software("geodp", __version__),
+            private=event.is_private,
+            protects=protects,
+            max_size=max_size,
+            guarantee=state_guarantee(protects, event, max_size),
+            budget=None,
+            constraints=list_constraints(max_size, sizes is not None),
+        )
+        return cls(persons, households, sizes, index)
+
+    @classmethod
+    def of_sizes(cls, sizes: Release) -> Self:
+        """Make the release of households by size: persons and households are their sums."""
+        joint, event = split_grid(sizes.grid), sizes.event
+        split = sizes.method.split(sizes.table)
+        # As sizes are an attribute below the cells, which parts has released.
+        assert joint is not None
+        assert split is not None
+        assert isinstance(event, Measurement)
+        cell, part = joint.split(sizes.table.key)
+        counts = coalesce(cell, np.asarray(sizes.table.count, np.int64) * (part + 1))
+        method = PersonsBySize(joint.parts)
+        shared: dict[str, Any] = {
+            name: getattr(sizes, name) for name in ("charge", "public_facts", "metadata", "reading")
+        }
+        persons = ReleasedTable(joint.map, *counts, replace(event, mechanism=method.spec))
+        made = cls.of(
+            Release(persons, **shared), Release(split.map, **shared), event, joint.parts, sizes
+        )
+        return made.with_charge(sizes.charge)
+
+    def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
+        """Return the release with its charge to a ledger."""
+        return replace(self, index=replace(self.index, budget=state_budget(charge)))
+
+    def with_tables(self, drawn: list[ReleasedTable], charge: Charge | None) -> Self:
+        """Return the release of drawn tables, persons and households, in place of empty ones."""
+        persons, households = (
+            replace(preview, table=table, charge=charge, preview=preview)
+            for preview, table in zip((self.persons, self.households), drawn, strict=True)
+        )
+        return replace(self, persons=persons, households=households).with_charge(charge)
+
+    @property
+    def max_size(self) -> int:
+        """Most persons of a household."""
+        return self.index.max_size
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """All tables by name."""
+        tables = {PERSONS: self.persons, HOUSEHOLDS: self.households}
+        return tables if self.sizes is None else {**tables, SIZES: self.sizes}
+
+    def estimate(self, region: Any, labels: Labels | None = None) -> HouseholdEstimate:
+        """Estimate persons, households and mean size of a region, with 95 % intervals.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+
+        Returns
+        -------
+        HouseholdEstimate
+            Its ``mean_size`` is None where the region has too few households to tell.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> homes = geodp.CountTable.from_dense(np.full((16, 16), 40), grid)
+        >>> people = geodp.CountTable.from_dense(np.full((16, 16), 90), grid)
+        >>> options = {"protect": "person", "epsilon": 1, "contribution": 1}
+        >>> release = geodp.households.publish(people, homes, **options)
+        >>> size = release.estimate((0, 0, 8, 8)).mean_size
+        >>> 1 <= size.low <= size.value <= size.high <= 7
+        True
+        """
+        return self.estimate_all([region], labels)[0]
+
+    def estimate_all(
+        self, regions: Iterable[Any], labels: Labels | None = None
+    ) -> list[HouseholdEstimate]:
+        """Estimate many regions, in their order; parameters are those of :meth:`estimate`."""
+        if self.sizes is not None:
+            raise UsageError(
+                "Intervals of persons are known where a person is protected; here "
+                "households.estimate(region) estimates households, and sizes.estimate those of "
+                "a size.",
+                code="households-estimate-persons",
+            )
+        return estimate_regions(self.persons, self.households, self.max_size, regions, labels)
+
+    def card(self) -> HouseholdsCard:
+        """Return the public index, without tables and files."""
+        return self.index
+
+    def write(
+        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+        Parameters
+        ----------
+        path, overwrite, restricted
+            See :meth:`geodp.Release.write`. In ``path/public`` every table has a folder with a
+            complete release; ``households.json`` is the index, and a table has both counts.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths of files and of tables.
+
+        Raises
+        ------
+        UsageError, OutputError
+            See :meth:`geodp.Release.write`.
+        """
+        from geodp.features.households.files import stage_households
+
+        self.check_place(path, overwrite=overwrite)
+        with stage_households(path, overwrite=overwrite) as place:
+            return self.write_into(place, restricted or {})
+
+    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
+        """Raise UsageError if the release could not be written to a folder."""
+        for name, table in self.tables.items():
+            check_publication(table.grid, path, name=name, overwrite=overwrite)
+
+    def write_into(
+        self, place: StagedHouseholds, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
+        """Write the release into a folder that was staged before the charge."""
+        return place.write(self, restricted)
+
+
+def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> HouseholdsGuarantee:
+    """State the guarantee of all tables together, and what it means for the other unit."""
+    described = event.describe()
+    amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
+    return HouseholdsGuarantee(
+        in_words=event.statement.replace("any result", "any result of these tables together"),
+        other_unit=describe_other_unit(protects, event, max_size),
+        source=STREAMS_PROOF if protects == "person" else SIZES_PROOF,
+        mechanism=event.mechanism,
+        **{name: described[name] for name in amounts},
+        spends=event.spends,
+        neighbours=described["neighbours"],
+        unit=protects,
+        contribution=event.contribution,
+        assumptions=(event.assumption, Assumption("households", LIVING, "operator")),
+    )
+
+
+def describe_other_unit(protects: Protect, event: Measurement, max_size: int) -> str:
+    """Describe what the guarantee means for a household, or for a person."""
+    budget = "rho" if event.rho is not None else "epsilon"
+    amount = event.rho if event.rho is not None else event.epsilon
+    assert amount is not None
+    if protects == "household":
+        return (
+            f"A person is protected by at most 2 times {budget}, {2 * amount}: who joins a "
+            "household or leaves it changes the households of two sizes."
+        )
+    # k persons together are a group: k times epsilon, k squared times rho.
+    times = max_size**2 if event.rho is not None else max_size
+    power = "k squared" if event.rho is not None else "k"
+    return (
+        f"A household of k persons is protected by {power} times {budget}: one of {max_size} by "
+        f"{times * amount}."
+    )
+
+
+def describe_release(protects: Protect, event: Measurement) -> str:
+    """Describe, for the card of one table, the release that it is a part of."""
+    return (
+        "that it is one of the tables of a release of persons and households that protects one "
+        f"{protects}; together they spend {event.spends}, charged once"
+    )
+
+
+def list_constraints(max_size: int, by_size: bool) -> tuple[str, ...]:
+    """List what holds in every cell, a sentence each."""
+    sums = (
+        "Households are the sum of the households of all sizes, and persons of sizes times these."
+    )
+    return (
+        "Persons are at least as many as households.",
+        f"Persons are at most {max_size} for each household.",
+        *([sums] if by_size else []),
+    )

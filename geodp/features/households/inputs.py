@@ -1,0 +1,203 @@
+"""Counts of persons and households, and the two streams that one person changes by one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.joint import Joint, split_grid
+from geodp.table.counts import CountTable, coalesce
+from geodp.typing import IntArray, KeyArray
+
+LARGEST_SIZE = 100
+"""Largest possible ``max_size``: caps of nodes stay within int64."""
+
+DEFAULT_SIZE = 7
+"""Default of ``max_size``: most offices publish sizes up to 7 and more."""
+
+MOST_PERSONS = 1 << 52
+"""Most persons of a table, so that ``max_size`` times its households stays within int64."""
+
+TWO_TABLES = Rule(
+    "households-tables-expected",
+    "Give two tables of counts on one grid, persons and households; or by_size=, one table whose "
+    "only attribute is the size of households.",
+)
+
+REMEDY = "Nothing was charged."
+
+MORE_HOUSEHOLDS = Rule(
+    "households-above-persons",
+    "There is a cell with more households than persons: both must be of one date and one grid, and "
+    f"each household needs a counted person. {REMEDY}",
+)
+
+NO_HOUSEHOLDS = Rule(
+    "persons-without-households",
+    "There is a cell with persons and no household: leave persons outside households out, such as "
+    f"those in institutions, and take both tables of one date and one grid. {REMEDY}",
+)
+
+TOO_LARGE = Rule(
+    "persons-above-max-size",
+    "There is a cell with more than {size} persons for each household: leave persons outside "
+    f"households out, or choose a larger max_size (--max-size). {REMEDY}",
+)
+
+POSSIBLE_FACT = (
+    "that in every cell persons are at least the households and at most {size} for each of them: "
+    "other tables are refused before anything is charged"
+)
+"""Public fact of a release whose two tables :func:`streams_of` has checked."""
+
+CLIPPED_FACT = "that a household of more than {size} persons is counted as one of {size}"
+"""Public fact of a release of households by size, of which some are larger than the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """Households, and their members beyond the first.
+
+    Attributes
+    ----------
+    households, members : CountTable
+        On one grid without attributes.
+    facts : tuple of str
+        Public facts that follow from what was checked.
+    """
+
+    households: CountTable = field(repr=False)
+    members: CountTable = field(repr=False)
+    facts: tuple[str, ...] = ()
+
+
+def require_size(max_size: object) -> int:
+    """Return a largest size of households; UsageError for none from 2 to 100."""
+    if isinstance(max_size, bool) or not isinstance(max_size, int):
+        raise UsageError(
+            "max_size must be a whole number of persons.", code="households-max-size-form"
+        )
+    if not 2 <= max_size <= LARGEST_SIZE:
+        raise UsageError(
+            f"max_size must be from 2 to {LARGEST_SIZE} persons.", code="households-max-size"
+        )
+    return max_size
+
+
+def streams_of(persons: CountTable, households: CountTable, max_size: int) -> Streams:
+    """Split persons into households and members beyond the first.
+
+    Raises UsageError for tables of different grids, for a grid with attributes, and for a cell that
+    no households of 1 to ``max_size`` persons can make.
+    """
+    grid = persons.grid
+    if households.grid != grid:
+        raise UsageError(
+            "Persons and households have different grids; read both on one public grid.",
+            code="households-grid-differs",
+        )
+    if grid.attributes:
+        raise UsageError(
+            "Persons and households are released without attributes, as the members of one "
+            "household have different labels; leave the attributes out.",
+            code="households-with-attributes",
+        )
+    if persons.count.sum() > MOST_PERSONS:
+        raise UsageError(
+            "There are more than 2**52 persons, which no population has; check the unit.",
+            code="households-too-many-persons",
+        )
+    key = np.union1d(persons.key, households.key)
+    people, homes = persons.counts_at(key), households.counts_at(key)
+    # Each is told apart, as each has another remedy; the card states that none occurred.
+    if (homes > people).any():
+        raise UsageError(MORE_HOUSEHOLDS)
+    if (homes == 0).any():
+        raise UsageError(NO_HOUSEHOLDS)
+    if (people > max_size * homes).any():
+        raise UsageError(TOO_LARGE.format(size=max_size))
+    members = CountTable.from_keys(grid, key, people - homes)
+    return Streams(households, members, (POSSIBLE_FACT.format(size=max_size),))
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Households by size, from 1 to ``max_size``, which stands for all larger ones, too.
+
+    Attributes
+    ----------
+    table : CountTable
+        On a grid whose only attribute, below the cells, is the size.
+    joint : Joint
+        Its cells, without the size.
+    facts : tuple of str
+        Public facts that follow from what was changed.
+    """
+
+    table: CountTable = field(repr=False)
+    joint: Joint
+    facts: tuple[str, ...] = ()
+
+    @property
+    def max_size(self) -> int:
+        """The largest size."""
+        return self.joint.parts
+
+    def streams(self) -> Streams:
+        """Return the streams: n households of size s have n (s - 1) members beyond the first."""
+        cell, part = self.joint.split(self.table.key)
+        households = coalesce(cell, self.table.count)
+        members = coalesce(cell, self.table.count * part)
+        return Streams(self._make(*households), self._make(*members), self.facts)
+
+    def _make(self, key: KeyArray, count: IntArray) -> CountTable:
+        """Return counts of the cells, with the bound and the reading of the table."""
+        table = self.table
+        return CountTable.of_cells(
+            self.joint.map, key, count, bound=table.bound, reading=table.reading
+        )
+
+
+def sizes_of(table: CountTable, max_size: int) -> Sizes:
+    """Read sizes from the labels of a table, and count larger households as the largest.
+
+    Raises UsageError for a grid without sizes from 1 on as its only attribute.
+    """
+    joint = split_grid(table.grid)
+    sizes = () if len(table.grid.attributes) != 1 else _read_sizes(table.grid)
+    if joint is None or sizes != tuple(range(1, len(sizes) + 1)) or len(sizes) < 2:
+        raise UsageError(
+            "Households by size need one attribute below the cells, whose labels are the sizes 1, "
+            "2, 3 ... in order, the last one also for larger households, such as 7+.",
+            code="households-size-labels",
+        )
+    if table.count.sum() > MOST_PERSONS // LARGEST_SIZE:
+        raise UsageError(
+            "There are more than 2**45 households, which no country has; check the unit.",
+            code="households-too-many",
+        )
+    if len(sizes) <= max_size:
+        return Sizes(table, joint)
+    attribute = table.grid.attributes[0]
+    labels = (*attribute.labels[: max_size - 1], f"{max_size}+")
+    folded = joint.map.with_attribute(attribute.name, labels)
+    new = split_grid(folded)
+    assert new is not None  # as attributes come last
+    cell, part = joint.split(table.key)
+    key, count = coalesce(new.join(cell, np.minimum(part, max_size - 1)), table.count)
+    clipped = CountTable.of_cells(folded, key, count, bound=table.bound, reading=table.reading)
+    return Sizes(clipped, new, (CLIPPED_FACT.format(size=max_size),))
+
+
+def _read_sizes(grid: Grid) -> tuple[int, ...]:
+    """Read the number of persons in each label of the only attribute; 0 where there is none."""
+    found = (
+        re.findall(r"[0-9]+", unicodedata.normalize("NFKC", label))
+        for label in grid.attributes[0].labels
+    )
+    return tuple(int(numbers[0]) if len(numbers) == 1 else 0 for numbers in found)

@@ -1,0 +1,364 @@
+"""Publish persons and households of the same cells as one release with one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from geodp.advice import by_names
+from geodp.errors import UsageError
+from geodp.features.households.card import Protect
+from geodp.features.households.households import Households, describe_release
+from geodp.features.households.inputs import (
+    DEFAULT_SIZE,
+    TWO_TABLES,
+    Sizes,
+    Streams,
+    require_size,
+    sizes_of,
+    streams_of,
+)
+from geodp.features.households.methods import PersonsOfStreams
+from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, release_streams
+from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.budget import Budget
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.noise.draws import Draws
+from geodp.privacy.terms import Terms
+from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.digest import encode, loss_fields, release_digest, release_key
+from geodp.release.metadata import state_metadata
+from geodp.release.preview import preview_release, warn_before_release
+from geodp.release.publish import Prepared, make_event, prepare
+from geodp.release.release import Release
+from geodp.release.request import Request
+from geodp.table.contribution import bound_contribution, combine_bounds
+from geodp.table.counts import CountTable
+from geodp.table.reading import require_rows
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading, join_descriptions
+
+LABEL = b"geodp households identity 1"
+"""Domain separation of the hash of a release, with a version of the list of components."""
+
+
+@by_names(
+    eps="epsilon",
+    privacy_budget="epsilon",
+    sizes="by_size",
+    cap="max_size",
+    unit="protect",
+    seed="key",
+)
+def publish(
+    persons: CountTable | None = None,
+    households: CountTable | None = None,
+    *,
+    by_size: CountTable | None = None,
+    max_size: int = DEFAULT_SIZE,
+    protect: Protect,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    people: float | None = None,
+    method: str | None = None,
+    metadata: Mapping[str, str | int] | None = None,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+) -> Households:
+    """Release persons and households of the same cells, so that every area is possible.
+
+    In every cell, and so in every area, households are at most persons, and persons at most
+    ``max_size`` for each household.
+
+    Parameters
+    ----------
+    persons, households : CountTable
+        Confidential counts on one public grid: persons who live in households, and these
+        households, each counted in the cell where it lives. Leave persons outside households out.
+    by_size : CountTable
+        Instead of the two: households on a grid with one attribute, whose labels are their sizes
+        1, 2, 3 ..., the last one for all larger ones, too. Needed to protect households.
+    max_size : int
+        Most persons of a household. Larger households of ``by_size`` are counted as of this size.
+    protect : {"person", "household"}
+        Whom the guarantee protects. One person changes the households, or the members beyond the
+        first of each, by one: each is measured with the whole budget, and a household of k persons
+        is protected with k times epsilon. One household changes the households of one size; adding
+        a person to one changes two sizes, so that a person is protected with 2 epsilon.
+    contribution : int, optional
+        In how many households one person is counted, or how often a household: 1, usually.
+        You vouch for it. May be left out if the tables state it.
+    people : float, optional
+        A public guess of all persons; never taken from the data.
+    method : str, optional
+        Of the streams of persons: ``pyramid``, the default, with settings after a colon.
+    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
+        See :func:`geodp.publish`.
+
+    Returns
+    -------
+    Households
+        With the releases ``persons`` and ``households``, and ``estimate(region)``.
+
+    Raises
+    ------
+    UsageError
+        Tables that do not go together, or have a cell that no households can make; and as for
+        :func:`geodp.publish`. Nothing was charged.
+    BudgetError
+        The ledger's cap would be exceeded; nothing was charged or shown.
+
+    Notes
+    -----
+    The proof is in docs/proofs/households.md.
+
+    Examples
+    --------
+    >>> import numpy as np, geodp
+    >>> grid = geodp.Grid.regular((16, 16))
+    >>> homes = geodp.CountTable.from_dense(np.full((16, 16), 40), grid)
+    >>> people = geodp.CountTable.from_dense(np.full((16, 16), 90), grid)
+    >>> options = {"protect": "person", "epsilon": 1, "contribution": 1}
+    >>> release = geodp.households.publish(people, homes, **options)
+    >>> p, h = release.persons.table.to_dense(), release.households.table.to_dense()
+    >>> bool(((h <= p) & (p <= 7 * h)).all())
+    True
+    """
+    if protect not in ("person", "household"):
+        raise UsageError("protect must be person or household.", code="households-protect-unknown")
+    request = Request(
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, protect, people),
+        method=method,
+        metadata=state_metadata(metadata) if metadata else None,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    prepared = prepare_households(persons, households, by_size, max_size, request)
+    # Between: the frame of the decorator by_names.
+    warn_before_release(prepared.preview.households, between=1)
+    return prepared.release()
+
+
+def prepare_households(
+    persons: CountTable | None,
+    households: CountTable | None,
+    by_size: CountTable | None,
+    max_size: int,
+    request: Request,
+) -> PreparedStreams | PreparedSizes:
+    """Do everything of :func:`publish` that comes before the charge.
+
+    Raises
+    ------
+    UsageError
+        See :func:`publish`.
+    """
+    size = require_size(max_size)
+    given = [one for one in (persons, households, by_size) if one is not None]
+    if not all(isinstance(one, CountTable) for one in given):
+        raise UsageError(TWO_TABLES)
+    if by_size is not None and len(given) == 1:
+        sizes = sizes_of(by_size, size)
+        if request.terms.unit == "household":
+            return _prepare_sizes(sizes, request)
+        return _prepare_streams(sizes.streams(), sizes.max_size, (by_size,), request)
+    if persons is None or households is None or by_size is not None:
+        raise UsageError(TWO_TABLES)
+    if request.terms.unit == "household":
+        raise UsageError(
+            "To protect households, give households by size (by_size=): from persons and "
+            "households alone, one household would change persons by its whole size.",
+            code="households-by-size-needed",
+        )
+    streams = streams_of(persons, households, size)
+    return _prepare_streams(streams, size, (persons, households), request)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedStreams:
+    """A release that protects persons, ready to be drawn; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    streams : Streams
+    max_size : int
+    request : Request
+    method : Pyramid
+    event : Measurement
+        Privacy event of each stream; ``total``: the same, as the ledger names both together.
+    preview : Households
+        The release of empty tables.
+    """
+
+    streams: Streams = field(repr=False)
+    max_size: int
+    request: Request
+    method: Pyramid
+    event: Measurement
+    total: Measurement
+    preview: Households
+
+    def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Households:
+        """Draw both streams, and charge once; ``keep`` stores them and a fingerprint before."""
+        request = self.request
+        # Before anything is drawn: the fingerprint decides whether this was charged already.
+        derived, fingerprint = release_key(request.key, self.declare(), self.identify)
+        try:
+            drawn, charge = draw_and_charge(
+                request.ledger,
+                request.dataset,
+                self.total,
+                fingerprint,
+                lambda: self._draw(derived),
+                keep,
+                records=request.records,
+            )
+        finally:
+            # The key is overwritten even if the draw fails.
+            derived.forget()
+        return self.complete(drawn, charge)
+
+    def declare(self) -> Draws:
+        """Declare all draws: those of the method, with the key of each stream."""
+        each = self.method.declare(self.streams.households.grid, self.event)
+        return Draws.of((), {HOUSEHOLDS: each, MEMBERS: each})
+
+    def identify(self) -> bytes:
+        """Return the SHA-256 of everything that the release depends on except the key."""
+        named: tuple[Plain, ...] = (
+            ("protect", "person"),
+            ("max_size", self.max_size),
+            ("version", PersonsOfStreams.version),
+            ("whole", loss_fields(self.total)),
+        )
+        tables = self.streams.households, self.streams.members
+        digests = [release_digest(one, self.method, self.event) for one in tables]
+        return digest(LABEL, encode(named), *digests)
+
+    def complete(self, drawn: list[ReleasedTable], charge: Charge | None) -> Households:
+        """Return the release of drawn tables, persons and households."""
+        return self.preview.with_tables(drawn, charge)
+
+    def _draw(self, key: NoiseKey) -> list[ReleasedTable]:
+        """Draw persons and households."""
+        streams = self.streams
+        persons, households = release_streams(
+            streams.households, streams.members, self.method, self.event, key, self.max_size
+        )
+        # Persons have errors of their own, which the name of their method tells.
+        event = cast(Measurement, self.preview.persons.event)
+        return [replace(persons, event=event), households]
+
+
+def _prepare_streams(
+    streams: Streams, max_size: int, tables: tuple[CountTable, ...], request: Request
+) -> PreparedStreams:
+    """Prepare a release that protects persons."""
+    method = choose_pyramid(request.method)
+    bounds = [bound_contribution(table, request.terms.contribution) for table in tables]
+    grid, terms = streams.households.grid, request.terms.bound(combine_bounds(bounds))
+    event = make_event(grid, method, terms, request.key_origin)
+    met = [
+        fact
+        for table in tables
+        for fact in require_rows(table.rows, table.reading, allow_empty=request.allow_empty)
+    ]
+    facts = (*dict.fromkeys(met), *streams.facts, *state_land(grid))
+    public = join_descriptions(
+        None if table.reading is None else table.reading.public for table in tables
+    )
+    total = replace(event, mechanism=f"{method.spec} of households and of their further members")
+    preview = Households.of(
+        *preview_tables(grid, method, event, max_size, request, facts, public), total, max_size
+    )
+    return PreparedStreams(streams, max_size, request, method, event, total, preview)
+
+
+def choose_pyramid(chosen: object) -> Pyramid:
+    """Return the method of both streams; UsageError for another than the pyramid."""
+    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
+    if type(method) is not Pyramid or method.prune or method.passes != 2:
+        raise UsageError(
+            "Persons and households are released by pyramid, with two passes and without prune; "
+            "its other settings can be chosen.",
+            code="households-need-pyramid",
+        )
+    return method
+
+
+def preview_tables(
+    grid: Grid,
+    method: Pyramid,
+    event: Measurement,
+    max_size: int,
+    request: Request,
+    facts: tuple[str, ...],
+    reading: StatedReading | None,
+) -> tuple[Release, Release]:
+    """Make releases of empty tables of persons and households, with cards and closed forms."""
+    of_persons = PersonsOfStreams.of(method, max_size)
+    stated = (*facts, describe_release("person", event))
+    shared = stated, reading, request.metadata
+    persons_event = replace(event, mechanism=of_persons.spec)
+    people = request.terms.people
+    return (
+        preview_release(grid, of_persons, persons_event, people, *shared),
+        preview_release(grid, method, event, None, *shared),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSizes:
+    """A release that protects households, ready to be drawn: that of a table by size.
+
+    Attributes
+    ----------
+    sizes : Sizes
+    prepared : Prepared
+        The release of the households by size, which is the whole of it.
+    preview : Households
+        The release of empty tables.
+    """
+
+    sizes: Sizes = field(repr=False)
+    prepared: Prepared
+    preview: Households
+
+    def release(self, keep: Keep[Release] | None = None) -> Households:
+        """Draw the households by size, and charge; ``keep`` stores them before."""
+        return Households.of_sizes(self.prepared.release(keep))
+
+
+def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
+    """Prepare a release that protects households."""
+    if request.method is not None:
+        raise UsageError(
+            "Households by size are released by parts: leave the method out.",
+            code="households-sizes-have-method",
+        )
+    chosen = replace(request, method=Parts())
+    prepared = prepare(sizes.table, chosen)
+    event = prepared.event
+    facts = (*prepared.preview.public_facts, *sizes.facts, describe_release("household", event))
+    by_size = replace(prepared.preview, public_facts=facts, preview=None)
+    by_size.card()
+    prepared = replace(prepared, preview=by_size)
+    return PreparedSizes(sizes, prepared, Households.of_sizes(by_size))

@@ -1,0 +1,243 @@
+"""Verification of a written release of persons and households: index, tables and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import Rule
+from geodp.features.households.card import INDEX, HouseholdsCard
+from geodp.features.households.formats.joint import write_joint
+from geodp.features.households.households import (
+    HOUSEHOLDS,
+    PERSONS,
+    SIZES,
+    describe_other_unit,
+    list_constraints,
+)
+from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
+from geodp.grid.joint import split_grid
+from geodp.io.folder.kinds import CARD, Check
+from geodp.io.folder.manifest import SUMS, read_sums, sha256
+from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.files import check_restricted
+from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import BROKEN, event_of, read_release_table
+from geodp.io.verify.verify import run_checks, verify
+from geodp.mechanisms import find_method
+from geodp.privacy.event import Measurement
+from geodp.table.card import Card
+from geodp.table.counts import coalesce
+
+NAMES = {"person": (PERSONS, HOUSEHOLDS), "household": (PERSONS, HOUSEHOLDS, SIZES)}
+"""Tables of a release, by whom it protects."""
+
+
+def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+    """Verify that the index matches the tables, each of these, and that every cell is possible.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    errors : callable, optional
+        See :func:`geodp.io.verify.verify.verify`.
+
+    Returns
+    -------
+    list of Check
+        Checks of the index, and one for every table, with the checks that failed there.
+    """
+    try:
+        require(
+            # A link could make the verification read files outside the folder.
+            strange_entry(folder) is None,
+            Rule("folder-has-link", "There is a link or a device in the folder."),
+        )
+        card = HouseholdsCard.from_json(read_json(folder / INDEX))
+    except BROKEN as error:
+        return [Check("index", False, str(error) or type(error).__name__)]
+    summary = f"schema {card.schema}, {card.protects} protected"
+    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
+    # The index lists the tables, so they are verified only if it is right.
+    if all(check.ok for check in checks):
+        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
+    return checks
+
+
+def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
+    checks = verify(folder, errors)
+    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+
+
+def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
+    sums = read_sums(folder)
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    require(
+        there - {SUMS} == {*sums},
+        Rule("households-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+    )
+    for name, digest in sums.items():
+        require(
+            sha256(folder / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
+    for file in card.files:
+        require(
+            sums.get(file.name) == file.sha256,
+            Rule(
+                "households-index-differs", f"The checksum of {file.name} differs from the index."
+            ),
+        )
+    listed = {INDEX, SUMS, *(file.name for file in card.files), *(one.name for one in card.tables)}
+    require(
+        {path.name for path in folder.iterdir()} == listed,
+        Rule("households-folder-unlisted", "The folder holds other files than the index lists."),
+    )
+    return f"all {len(sums)} files have the listed SHA-256"
+
+
+def _check_tables(folder: Path, card: HouseholdsCard) -> str:
+    """Check that every table is the one in the index, charged once for all of them."""
+    require(
+        tuple(one.name for one in card.tables) == NAMES[card.protects],
+        Rule("households-tables-differ", "The release has other tables than it needs."),
+    )
+    for one in card.tables:
+        require(
+            sha256(folder / one.name / CARD) == one.card_sha256,
+            Rule("households-card-differs", f"The card of {one.name} differs from the index."),
+        )
+        table = read_table_card(folder / one.name)
+        require(
+            table.release_id == one.release_id and table.name == one.name,
+            Rule("households-release-differs", f"The id of {one.name} differs from the index."),
+        )
+        require(
+            table.private is card.private and table.budget == card.budget,
+            Rule("households-charged-otherwise", f"{one.name} states another charge."),
+        )
+    return "cards, ids and charges are those of the index"
+
+
+def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
+    """Check that what the index promises is what its tables promise."""
+    promise = card.guarantee
+    whole = SIZES if card.protects == "household" else HOUSEHOLDS
+    event = event_of(read_table_card(folder / whole))
+    require(
+        isinstance(event, Measurement) and promise.unit == card.protects == event.unit,
+        Rule("households-unit-differs", "The tables protect another unit than the index says."),
+    )
+    assert isinstance(event, Measurement)
+    described = event.describe()
+    names = ("spends", "neighbours", "contribution", "unit")
+    same = all(getattr(promise, name) == described[name] for name in names)
+    exact = ("epsilon", "rho", "delta")
+    same = same and all(_read(getattr(promise, n)) == _read(described[n]) for n in exact)
+    require(
+        same, Rule("households-guarantee-differs", "A table has another budget than the index.")
+    )
+    require(
+        promise.other_unit == describe_other_unit(card.protects, event, card.max_size),
+        Rule("households-other-unit-differs", "What it means for others does not follow from it."),
+    )
+    private = card.private is ("NOT PRIVATE" not in promise.in_words)
+    require(
+        private and card.constraints == list_constraints(card.max_size, whole == SIZES),
+        Rule("households-contradicts-itself", "The index contradicts itself."),
+    )
+    _check_methods(folder, card, event)
+    return f"{promise.spends} for one {promise.unit}, once for all tables; {promise.other_unit}"
+
+
+def _check_methods(folder: Path, card: HouseholdsCard, event: Measurement) -> None:
+    """Check that persons have the budget of the release, and the largest size of the index."""
+    persons = event_of(read_table_card(folder / PERSONS))
+    method: Any = find_method(persons.mechanism)
+    kind = PersonsOfStreams if card.protects == "person" else PersonsBySize
+    same = isinstance(persons, Measurement) and persons.loss == event.loss
+    require(
+        same and isinstance(method, kind) and method.max_size == card.max_size,
+        Rule("households-method-differs", "Persons have another method than the index says."),
+    )
+
+
+def _read(amount: str | None) -> Fraction | None:
+    return None if amount is None else Fraction(amount)
+
+
+def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
+    """Check that every cell is possible; then every area is, which is a sum of cells."""
+    (persons, of_persons), (households, of_homes) = (
+        read_release_table(folder / name) for name in (PERSONS, HOUSEHOLDS)
+    )
+    require(
+        _domain(of_persons) == _domain(of_homes),
+        Rule("households-grids-differ", "Persons and households have different grids."),
+    )
+    require(
+        np.array_equal(persons.key, households.key)
+        and bool((households.count <= persons.count).all())
+        and bool((persons.count <= card.max_size * households.count).all()),
+        Rule("households-impossible", "There is a cell that no households can make."),
+    )
+    if card.protects == "household":
+        _check_sizes(folder, card, (persons, households))
+    return f"{persons.key.size:,} cells, each with 1 to {card.max_size} persons a household"
+
+
+def _domain(card: Card) -> Any:
+    return card.domain
+
+
+def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) -> None:
+    """Check that persons and households are sums of the households by size."""
+    persons, households = tables
+    sizes, _ = read_release_table(folder / SIZES)
+    joint = split_grid(sizes.grid)
+    require(
+        joint is not None and joint.parts == card.max_size and joint.map == households.grid,
+        Rule("households-sizes-differ", "Sizes are on another grid, or are others."),
+    )
+    assert joint is not None
+    cell, part = joint.split(sizes.key)
+    count = np.asarray(sizes.count, np.int64)
+    for table, weights in ((households, 1), (persons, part + 1)):
+        key, total = coalesce(cell, count * weights)
+        require(
+            np.array_equal(key, table.key) and np.array_equal(total, table.count),
+            Rule("households-sums-differ", "Persons or households are not the sums of sizes."),
+        )
+
+
+def _check_joint(folder: Path, card: HouseholdsCard) -> str:
+    """Check that the table of both counts is what the two tables make."""
+    import tempfile
+
+    from geodp.release.opening import open_release
+
+    persons, households = (open_release(folder / name) for name in (PERSONS, HOUSEHOLDS))
+    with tempfile.TemporaryDirectory() as place:
+        files = write_joint(persons, households, Path(place))
+    require(
+        card.files == files,
+        Rule("households-joint-differs", "The table of both counts is not that of the tables."),
+    )
+    return ", ".join(file.name for file in files)
+
+
+QUESTIONS: list[tuple[str, Callable[[Path, HouseholdsCard], str]]] = [
+    ("checksums", _check_checksums),
+    ("tables", _check_tables),
+    ("guarantee", _check_guarantee),
+    ("possible", _check_constraints),
+    ("both counts", _check_joint),
+    ("restricted", check_restricted),
+]
