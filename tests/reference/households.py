@@ -16,7 +16,10 @@ def estimates(children, measured, noise):
     ``noise[i]``: the variance of the noise of level i.
     """
     last = len(measured) - 1
-    z, variance = [[*one] for one in measured], [[v] * len(m) for v, m in zip(noise, measured)]
+    z, variance = (
+        [[*one] for one in measured],
+        [[v] * len(m) for v, m in zip(noise, measured, strict=True)],
+    )
     for i in range(last - 1, -1, -1):
         for n, below in enumerate(children[i]):
             total = spread = 0.0
@@ -35,19 +38,19 @@ def clip(value, cap):
 
 def split(total, uniform, z, variance, cap):
     """Divide a node's whole count among its children, from 0 to their caps."""
-    low = min(-one / v for one, v in zip(z, variance))
-    high = max((c - one) / v for one, v, c in zip(z, variance, cap))
+    low = min(-one / v for one, v in zip(z, variance, strict=True))
+    high = max((c - one) / v for one, v, c in zip(z, variance, cap, strict=True))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         reached = 0.0
-        for one, v, c in zip(z, variance, cap):
+        for one, v, c in zip(z, variance, cap, strict=True):
             reached += clip(one + middle * v, c)
         if reached < total:
             low = middle
         else:
             high = middle
     counts, reached = [], uniform
-    for n, (one, v, c) in enumerate(zip(z, variance, cap)):
+    for n, (one, v, c) in enumerate(zip(z, variance, cap, strict=True)):
         reached += clip(one + high * v, c)
         # What is left must fit into the children behind this one, and this one takes its cap.
         least = total - sum(counts) - sum(cap[n + 1 :])
@@ -71,7 +74,7 @@ def fit(children, measured, noise, cap, uniform):
         for n, some in enumerate(above):
             values = ([z[i + 1][c] for c in some], [variance[i + 1][c] for c in some])
             parts = split(count[n], uniform[i + 1][n], *values, [cap[i + 1][c] for c in some])
-            for c, part in zip(some, parts):
+            for c, part in zip(some, parts, strict=True):
                 below[c] = part
         count = below
     return count

@@ -134,6 +134,11 @@ class Households:
         tables = {PERSONS: self.persons, HOUSEHOLDS: self.households}
         return tables if self.sizes is None else {**tables, SIZES: self.sizes}
 
+    @property
+    def drawn(self) -> list[Release]:
+        """The tables that were drawn, from which the others follow."""
+        return [self.persons, self.households] if self.sizes is None else [self.sizes]
+
     def estimate(self, region: Any, labels: Labels | None = None) -> HouseholdEstimate:
         """Estimate persons, households and mean size of a region, with 95 % intervals.
 

@@ -168,30 +168,55 @@ def sizes_of(table: CountTable, max_size: int) -> Sizes:
 
     Raises UsageError for a grid without sizes from 1 on as its only attribute.
     """
-    joint = split_grid(table.grid)
-    sizes = () if len(table.grid.attributes) != 1 else _read_sizes(table.grid)
+    joint, folded = split_sizes(table.grid, max_size)
+    if table.count.sum() > MOST_PERSONS // LARGEST_SIZE:
+        raise UsageError(
+            "There are more than 2**45 households, which no country has; check the unit.",
+            code="households-too-many",
+        )
+    if folded is joint:
+        return Sizes(table, joint)
+    cell, part = joint.split(table.key)
+    key = folded.join(cell, np.minimum(part, folded.parts - 1))
+    clipped = CountTable.of_cells(
+        fold_grid(table.grid, max_size),
+        *coalesce(key, table.count),
+        bound=table.bound,
+        reading=table.reading,
+    )
+    return Sizes(clipped, folded, (CLIPPED_FACT.format(size=max_size),))
+
+
+def split_sizes(grid: Grid, max_size: int) -> tuple[Joint, Joint]:
+    """Return cells and sizes of a grid, and the same with sizes up to ``max_size`` only.
+
+    Raises UsageError as :func:`sizes_of`.
+    """
+    joint = split_grid(grid)
+    sizes = () if len(grid.attributes) != 1 else _read_sizes(grid)
     if joint is None or sizes != tuple(range(1, len(sizes) + 1)) or len(sizes) < 2:
         raise UsageError(
             "Households by size need one attribute below the cells, whose labels are the sizes 1, "
             "2, 3 ... in order, the last one also for larger households, such as 7+.",
             code="households-size-labels",
         )
-    if table.count.sum() > MOST_PERSONS // LARGEST_SIZE:
-        raise UsageError(
-            "There are more than 2**45 households, which no country has; check the unit.",
-            code="households-too-many",
-        )
-    if len(sizes) <= max_size:
-        return Sizes(table, joint)
-    attribute = table.grid.attributes[0]
+    folded = joint if len(sizes) <= max_size else split_grid(fold_grid(grid, max_size))
+    assert folded is not None  # as sizes come last there, too
+    return joint, folded
+
+
+def fold_grid(grid: Grid, max_size: int) -> Grid:
+    """Return a grid of households by size with sizes up to ``max_size`` only."""
+    attribute, joint = grid.attributes[0], split_grid(grid)
+    assert joint is not None
+    if len(attribute.labels) <= max_size:
+        return grid
     labels = (*attribute.labels[: max_size - 1], f"{max_size}+")
-    folded = joint.map.with_attribute(attribute.name, labels)
-    new = split_grid(folded)
-    assert new is not None  # as attributes come last
-    cell, part = joint.split(table.key)
-    key, count = coalesce(new.join(cell, np.minimum(part, max_size - 1)), table.count)
-    clipped = CountTable.of_cells(folded, key, count, bound=table.bound, reading=table.reading)
-    return Sizes(clipped, new, (CLIPPED_FACT.format(size=max_size),))
+    # Of an order of areas, the map alone is in Morton order before the attribute is added.
+    if grid.hierarchy is None and grid.areas.nested:
+        plain = Grid(joint.map.places, (), joint.map.extents, joint.map.mask)
+        return plain.with_attribute(attribute.name, labels).with_official_order()
+    return joint.map.with_attribute(attribute.name, labels)
 
 
 def _read_sizes(grid: Grid) -> tuple[int, ...]:

@@ -203,7 +203,7 @@ class PreparedStreams:
     request : Request
     method : Pyramid
     event : Measurement
-        Privacy event of each stream; ``total``: the same, as the ledger names both together.
+        Privacy event of each stream, and of both together.
     preview : Households
         The release of empty tables.
     """
@@ -213,7 +213,6 @@ class PreparedStreams:
     request: Request
     method: Pyramid
     event: Measurement
-    total: Measurement
     preview: Households
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Households:
@@ -225,7 +224,7 @@ class PreparedStreams:
             drawn, charge = draw_and_charge(
                 request.ledger,
                 request.dataset,
-                self.total,
+                name_streams(self.event),
                 fingerprint,
                 lambda: self._draw(derived),
                 keep,
@@ -235,6 +234,11 @@ class PreparedStreams:
             # The key is overwritten even if the draw fails.
             derived.forget()
         return self.complete(drawn, charge)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells with households; confidential."""
+        return int(self.streams.households.key.size)
 
     def declare(self) -> Draws:
         """Declare all draws: those of the method, with the key of each stream."""
@@ -247,7 +251,7 @@ class PreparedStreams:
             ("protect", "person"),
             ("max_size", self.max_size),
             ("version", PersonsOfStreams.version),
-            ("whole", loss_fields(self.total)),
+            ("whole", loss_fields(name_streams(self.event))),
         )
         tables = self.streams.households, self.streams.members
         digests = [release_digest(one, self.method, self.event) for one in tables]
@@ -281,15 +285,14 @@ def _prepare_streams(
         for table in tables
         for fact in require_rows(table.rows, table.reading, allow_empty=request.allow_empty)
     ]
-    facts = (*dict.fromkeys(met), *streams.facts, *state_land(grid))
+    stated = (*streams.facts, *state_land(grid), describe_release("person", event))
     public = join_descriptions(
         None if table.reading is None else table.reading.public for table in tables
     )
-    total = replace(event, mechanism=f"{method.spec} of households and of their further members")
-    preview = Households.of(
-        *preview_tables(grid, method, event, max_size, request, facts, public), total, max_size
+    preview = preview_streams(
+        grid, method, event, max_size, request, (*dict.fromkeys(met), *stated), public
     )
-    return PreparedStreams(streams, max_size, request, method, event, total, preview)
+    return PreparedStreams(streams, max_size, request, method, event, preview)
 
 
 def choose_pyramid(chosen: object) -> Pyramid:
@@ -304,7 +307,7 @@ def choose_pyramid(chosen: object) -> Pyramid:
     return method
 
 
-def preview_tables(
+def preview_streams(
     grid: Grid,
     method: Pyramid,
     event: Measurement,
@@ -312,17 +315,25 @@ def preview_tables(
     request: Request,
     facts: tuple[str, ...],
     reading: StatedReading | None,
-) -> tuple[Release, Release]:
-    """Make releases of empty tables of persons and households, with cards and closed forms."""
+) -> Households:
+    """Make the release of empty tables, with cards and closed forms of the real one.
+
+    ``event``: privacy event of each stream, and of both together.
+    """
     of_persons = PersonsOfStreams.of(method, max_size)
-    stated = (*facts, describe_release("person", event))
-    shared = stated, reading, request.metadata
     persons_event = replace(event, mechanism=of_persons.spec)
-    people = request.terms.people
-    return (
+    shared, people = (facts, reading, request.metadata), request.terms.people
+    return Households.of(
         preview_release(grid, of_persons, persons_event, people, *shared),
         preview_release(grid, method, event, None, *shared),
+        name_streams(event),
+        max_size,
     )
+
+
+def name_streams(event: Measurement) -> Measurement:
+    """Return the event of both streams together, with the release's name for the ledger."""
+    return replace(event, mechanism=f"{event.mechanism} of households and of their other members")
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,6 +352,16 @@ class PreparedSizes:
     sizes: Sizes = field(repr=False)
     prepared: Prepared
     preview: Households
+
+    @property
+    def request(self) -> Request:
+        """What the release was asked for."""
+        return self.prepared.request
+
+    @property
+    def cells(self) -> int:
+        """Number of sizes of cells with households; confidential."""
+        return int(self.sizes.table.key.size)
 
     def release(self, keep: Keep[Release] | None = None) -> Households:
         """Draw the households by size, and charge; ``keep`` stores them before."""
@@ -362,3 +383,27 @@ def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
     by_size.card()
     prepared = replace(prepared, preview=by_size)
     return PreparedSizes(sizes, prepared, Households.of_sizes(by_size))
+
+
+def restore_households(
+    drawn: list[ReleasedTable],
+    request: Request,
+    max_size: int,
+    facts: tuple[str, ...],
+    reading: StatedReading | None,
+    charge: Charge,
+) -> Households:
+    """Restore the release of tables that were drawn, charged and stored by the same call.
+
+    ``drawn``: households by size alone, or persons and households.
+    """
+    event = cast(Measurement, drawn[0].event)
+    if request.terms.unit == "household":
+        metadata = request.metadata
+        by_size = Release(drawn[0], charge, None, facts, metadata=metadata, reading=reading)
+        return Households.of_sizes(by_size)
+    method = choose_pyramid(request.method)
+    event = replace(event, mechanism=method.spec)
+    preview = preview_streams(drawn[0].grid, method, event, max_size, request, facts, reading)
+    # All tables were stored with the event of the first one.
+    return preview.with_tables([drawn[0], replace(drawn[1], event=event)], charge)

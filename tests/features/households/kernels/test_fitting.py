@@ -1,5 +1,7 @@
 """The fit's kernels beside their definition in plain Python, bit for bit, and its promises."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ def make_tree(draw):
     for i in range(depth):
         each = draw.integers(1, draw.choice([2, 5, 20]), sizes[i])
         ends = [0, *np.cumsum(each).tolist()]
-        children.append([[*range(a, b)] for a, b in zip(ends[:-1], ends[1:], strict=True)])
+        children.append([[*range(a, b)] for a, b in itertools.pairwise(ends)])
         sizes.append(ends[-1])
     children = [*children[1:], []]
     cap = [draw.integers(1, draw.choice([3, 60, 10**9]), sizes[-1]).tolist()]

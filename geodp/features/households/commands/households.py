@@ -1,0 +1,284 @@
+"""``geodp households``: persons and households, read, released and written together."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp import progress
+from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.help import option
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.layout import complete, layout_options, write_recipe
+from geodp.cli.options import find_inputs, grid_options, inputs, output_folder
+from geodp.cli.readers import ReadingCommand, check_applicable, read
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.households.files import StagedHouseholds
+    from geodp.features.households.households import Households
+    from geodp.features.households.publish import PreparedSizes, PreparedStreams
+    from geodp.grid.grid import Grid
+    from geodp.release.request import Request
+    from geodp.table.counts import CountTable
+
+    Prepared = PreparedStreams | PreparedSizes
+
+
+ELSEWHERE = ("method", "unit", "measurements", "totals", "prior", "simulate", "supersedes")
+"""Fields of a request that this release does not have, or has in another form."""
+
+
+@click.group()
+def households() -> None:
+    """Release persons and households of the same cells, possible in every area.
+
+    \b
+    geodp households publish FILE --value PERSONS --households HOUSEHOLDS
+        --protect person --epsilon 1 --contribution 1 --output out
+    """
+
+
+@households.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@layout_options
+@partial(grid_options, required=False)
+@option(
+    "--protect",
+    group="Privacy",
+    everyday=True,
+    type=click.Choice(("person", "household")),
+    required=True,
+    help="Whom the guarantee protects. A household of k persons then has k times epsilon, or a "
+    "person 2 epsilon, if households by size are protected.",
+)
+@option(
+    "--households",
+    "of_households",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="Column of households; --value is then that of the persons who live in them.",
+)
+@option(
+    "--households-file",
+    group="Input",
+    everyday=True,
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    callback=find_inputs,
+    help="File of households, if INPUTS are those of persons; repeatable.",
+)
+@option(
+    "--max-size",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(2, 100),
+    default=7,
+    show_default=True,
+    help="Most persons of a household. Larger households by size are counted as of this size.",
+)
+@option(
+    "--method",
+    group="Privacy",
+    help="Method of persons and households, if persons are protected: pyramid, with settings "
+    "after a colon.  [default: pyramid]",
+)
+@request_options(without=ELSEWHERE)
+@output_folder
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+)
+@option(
+    "--resume",
+    group="Run",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from what it was charged for; nothing "
+    "is read, drawn or charged.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def publish(**options: Any) -> None:
+    """Release persons and households of INPUTS under one budget, so that every area is possible.
+
+    \b
+    Two columns, two files, or households by size:
+    geodp households publish FILE --value PERSONS --households HOUSEHOLDS ...
+    geodp households publish FILE --households-file FILE ...
+    geodp households publish FILE --by size ...
+
+    In every cell, and so in every area, households are at most persons, and persons at most
+    --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
+    a folder for each table, and OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    with report_progress(), report_stored_draw(options["output"]):
+        message = _publish(options)
+    click.echo(message)
+
+
+COMMAND = households
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish, and return the message for the operator."""
+    context = click.get_current_context()
+    inferred = complete(context, options)
+    check_applicable(context)
+    complete_with_commit()
+    options["unit"] = options["protect"]
+    grid = grid_of(options)
+    _require_columns(options, grid)
+    request = read_request(options, grid, method=options["method"])
+    if options["resume"]:
+        return _write(options, grid, request, inferred=inferred)
+    from geodp.features.households.publish import prepare_households
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+    from geodp.release.preview import list_warnings
+
+    require_free(options["output"], overwrite=options["overwrite"])
+    require_uninterrupted(options["output"])
+    progress.begin("Reading")
+    tables = _read(options, grid, request)
+    prepared = prepare_households(*tables, options["max_size"], request)
+    for sentence in list_warnings(prepared.preview.households):
+        click.echo(f"Warning: {sentence}", err=True)
+    return _write(options, grid, request, prepared, inferred=inferred)
+
+
+def _require_columns(options: dict[str, Any], grid: Grid) -> None:
+    """Raise UsageError where it is left open which counts are those of households."""
+    two = options["of_households"] is not None or bool(options["households_file"])
+    if two and grid.attributes:
+        raise UsageError(
+            "Households by size (--by) have persons already: leave --households and "
+            "--households-file out.",
+            code="households-twice",
+        )
+    if not two and not grid.attributes:
+        raise UsageError(
+            "Say where the households are: --households COLUMN, --households-file FILE, or by "
+            "size: --by size with a --value LABEL=COLUMN for every size.",
+            code="households-column-missing",
+        )
+
+
+def _read(
+    options: dict[str, Any], grid: Grid, request: Request
+) -> tuple[CountTable | None, CountTable | None, CountTable | None]:
+    """Read persons and households, or households by size."""
+    counts = read(options, grid, request.key)
+    if grid.attributes:
+        return None, None, counts
+    column = options["of_households"]
+    of_households = {
+        **options,
+        "inputs": options["households_file"] or options["inputs"],
+        "value": options["value"] if column is None else (column,),
+    }
+    return counts, read(of_households, grid, request.key), None
+
+
+def _write(
+    options: dict[str, Any],
+    grid: Grid,
+    request: Request,
+    prepared: Prepared | None = None,
+    *,
+    inferred: bool,
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.features.households.files import stage_households
+
+    overwrite, resume = options["overwrite"], options["resume"]
+    if prepared is not None:
+        prepared.preview.check_place(options["output"], overwrite=overwrite)
+    with stage_households(options["output"], overwrite=overwrite, resume=resume) as place:
+        if inferred:
+            write_recipe(options, place.folder)
+        if prepared is None:
+            release, run = _resume(place, grid, request, options)
+        else:
+            release, run = _release(place, prepared, options)
+        written = release.write_into(place, run)
+    return _format_result(release, written, options)
+
+
+def _release(
+    place: StagedHouseholds, prepared: Prepared, options: dict[str, Any]
+) -> tuple[Households, dict[str, Any]]:
+    """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.io.folder.pending_tables import pack_tables
+
+    files = (*options["inputs"], *options["households_file"])
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in files},
+        "occupied_cells": prepared.cells,
+    }
+    preview = prepared.preview.drawn[0]
+
+    def pack(drawn: Any) -> Packed:
+        tables = drawn if isinstance(drawn, list) else [drawn.table]
+        return pack_tables(tables, preview.public_facts, {}, preview.reading)
+
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(prepared.preview, prepared.cells)
+    call = describe_call(options)
+    with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
+        release = prepared.release(keep)
+    return release, run
+
+
+def _resume(
+    place: StagedHouseholds, grid: Grid, request: Request, options: dict[str, Any]
+) -> tuple[Households, dict[str, Any]]:
+    """Restore the release of an interrupted run, which was charged, with the operator's record."""
+    from geodp.features.households.inputs import fold_grid, split_sizes
+    from geodp.features.households.publish import restore_households
+    from geodp.io.folder.pending import read_pending_draw
+    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
+    from geodp.release.charging import find_charge
+
+    size = options["max_size"]
+    if grid.attributes:
+        cells = split_sizes(grid, size)[1]
+        size = min(size, cells.parts)
+        grid = fold_grid(grid, size) if request.terms.unit == "household" else cells.map
+    stored = read_pending_draw(place.folder, describe_call(options))
+    drawn, facts, _ = unpack_tables(stored, grid, place.folder)
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    reading = unpack_reading(stored, place.folder)
+    return restore_households(drawn, request, size, facts, reading, charge), dict(stored.run)
+
+
+def _format_result(
+    release: Households, written: dict[str, list[str]], options: dict[str, Any]
+) -> str:
+    """Format the final message of a run."""
+    promise = release.index.guarantee
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "protects": release.index.protects,
+            "max_size": release.max_size,
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        promise.in_words,
+        promise.other_unit,
+    )
+    return "\n".join(map(translate_message, lines))
