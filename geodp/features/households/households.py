@@ -247,8 +247,9 @@ def describe_other_unit(protects: Protect, event: Measurement, max_size: int) ->
     assert amount is not None
     if protects == "household":
         return (
-            f"A person is protected by at most 2 times {budget}, {2 * amount}: who joins a "
-            "household or leaves it changes the households of two sizes."
+            f"A person is protected by the same {budget}, {amount}: who joins a household or "
+            "leaves it changes the households of two sizes, but not their sum, which has half of "
+            "the budget."
         )
     # k persons together are a group: k times epsilon, k squared times rho.
     times = max_size**2 if event.rho is not None else max_size

@@ -98,8 +98,9 @@ def publish(
     protect : {"person", "household"}
         Whom the guarantee protects. One person changes the households, or the members beyond the
         first of each, by one: each is measured with the whole budget, and a household of k persons
-        is protected with k times epsilon. One household changes the households of one size; adding
-        a person to one changes two sizes, so that a person is protected with 2 epsilon.
+        is protected with k times epsilon. One household changes the households of one size; a
+        person who joins one changes two sizes and not their sum, which has half of the budget, so
+        that a person is protected with epsilon, too.
     contribution : int, optional
         In how many households one person is counted, or how often a household: 1, usually.
         You vouch for it. May be left out if the tables state it.

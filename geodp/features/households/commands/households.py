@@ -56,8 +56,8 @@ def households() -> None:
     everyday=True,
     type=click.Choice(("person", "household")),
     required=True,
-    help="Whom the guarantee protects. A household of k persons then has k times epsilon, or a "
-    "person 2 epsilon, if households by size are protected.",
+    help="Whom the guarantee protects: a person, so that a household of k has k times epsilon; or "
+    "a household, counted by size, which costs accuracy and gives a person epsilon, too.",
 )
 @option(
     "--households",

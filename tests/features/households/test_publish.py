@@ -1,0 +1,369 @@
+"""Persons and households as one release: possible everywhere, charged once, free replays."""
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import BudgetError, UndeclaredDrawError, UsageError
+from geodp.features.households.inputs import streams_of
+from geodp.features.households.publish import prepare_households
+from geodp.features.households.streams import release_streams
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP, ZeroConcentratedDP
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from tests.grids import FORMS
+from tests.keys import keep
+from tests.refusals import refuses
+
+GRID = geodp.Grid.regular((16, 16))
+LABELS = ("1", "2", "3", "4", "5", "6", "7+")
+PERSON = {"protect": "person", "epsilon": 1, "contribution": 1}
+HOUSEHOLD = {"protect": "household", "epsilon": 1, "contribution": 1}
+MEANS = np.array([9.0, 7.0, 5.0, 4.0, 1.5, 0.5, 0.3])
+
+
+def sizes_on(grid=GRID, seed=5, scale=1.0, labels=LABELS):
+    """Households by size in about a third of the cells."""
+    draw = np.random.default_rng(seed)
+    sized = grid.with_attribute("size", labels)
+    counts = draw.poisson(scale * MEANS[: len(labels)], (*grid.shape, len(labels)))
+    counts[draw.random(grid.shape) < 2 / 3] = 0
+    key = np.arange(1 << sized.bits, dtype=np.uint64)
+    key = key[sized.contains_keys(key)]
+    at = tuple(sized.decode(key))
+    return geodp.CountTable.from_keys(sized, key, counts[at])
+
+
+def two_tables(sizes=None):
+    """Persons and households of the same."""
+    sizes = sizes_on() if sizes is None else sizes
+    dense, grid = sizes.to_dense(), geodp.Grid(sizes.grid.places, (), sizes.grid.extents)
+    weights = np.arange(1, dense.shape[-1] + 1)
+    tables = ((dense * weights).sum(-1), dense.sum(-1))
+    return [geodp.CountTable.from_dense(one, grid) for one in tables]
+
+
+def publish(*tables, **more):
+    tables = tables or (() if "by_size" in more else two_tables())
+    given = dict(zip(("persons", "households"), tables, strict=False))
+    return geodp.households.publish(**{**given, **PERSON, **more})
+
+
+def dense(release):
+    return release.persons.table.to_dense(), release.households.table.to_dense()
+
+
+def require_possible(release):
+    """Every cell is possible, and so every area, which is a sum of cells."""
+    persons, homes = release.persons.table, release.households.table
+    assert np.array_equal(persons.key, homes.key)
+    assert (homes.count <= persons.count).all()
+    assert (persons.count <= release.max_size * homes.count).all()
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.create(tmp_path / "office.ledger")
+    made.add_dataset("census", PureDP(Fraction(5)))
+    return made
+
+
+@pytest.fixture
+def key(tmp_path):
+    return NoiseKey.from_file(keep(tmp_path / "key"))
+
+
+def test_with_much_budget_the_counts_are_the_true_ones():
+    for given in ({}, {"by_size": sizes_on()}, {"by_size": sizes_on(), "protect": "household"}):
+        release = publish(**given, epsilon=10**6)
+        expected = [one.to_dense() for one in two_tables()]
+        assert all(np.array_equal(a, b) for a, b in zip(dense(release), expected, strict=True))
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "10"])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize(
+    "method", ["pyramid", "pyramid:setting=R", "pyramid:chain=2-2-4,shares=1-1-1-3"]
+)
+def test_every_cell_is_possible(epsilon, scale, method):
+    sizes = sizes_on(scale=scale)
+    for given in ({"method": method}, {"protect": "household"}):
+        require_possible(publish(by_size=sizes, **{**given, "epsilon": epsilon}))
+
+
+@pytest.mark.parametrize("max_size", [2, 3, 100])
+def test_sizes_beyond_the_largest_are_counted_as_it(max_size):
+    for protect in ("person", "household"):
+        release = publish(by_size=sizes_on(), max_size=max_size, protect=protect, epsilon=10**6)
+        require_possible(release)
+        assert release.max_size == min(max_size, 7)
+        sizes = np.minimum(np.arange(1, 8), max_size)
+        assert np.array_equal(dense(release)[0], (sizes_on().to_dense() * sizes).sum(-1))
+        stated = any("counted as one of" in fact for fact in release.persons.public_facts)
+        assert stated == (max_size < 7)
+
+
+PLACED = [name for name, grid in FORMS.items() if not grid.attributes]
+
+
+@pytest.mark.parametrize("form", PLACED)
+@pytest.mark.parametrize(
+    "amounts", [{"epsilon": 1}, {"rho": "1/2"}, {"epsilon": 1, "delta": "1e-9"}]
+)
+def test_every_form_of_grid_and_of_budget(form, amounts):
+    grid = FORMS[form]
+    key = np.arange(1 << grid.bits, dtype=np.uint64)
+    key = key[grid.contains_keys(key)]
+    homes = 1 + np.arange(key.size) * 7 % 40
+    persons = homes + np.arange(key.size) * 11 % 90 % (6 * homes)
+    tables = [geodp.CountTable.from_keys(grid, key, one) for one in (persons, homes)]
+    release = publish(*tables, **{"epsilon": None, **amounts})
+    require_possible(release)
+    assert release.persons.card().mechanism.name == "persons-of-streams"
+    assert release.persons.errors() is not None
+
+
+def test_nobody_is_released_of_an_empty_table():
+    none = geodp.CountTable.from_dense(np.zeros((16, 16), int), GRID)
+    with refuses(UsageError, "table-empty"):
+        publish(none, none)
+    release = publish(none, none, allow_empty=True)
+    require_possible(release)
+    assert release.persons.table.total < 100
+
+
+def test_one_line_of_the_ledger_and_free_replays(ledger, key):
+    charged = {"ledger": ledger, "dataset": "census", "key": key}
+    first = publish(**charged)
+    (line,) = ledger.charges("census")
+    assert line.loss == PureDP(Fraction(1))
+    assert line.mechanism == "pyramid of households and of their other members"
+    assert first.index.budget == first.persons.card().budget == first.households.card().budget
+    assert first.index.budget.loss.epsilon == "1"
+    again = publish(**charged)
+    assert len(ledger.charges("census")) == 1
+    assert all(np.array_equal(a, b) for a, b in zip(dense(first), dense(again), strict=True))
+    # The same counts by size are the same streams, and are charged once as well.
+    publish(by_size=sizes_on(), **charged)
+    assert len(ledger.charges("census")) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"max_size": 8},
+        {"epsilon": 2},
+        {"contribution": 2},
+        {"method": "pyramid:setting=R"},
+        {"rho": 1, "epsilon": None},
+    ],
+    ids=str,
+)
+def test_whatever_is_changed_draws_new_noise_and_is_charged(tmp_path, key, changed):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("census", ZeroConcentratedDP(Fraction(50)))
+    charged = {"ledger": ledger, "dataset": "census", "key": key}
+    first = publish(**charged)
+    second = publish(**{**charged, **changed})
+    assert len(ledger.charges("census")) == 2
+    assert not np.array_equal(dense(first)[0], dense(second)[0])
+
+
+def test_one_person_more_is_another_release(key):
+    first = publish(key=key)
+    persons, homes = two_tables()
+    more = geodp.CountTable.from_keys(
+        GRID, np.append(persons.key, persons.key[0]), np.append(persons.count, 1)
+    )
+    second = publish(more, homes, key=key)
+    # Households are the same, but their noise is not.
+    assert not np.array_equal(dense(first)[1], dense(second)[1])
+
+
+def test_both_streams_have_noise_of_their_own():
+    """Of equal streams, differences from the truth are not equal."""
+    homes = geodp.CountTable.from_dense(np.full((16, 16), 10**6), GRID)
+    persons = geodp.CountTable.from_dense(np.full((16, 16), 2 * 10**6), GRID)
+    persons, homes = dense(publish(persons, homes))
+    first, others = homes - 10**6, persons - homes - 10**6
+    assert (first != others).mean() > 0.5
+    assert abs(np.corrcoef(first.ravel(), others.ravel())[0, 1]) < 0.3
+
+
+def test_the_key_draws_nothing_but_what_is_declared(key):
+    persons, homes = two_tables()
+    streams = streams_of(persons, homes, 7)
+    request = Request(terms=Terms.of(epsilon=1, contribution=1, unit="person"), key=key)
+    prepared = prepare_households(persons, homes, None, 7, request)
+    declared = prepared.declare()
+    other = prepared.method.event(GRID, Terms.of(epsilon=2, contribution=1))
+    with pytest.raises(UndeclaredDrawError):
+        release_streams(
+            streams.households,
+            streams.members,
+            prepared.method,
+            other,
+            key.derive(prepared.identify(), declared),
+            7,
+        )
+
+
+def test_nothing_is_drawn_where_the_ledger_refuses(ledger, monkeypatch):
+    def drawn(*_):
+        raise AssertionError("drawn")
+
+    monkeypatch.setattr("geodp.features.households.publish.release_streams", drawn)
+    with pytest.raises(BudgetError):
+        publish(epsilon=6, ledger=ledger, dataset="census")
+    assert ledger.charges("census") == ()
+    with refuses(UsageError, "unit-differs-from-ledger"):
+        publish(by_size=sizes_on(), protect="household", ledger=ledger, dataset="census")
+
+
+def test_a_household_is_charged_as_a_household(tmp_path):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("homes", PureDP(Fraction(5)), unit="household")
+    given = {"ledger": ledger, "dataset": "homes", "protect": "household"}
+    release = publish(by_size=sizes_on(), **given)
+    (line,) = ledger.charges("homes")
+    assert line.loss == PureDP(Fraction(1))
+    assert line.mechanism == release.index.guarantee.mechanism == "parts"
+    assert release.index.guarantee.unit == "household"
+    assert "the same epsilon, 1" in release.index.guarantee.other_unit
+    assert np.array_equal(dense(release)[1], release.sizes.table.to_dense().sum(-1))
+
+
+@pytest.mark.parametrize(
+    ("amounts", "said"),
+    [
+        ({"epsilon": "1/2"}, "by k times epsilon: one of 7 by 7/2."),
+        ({"epsilon": None, "rho": "1/2"}, "by k squared times rho: one of 7 by 49/2."),
+    ],
+)
+def test_the_index_says_what_it_means_for_a_household(amounts, said):
+    assert said in publish(**amounts).index.guarantee.other_unit
+
+
+def test_the_index_lists_who_answers_for_what():
+    kinds = [one.kind for one in publish().index.guarantee.assumptions]
+    assert kinds == ["contribution", "households"]
+
+
+def test_the_signature_is_explicit():
+    names = [*inspect.signature(geodp.households.publish).parameters]
+    assert names[:5] == ["persons", "households", "by_size", "max_size", "protect"]
+    with pytest.raises(TypeError, match="give by_size="):
+        geodp.households.publish(sizes=3)
+
+
+def counts(array, grid=GRID):
+    return geodp.CountTable.from_dense(np.asarray(array), grid)
+
+
+ONES = np.ones((16, 16), int)
+
+
+@pytest.mark.parametrize(
+    ("persons", "homes", "rule"),
+    [
+        (ONES, 2 * ONES, "households-above-persons"),
+        (ONES * 0, ONES, "households-above-persons"),
+        (ONES, np.triu(ONES), "persons-without-households"),
+        (8 * ONES, ONES, "persons-above-max-size: more than 7 persons"),
+    ],
+)
+def test_cells_that_no_households_can_make_are_refused(persons, homes, rule, ledger):
+    with refuses(UsageError, rule):
+        publish(counts(persons), counts(homes), ledger=ledger, dataset="census")
+    assert ledger.charges("census") == ()
+
+
+def test_tables_that_do_not_go_together_are_refused():
+    persons, homes = two_tables()
+    other = geodp.CountTable.from_dense(np.ones((8, 8), int), geodp.Grid.regular((8, 8)))
+    sexes = geodp.CountTable.from_dense(
+        np.ones((16, 16, 2), int), GRID.with_attribute("sex", ["f", "m"])
+    )
+    two, none = {"persons": persons, "households": homes}, {"persons": None, "households": None}
+    for given, rule in (
+        ({"households": None}, "households-tables-expected"),
+        ({"by_size": sizes_on(), "households": None}, "households-tables-expected"),
+        ({"by_size": sizes_on()}, "households-tables-expected"),
+        ({"persons": persons.to_dense()}, "households-tables-expected"),
+        ({"households": other}, "households-grid-differs"),
+        ({"persons": sexes, "households": sexes}, "households-with-attributes"),
+        ({"by_size": sexes, **none}, "households-size-labels"),
+        ({"by_size": homes, **none}, "households-size-labels"),
+        ({"protect": "household"}, "households-by-size-needed"),
+        ({"protect": "trip"}, "households-protect-unknown"),
+        ({"max_size": 1}, "households-max-size"),
+        ({"max_size": 101}, "households-max-size"),
+        ({"max_size": 7.0}, "households-max-size-form"),
+        ({"max_size": True}, "households-max-size-form"),
+        ({"method": "topdown"}, "households-need-pyramid"),
+        ({"method": "pyramid:prune=2"}, "households-need-pyramid"),
+        ({"contribution": None}, "contribution-unstated"),
+    ):
+        with refuses(UsageError, rule):
+            geodp.households.publish(**{**PERSON, **two, **given})
+    with refuses(UsageError, "households-sizes-have-method"):
+        publish(by_size=sizes_on(), protect="household", method="pyramid")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1", "3", "2"],
+        ["0", "1", "2"],
+        ["1 to 2", "3"],
+        ["one", "two"],
+        ["1"],
+        ["2", "3"],
+        ["1", "1 "],
+    ],
+)
+def test_labels_that_are_no_sizes_are_refused(labels):
+    try:
+        sizes = sizes_on(labels=labels)
+    except UsageError:
+        assert labels == ["1", "1 "]
+        return
+    with refuses(UsageError, "households-size-labels"):
+        publish(by_size=sizes)
+
+
+@pytest.mark.parametrize("labels", [["１人", "２人", "３人以上"], ["1 person", "2 persons", "3+"]])
+def test_labels_of_offices_are_sizes(labels):
+    assert publish(by_size=sizes_on(labels=labels)).max_size == 3
+
+
+def test_numbers_that_no_population_has_are_refused():
+    persons = geodp.CountTable.from_keys(GRID, [0], [1 << 53])
+    with refuses(UsageError, "households-too-many-persons"):
+        publish(persons, persons)
+    sizes = geodp.CountTable.from_keys(GRID.with_attribute("size", LABELS), [0], [1 << 50])
+    with refuses(UsageError, "households-too-many"):
+        publish(by_size=sizes)
+
+
+def test_official_orders_keep_their_areas_with_fewer_sizes():
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
+    sized = grid.with_attribute("size", LABELS).with_official_order()
+    draw = np.random.default_rng(2)
+    table = geodp.CountTable.from_dense(draw.poisson(MEANS, sized.shape), sized)
+    for protect in ("person", "household"):
+        release = publish(by_size=table, max_size=4, protect=protect)
+        require_possible(release)
+        assert release.persons.grid.areas.nested
+
+
+def test_regions_keep_their_areas_with_fewer_sizes():
+    grid = FORMS["regions"]
+    release = publish(by_size=sizes_on(grid), max_size=4, protect="household")
+    require_possible(release)
+    assert release.persons.grid.hierarchy == grid.hierarchy
