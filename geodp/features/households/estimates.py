@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, cast
@@ -10,11 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.grid.region import Labels
+from geodp.grid.joint import Joint, split_grid
+from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
 from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
+from geodp.typing import KeyArray
 
 
 @dataclass(frozen=True)
@@ -50,22 +52,61 @@ class HouseholdEstimate:
 
 
 def estimate_regions(
-    persons: Release,
-    households: Release,
-    max_size: int,
-    regions: Iterable[Any],
-    labels: Labels | None,
+    persons: Release, households: Release, max_size: int, regions: Iterable[Any]
 ) -> list[HouseholdEstimate]:
-    """Estimate regions of a release that protects persons; parameters as of its ``estimate``."""
-    listed = [*regions]
+    """Estimate regions of a release that protects persons."""
+    listed = [Region.of(households.grid, one) for one in regions]
     members = members_of(persons, households)
     of_persons, of_households, of_members = (
-        one.estimate_all(listed, labels) for one in (persons, households, members)
+        one.estimate_all(listed) for one in (persons, households, members)
     )
     return [
         HouseholdEstimate(p, h, estimate_mean_size(q, h, max_size))
         for p, h, q in zip(of_persons, of_households, of_members, strict=True)
     ]
+
+
+def estimate_sizes(
+    sizes: Release, households: Release, regions: Iterable[Any]
+) -> list[HouseholdEstimate]:
+    """Estimate regions of a release that protects households.
+
+    Members beyond the first are the sum of the households of two persons and more, of three and
+    more, and so on. How the errors of these depend on each other is not known, so that their
+    intervals are added: a bound.
+    """
+    joint = split_grid(sizes.grid)
+    assert joint is not None  # as sizes are below the cells
+    listed = [Region.of(households.grid, one) for one in regions]
+    at_least = [
+        add_estimates(
+            sizes.estimate_all(
+                Region(sizes.grid, _join(joint, one.key, size)) for size in range(1, joint.parts)
+            )
+        )
+        for one in listed
+    ]
+    return [
+        HouseholdEstimate(add_estimates([h, q]), h, estimate_mean_size(q, h, joint.parts))
+        for h, q in zip(households.estimate_all(listed), at_least, strict=True)
+    ]
+
+
+def _join(joint: Joint, cells: KeyArray, size: int) -> KeyArray:
+    """Return the keys of the sizes of cells above ``size`` persons, in order."""
+    parts = np.arange(size, joint.parts)
+    return joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
+
+
+def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
+    """Add sums whose errors may depend on each other: a bound of the error and of the interval."""
+    return Estimate(
+        sum(one.count for one in estimates),
+        sum(one.standard_error for one in estimates),
+        sum(one.low for one in estimates),
+        sum(one.high for one in estimates),
+        any(one.clamped for one in estimates),
+    )
 
 
 def members_of(persons: Release, households: Release) -> Release:

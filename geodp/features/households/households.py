@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from geodp import __version__
-from geodp.errors import UsageError
 from geodp.features.households.card import (
     HOUSEHOLDS_SCHEMA,
     HouseholdsCard,
     HouseholdsGuarantee,
     Protect,
 )
-from geodp.features.households.estimates import HouseholdEstimate, estimate_regions
+from geodp.features.households.estimates import (
+    HouseholdEstimate,
+    estimate_regions,
+    estimate_sizes,
+)
 from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
 from geodp.grid.joint import split_grid
-from geodp.grid.region import Labels
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -139,18 +141,19 @@ class Households:
         """The tables that were drawn, from which the others follow."""
         return [self.persons, self.households] if self.sizes is None else [self.sizes]
 
-    def estimate(self, region: Any, labels: Labels | None = None) -> HouseholdEstimate:
+    def estimate(self, region: Any) -> HouseholdEstimate:
         """Estimate persons, households and mean size of a region, with 95 % intervals.
 
         Parameters
         ----------
-        region, labels
+        region
             As for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
         HouseholdEstimate
-            Its ``mean_size`` is None where the region has too few households to tell.
+            Its ``mean_size`` is None where the region has too few households to tell. If
+            households are protected, intervals of persons and mean size are bounds.
 
         Examples
         --------
@@ -164,20 +167,13 @@ class Households:
         >>> 1 <= size.low <= size.value <= size.high <= 7
         True
         """
-        return self.estimate_all([region], labels)[0]
+        return self.estimate_all([region])[0]
 
-    def estimate_all(
-        self, regions: Iterable[Any], labels: Labels | None = None
-    ) -> list[HouseholdEstimate]:
-        """Estimate many regions, in their order; parameters are those of :meth:`estimate`."""
+    def estimate_all(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         if self.sizes is not None:
-            raise UsageError(
-                "Intervals of persons are known where a person is protected; here "
-                "households.estimate(region) estimates households, and sizes.estimate those of "
-                "a size.",
-                code="households-estimate-persons",
-            )
-        return estimate_regions(self.persons, self.households, self.max_size, regions, labels)
+            return estimate_sizes(self.sizes, self.households, regions)
+        return estimate_regions(self.persons, self.households, self.max_size, regions)
 
     def card(self) -> HouseholdsCard:
         """Return the public index, without tables and files."""
