@@ -43,6 +43,7 @@ BENCHMARKS = {
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",
     "series": "a series under one budget beside independent releases of its snapshots",
+    "households": "persons and households together, beside two releases and beside truncation",
     "read": "CPU time of records to counts of cells beside DuckDB and Polars, file by file",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
 }

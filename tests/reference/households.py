@@ -9,11 +9,12 @@ import math
 HALVINGS = 80
 
 
-def estimates(children, measured, noise):
+def estimates(children, measured, noise, closed):
     """Best linear estimates of all nodes and their variances, from the cells up.
 
     ``children[i][n]``: the children of node n of level i; ``measured[i][n]``: its noisy count;
-    ``noise[i]``: the variance of the noise of level i.
+    ``noise[i]``: the variance of the noise of level i; ``closed[i][n]``: sum and number of the
+    noisy counts of further children of node n.
     """
     last = len(measured) - 1
     z, variance = (
@@ -22,7 +23,8 @@ def estimates(children, measured, noise):
     )
     for i in range(last - 1, -1, -1):
         for n, below in enumerate(children[i]):
-            total = spread = 0.0
+            total, number = closed[i][n]
+            spread = number * noise[i + 1]
             for c in below:
                 total += z[i + 1][c]
                 spread += variance[i + 1][c]
@@ -59,13 +61,13 @@ def split(total, uniform, z, variance, cap):
     return counts
 
 
-def fit(children, measured, noise, cap, uniform):
+def fit(children, measured, noise, closed, cap, uniform):
     """Whole counts of the cells: ``cap[i][n]`` is the most of node n of level i.
 
     ``uniform[i][n]``: the uniform numbers with which the counts of level i are rounded, one for
     each node above it; of the root one alone.
     """
-    z, variance = estimates(children, measured, noise)
+    z, variance = estimates(children, measured, noise, closed)
     if not z[0]:
         return []
     count = [min(max(math.floor(z[0][0] + uniform[0][0]), 0), cap[0][0])]

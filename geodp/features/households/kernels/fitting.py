@@ -1,7 +1,7 @@
 """Two passes over a tree whose nodes have known upper bounds: estimates, then whole counts.
 
 Nodes of a level lie one after the other, and ``first[i]`` to ``first[i + 1]`` are the children of
-node i on the level below. A child that is not listed is known to be 0.
+node i on the level below. Whatever a child that is not listed was measured with, it gets nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ def combine(
     first: IntArray,
     z_below: FloatArray,
     variance_below: FloatArray,
+    closed: FloatArray,
+    closed_variance: FloatArray,
     noise_variance: float,
     z: FloatArray,
     variance: FloatArray,
@@ -30,7 +32,9 @@ def combine(
     ----------
     first : int64[n + 1]
     z_below, variance_below : float64[first[n]]
-        Estimates of the children, and their variances, above 0.
+        Estimates of the listed children, and their variances, above 0.
+    closed, closed_variance : float64[n]
+        Sums of the measurements of each node's other children, and their variances.
     noise_variance : float
         Variance of a node's own measurement, above 0.
     z, variance : float64[n]
@@ -38,7 +42,7 @@ def combine(
     """
     # Inverse-variance weights: Hay et al. (2010), theorem 3.
     for node in range(z.size):
-        below, spread = 0.0, 0.0
+        below, spread = closed[node], closed_variance[node]
         for j in range(first[node], first[node + 1]):
             below += z_below[j]
             spread += variance_below[j]

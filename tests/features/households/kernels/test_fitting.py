@@ -32,17 +32,24 @@ def make_tree(draw):
         for one in cap
     ]
     noise = draw.choice([1e-12, 0.3, 40.0, 1e6], len(sizes)).tolist()
+    numbers = [draw.integers(0, 4, n) for n in sizes[:-1]]
+    closed = [
+        [(float(np.rint(spread * draw.normal())) if k else 0.0, float(k)) for k in some]
+        for some in numbers
+    ]
     uniform = [[float(draw.random())], *(draw.random(n).tolist() for n in sizes[:-1])]
-    return children, measured, noise, cap, uniform
+    return children, measured, noise, closed, cap, uniform
 
 
-def run_kernels(children, measured, noise, cap, uniform):
+def run_kernels(children, measured, noise, closed, cap, uniform):
     """The same by the kernels."""
     firsts = [np.cumsum([0, *map(len, level)]) for level in children[:-1]]
     z = [np.array(one, float) for one in measured]
     variance = [np.full(one.size, v) for one, v in zip(z, noise, strict=True)]
     for i in reversed(range(len(firsts))):
-        fitting.combine(firsts[i], z[i + 1], variance[i + 1], noise[i], z[i], variance[i])
+        sums, numbers = np.array(closed[i]).T.copy()
+        others = sums, numbers * noise[i + 1]
+        fitting.combine(firsts[i], z[i + 1], variance[i + 1], *others, noise[i], z[i], variance[i])
     count = np.clip(np.floor(z[0] + uniform[0][0]).astype(np.int64), 0, cap[0][0])
     for i, first in enumerate(firsts):
         below = np.empty(z[i + 1].size, np.int64)
@@ -66,12 +73,14 @@ def test_trees_are_those_of_the_definition_to_the_last_unit():
 
 def test_estimates_are_those_of_the_definition_to_the_last_bit():
     for seed in range(100):
-        children, measured, noise, _, _ = make_tree(np.random.default_rng(seed))
-        z, variance = reference.estimates(children, measured, noise)
+        children, measured, noise, closed, _, _ = make_tree(np.random.default_rng(seed))
+        z, variance = reference.estimates(children, measured, noise, closed)
         first = np.cumsum([0, *map(len, children[-2])])
         above, spread = np.array(measured[-2], float), np.full(len(measured[-2]), noise[-2])
         cells = np.array(measured[-1], float), np.full(len(measured[-1]), noise[-1])
-        fitting.combine(first, *cells, noise[-2], above, spread)
+        sums, numbers = np.array(closed[-1]).T.copy()
+        others = sums, numbers * noise[-1]
+        fitting.combine(first, *cells, *others, noise[-2], above, spread)
         assert above.tolist() == z[-2]
         assert spread.tolist() == variance[-2]
 
@@ -112,8 +121,8 @@ def test_a_fit_without_caps_is_caught():
     """Control: a fit that forgets its caps gives other counts than the first test expects."""
     different = 0
     for seed in range(100):
-        children, measured, noise, cap, uniform = make_tree(np.random.default_rng(seed))
+        children, measured, noise, closed, cap, uniform = make_tree(np.random.default_rng(seed))
         loose = [[10**12] * len(one) for one in cap]
-        free = reference.fit(children, measured, noise, loose, uniform)
-        different += free != reference.fit(children, measured, noise, cap, uniform)
+        free = reference.fit(children, measured, noise, closed, loose, uniform)
+        different += free != reference.fit(children, measured, noise, closed, cap, uniform)
     assert different > 20
