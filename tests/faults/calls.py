@@ -24,6 +24,7 @@ READ = {
     "budget check": {"file": "a ledger, to read"},
     "budget export": {"file": "a ledger, to read"},
     "budget show": {"file": "a ledger, to read"},
+    "households publish": {"households_file": "confidential counts, to read"},
     **{
         name: {"file": "a plan, a table or a round, to read"}
         for name in ("local open", "local randomize", "local aggregate")
@@ -245,6 +246,8 @@ CALLS = {
     "select quantile": charged("select", "quantile", *TABLE, *TERMS, "--q", "1/2", "--along",
                                "row"),
     "select median-centre": charged("select", "median-centre", *TABLE, *TERMS),
+    "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS, "--protect", "person",
+                                  require=require_release, slow=True),
     "local publish": Call(("local", "publish", "round.sums", "-o", "place/out"), "out",
                           require_release, replaces=True),
     "join": release("join", "parts"),

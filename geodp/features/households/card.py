@@ -17,6 +17,9 @@ HOUSEHOLDS_SCHEMA: Literal["geodp-households-1"] = "geodp-households-1"
 INDEX = "households.json"
 """Name of the index inside ``public``; every table has a card in a folder of its own."""
 
+PERSONS, HOUSEHOLDS, SIZES = "persons", "households", "sizes"
+"""Names of the tables: of their folders, files and columns."""
+
 Protect = Literal["person", "household"]
 """Whom the guarantee protects."""
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from geodp import progress
-from geodp.features.households.card import INDEX, TableInfo
+from geodp.features.households.card import (
+    HOUSEHOLDS,
+    INDEX,
+    PERSONS,
+    HouseholdsCard,
+    TableInfo,
+)
 from geodp.features.households.formats.joint import write_joint
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256
@@ -30,9 +36,7 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import stage
 from geodp.io.opening import read_json
-
-if TYPE_CHECKING:
-    from geodp.features.households.households import Households
+from geodp.release.release import Release
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,13 @@ class StagedHouseholds:
     folder: Path
     target: Path
 
-    def try_out(self, empty: Households, cells: int) -> None:
+    def try_out(self, empty: Mapping[str, Release], cells: int) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
-        ``empty``: the release without cells; ``cells``: number of cells with households.
+        ``empty``: the tables without cells, by name; ``cells``: number of cells with households.
         """
         listed = 0
-        for name, table in empty.tables.items():
+        for name, table in empty.items():
             view = table.view(name)
             try_formats(view)
             try_longest_name(self.folder, name, name)
@@ -65,20 +69,22 @@ class StagedHouseholds:
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
-    def write(self, release: Households, restricted: dict[str, Any]) -> dict[str, list[str]]:
+    def write(
+        self, tables: Mapping[str, Release], index: HouseholdsCard, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
         """Write the tables, the table of both counts, and the index; return their paths."""
         public = self.folder / "public"
         # The draft has reserved the space that the files take now.
         discard_draft(self.folder)
         public.mkdir()
-        tables = []
-        for name, table in release.tables.items():
+        written = []
+        for name, table in tables.items():
             progress.begin(f"Writing {name}", public=True)
             (public / name).mkdir()
             write_public(table.view(name), public / name)
-            tables.append(_state(public / name, name))
-        files = write_joint(release.persons, release.households, public)
-        index = replace(release.index, tables=tuple(tables), files=files)
+            written.append(_state(public / name, name))
+        files = write_joint(tables[PERSONS], tables[HOUSEHOLDS], public)
+        index = replace(index, tables=tuple(written), files=files)
         write_index(public, INDEX, index.to_json())
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from geodp import __version__
 from geodp.features.households.card import (
+    HOUSEHOLDS,
     HOUSEHOLDS_SCHEMA,
+    PERSONS,
+    SIZES,
     HouseholdsCard,
     HouseholdsGuarantee,
     Protect,
@@ -21,6 +24,7 @@ from geodp.features.households.estimates import (
     estimate_regions,
     estimate_sizes,
 )
+from geodp.features.households.files import StagedHouseholds, stage_households
 from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
 from geodp.grid.joint import split_grid
 from geodp.io.folder.staged_release import check_publication
@@ -34,12 +38,6 @@ from geodp.table.charged import StatedCharge
 from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
-
-if TYPE_CHECKING:
-    from geodp.features.households.files import StagedHouseholds
-
-PERSONS, HOUSEHOLDS, SIZES = "persons", "households", "sizes"
-"""Names of the tables: of their folders, files and columns."""
 
 LIVING = (
     "Households are counted where they live, each because of its counted members and with all of "
@@ -200,8 +198,6 @@ class Households:
         UsageError, OutputError
             See :meth:`geodp.Release.write`.
         """
-        from geodp.features.households.files import stage_households
-
         self.check_place(path, overwrite=overwrite)
         with stage_households(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
@@ -215,7 +211,7 @@ class Households:
         self, place: StagedHouseholds, restricted: dict[str, Any]
     ) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        return place.write(self, restricted)
+        return place.write(self.tables, self.index, restricted)
 
 
 def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> HouseholdsGuarantee:

@@ -29,24 +29,22 @@ TWO_TABLES = Rule(
     "only attribute is the size of households.",
 )
 
-REMEDY = "Nothing was charged."
-
 MORE_HOUSEHOLDS = Rule(
     "households-above-persons",
     "There is a cell with more households than persons: both must be of one date and one grid, and "
-    f"each household needs a counted person. {REMEDY}",
+    "each household needs a counted person. Nothing was charged.",
 )
 
 NO_HOUSEHOLDS = Rule(
     "persons-without-households",
     "There is a cell with persons and no household: leave persons outside households out, such as "
-    f"those in institutions, and take both tables of one date and one grid. {REMEDY}",
+    "those in institutions, and take both tables of one date and one grid. Nothing was charged.",
 )
 
 TOO_LARGE = Rule(
     "persons-above-max-size",
     "There is a cell with more than {size} persons for each household: leave persons outside "
-    f"households out, or choose a larger max_size (--max-size). {REMEDY}",
+    "households out, or choose a larger max_size (--max-size). Nothing was charged.",
 )
 
 POSSIBLE_FACT = (

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import Rule
-from geodp.features.households.card import INDEX, HouseholdsCard
-from geodp.features.households.formats.joint import write_joint
-from geodp.features.households.households import (
+from geodp.features.households.card import (
     HOUSEHOLDS,
+    INDEX,
     PERSONS,
     SIZES,
-    describe_other_unit,
-    list_constraints,
+    HouseholdsCard,
 )
+from geodp.features.households.formats.joint import write_joint
+from geodp.features.households.households import describe_other_unit, list_constraints
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.grid.joint import split_grid
 from geodp.io.folder.kinds import CARD, Check

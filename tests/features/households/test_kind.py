@@ -2,9 +2,11 @@
 
 import pytest
 
-from geodp.errors import VerificationError
+import geodp
+from geodp.errors import InputError, VerificationError
 from geodp.features.households.kind import KINDS
 from tests.command import geodp as run
+from tests.features.households.test_publish import GRID
 from tests.refusals import refuses
 
 (KIND,) = KINDS
@@ -28,3 +30,11 @@ def test_it_has_the_id_of_its_index(public):
     assert len(KIND.identify(public)) == 16
     assert KIND.read_card(public).max_size == 7
     assert KIND.verify(public, None)[0].name == "index"
+
+
+def test_it_is_no_input(public, tmp_path):
+    """Its counts are protected already: nobody should publish them once more."""
+    with refuses(InputError, "folder-is-release"):
+        geodp.read(public, GRID)
+    with refuses(InputError, "folder-is-release"):
+        geodp.read(public.parent, GRID)

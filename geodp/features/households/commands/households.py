@@ -230,7 +230,7 @@ def _release(
         return pack_tables(tables, preview.public_facts, {}, preview.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview, prepared.cells)
+    place.try_out(prepared.preview.tables, prepared.cells)
     call = describe_call(options)
     with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
         release = prepared.release(keep)

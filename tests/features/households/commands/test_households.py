@@ -1,0 +1,233 @@
+"""``geodp households publish``: read in every way, charged once, written whole, resumed."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+
+import geodp as package
+from geodp.features.households import files
+from geodp.features.households.commands.households import publish
+from geodp.privacy.ledger import Ledger
+from tests.command import Runner, geodp, override
+from tests.features.households.test_publish import LABELS, MEANS
+
+RUNNER = Runner(publish)
+GRID = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index")
+TERMS = ("--epsilon", "1", "--contribution", "1")
+COUNTS = np.random.default_rng(4).poisson(6 * MEANS, (8, 8, 7))
+PERSONS, HOMES = (COUNTS * np.arange(1, 8)).sum(-1), COUNTS.sum(-1)
+
+
+def write_table(path, columns):
+    lines = [",".join(["x", "y", *columns])]
+    for y in range(8):
+        for x in range(8):
+            lines.append(",".join(map(str, [x, y, *(one[y, x] for one in columns.values())])))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def two_columns(tmp_path):
+    return write_table(tmp_path / "census.csv", {"persons": PERSONS, "homes": HOMES})
+
+
+@pytest.fixture
+def sizes(tmp_path):
+    columns = {f"s{label}": COUNTS[..., i] for i, label in enumerate(LABELS)}
+    return write_table(tmp_path / "sizes.csv", columns)
+
+
+@pytest.fixture
+def call(two_columns, tmp_path):
+    columns = ("--value", "persons", "--households", "homes")
+    return [
+        two_columns,
+        *columns,
+        *GRID,
+        *TERMS,
+        "--protect",
+        "person",
+        "--output",
+        tmp_path / "out",
+    ]
+
+
+@pytest.fixture
+def by_size(sizes, tmp_path):
+    columns = [f"--value={label}=s{label}" for label in LABELS]
+    return [sizes, "--by", "size", *columns, *GRID, *TERMS, "--output", tmp_path / "out"]
+
+
+def instead(*words):
+    """Return a call in which only the last of several values of an option is left."""
+    return override("households", "publish", *words)[2:]
+
+
+def run(*words):
+    done = geodp("households", "publish", *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def opened(tmp_path):
+    release = package.open(tmp_path / "out")
+    return release.persons.table.to_dense(), release.households.table.to_dense()
+
+
+def test_two_columns_are_published_and_verified(call, tmp_path):
+    done = run(*call)
+    assert "of these tables together by a factor of at most 2.718" in done.stdout
+    assert "A household of k persons is protected by k times epsilon: one of 7 by 7." in done.stdout
+    assert geodp("verify", tmp_path / "out").returncode == 0
+    run_document = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert run_document["occupied_cells"] == 64
+
+
+def test_two_files_are_the_same(call, tmp_path):
+    one = write_table(tmp_path / "persons.csv", {"n": PERSONS})
+    other = write_table(tmp_path / "homes.csv", {"n": HOMES})
+    words = [one, "--value", "n", "--households-file", other, *call[5:]]
+    run(*instead(*words, "--epsilon", "1000000"))
+    assert np.array_equal(opened(tmp_path), [PERSONS, HOMES])
+    run_document = json.loads((tmp_path / "out" / "restricted" / "run.json").read_text())
+    assert len(run_document["inputs"]) == 2
+
+
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_households_by_size_have_both(by_size, protect, tmp_path):
+    run(*instead(*by_size, "--protect", protect, "--epsilon", "1000000"))
+    assert np.array_equal(opened(tmp_path), [PERSONS, HOMES])
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+def test_larger_households_are_counted_as_the_largest(by_size, tmp_path):
+    run(*instead(*by_size, "--protect", "household", "--max-size", "3", "--epsilon", "1000000"))
+    persons = (COUNTS * np.minimum(np.arange(1, 8), 3)).sum(-1)
+    assert np.array_equal(opened(tmp_path), [persons, HOMES])
+
+
+def test_the_document_names_the_release(call):
+    found = RUNNER.document_of(*call)
+    assert (found["protects"], found["max_size"], found["spends"]) == ("person", 7, "epsilon = 1")
+    assert found["private"]
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    def make(unit):
+        file = tmp_path / "office.ledger"
+        words = ("--ledger", file, "--dataset", "census", "--epsilon", "2", "--unit", unit)
+        assert geodp("budget", "init", *words).returncode == 0
+        return ("--ledger", file, "--dataset", "census")
+
+    return make
+
+
+def charges(tmp_path):
+    return Ledger.open(tmp_path / "office.ledger").charges("census")
+
+
+def test_a_kept_key_replays_at_no_cost(call, ledger, tmp_path):
+    geodp("key", tmp_path / "key")
+    kept = [*call, *ledger("person"), "--key-file", tmp_path / "key"]
+    run(*kept)
+    before = opened(tmp_path)
+    run(*kept, "--overwrite")
+    assert np.array_equal(opened(tmp_path), before)
+    assert len(charges(tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("call", ()),
+        ("by_size", ("--protect", "person", "--max-size", "4")),
+        ("by_size", ("--protect", "household")),
+        ("by_size", ("--protect", "household", "--max-size", "4")),
+    ],
+)
+def test_an_interrupted_run_is_resumed_from_what_was_charged(
+    kind, more, ledger, request, tmp_path, monkeypatch
+):
+    words = [*request.getfixturevalue(kind), *more]
+    words += ledger("household" if "household" in more else "person")
+
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_joint", fail)
+        done = geodp("households", "publish", *words)
+    assert done.returncode == 1
+    assert "--resume completes" in done.stderr
+    assert not (tmp_path / "out").exists()
+    assert len(charges(tmp_path)) == 1
+    waits = geodp("households", "publish", *words)
+    assert waits.returncode == 2
+    assert "repeat its command with --resume" in waits.stderr
+    run(*words, "--resume")
+    assert len(charges(tmp_path)) == 1
+    verified = geodp("verify", tmp_path / "out")
+    assert verified.returncode == 0, verified.stdout
+    index = json.loads((tmp_path / "out" / "public" / "households.json").read_text())
+    assert index["budget"]["head"] == charges(tmp_path)[0].hash
+    assert index["max_size"] == (4 if "--max-size" in more else 7)
+    assert sorted(os.listdir(tmp_path / "out" / "restricted"))[-1] == "run.json"
+
+
+def test_a_resumed_run_is_the_one_that_was_interrupted(call, ledger, tmp_path, monkeypatch):
+    geodp("key", tmp_path / "key")
+    kept = [*call, *ledger("person"), "--key-file", tmp_path / "key"]
+
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_joint", fail)
+        geodp("households", "publish", *kept)
+    run(*kept, "--resume")
+    resumed = opened(tmp_path)
+    card = json.loads((tmp_path / "out" / "public" / "persons" / "release.json").read_text())
+    run(*kept, "--overwrite")
+    assert np.array_equal(opened(tmp_path), resumed)
+    again = json.loads((tmp_path / "out" / "public" / "persons" / "release.json").read_text())
+    assert again["guarantee"] == card["guarantee"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda call: [*call[:3], *call[5:]], "Say where the households are: --households COLUMN"),
+        (lambda call: instead(*call, "--protect", "household"), "give households by size"),
+        (lambda call: [*call, "--max-size", "2"], "a cell with more than 2 persons"),
+        (lambda call: [call[0], "--value", "homes", "--households", "persons", *call[5:]],
+         "a cell with more households than persons"),
+        (lambda call: [*call, "--method", "topdown"], "released by pyramid"),
+        (lambda call: [*call[: call.index("--contribution")], *call[call.index("--protect") :]],
+         "Nothing in the input bounds"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(
+    call, change, said, ledger, tmp_path
+):
+    error = RUNNER.error_of(*change(call), *ledger("person"))
+    assert re.search(said, error)
+    assert charges(tmp_path) == ()
+    assert not (tmp_path / "out").exists()
+
+
+def test_households_by_size_are_not_named_twice(by_size):
+    error = RUNNER.error_of(*by_size, "--protect", "person", "--households", "s1")
+    assert "have persons already" in error
+
+
+def test_nothing_that_is_shown_depends_on_the_data(call, tmp_path):
+    first = run(*call)
+    more = write_table(tmp_path / "census.csv", {"persons": PERSONS + 3, "homes": HOMES + 2})
+    second = run(more, *call[1:], "--overwrite")
+    assert first.stdout == second.stdout
+    assert first.stderr == second.stderr
