@@ -4,5 +4,13 @@ from geodp.features.households.card import HouseholdsCard
 from geodp.features.households.estimates import HouseholdEstimate, MeanSize
 from geodp.features.households.households import Households
 from geodp.features.households.publish import publish
+from geodp.features.households.records import read_records
 
-__all__ = ["HouseholdEstimate", "Households", "HouseholdsCard", "MeanSize", "publish"]
+__all__ = [
+    "HouseholdEstimate",
+    "Households",
+    "HouseholdsCard",
+    "MeanSize",
+    "publish",
+    "read_records",
+]

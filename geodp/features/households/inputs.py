@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -210,11 +211,27 @@ def fold_grid(grid: Grid, max_size: int) -> Grid:
     if len(attribute.labels) <= max_size:
         return grid
     labels = (*attribute.labels[: max_size - 1], f"{max_size}+")
-    # Of an order of areas, the map alone is in Morton order before the attribute is added.
+    return add_sizes(joint.map, attribute.name, labels)
+
+
+def add_sizes(grid: Grid, name: str, labels: Sequence[str]) -> Grid:
+    """Return a grid with an attribute of sizes below its cells."""
+    # Of an order of areas, the map alone is in Morton order before an attribute is added.
     if grid.hierarchy is None and grid.areas.nested:
-        plain = Grid(joint.map.places, (), joint.map.extents, joint.map.mask)
-        return plain.with_attribute(attribute.name, labels).with_official_order()
-    return joint.map.with_attribute(attribute.name, labels)
+        plain = Grid(grid.places, (), grid.extents, grid.mask)
+        return plain.with_attribute(name, labels).with_official_order()
+    return grid.with_attribute(name, labels)
+
+
+def list_sizes(max_size: int) -> tuple[str, ...]:
+    """List the labels of sizes from 1 on, the last one for larger households, too.
+
+    Examples
+    --------
+    >>> list_sizes(3)
+    ('1', '2', '3+')
+    """
+    return (*map(str, range(1, max_size)), f"{max_size}+")
 
 
 def _read_sizes(grid: Grid) -> tuple[int, ...]:

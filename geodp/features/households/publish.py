@@ -41,7 +41,7 @@ from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import Prepared, make_event, prepare
 from geodp.release.release import Release
 from geodp.release.request import Request
-from geodp.table.contribution import bound_contribution, combine_bounds
+from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
@@ -177,8 +177,14 @@ def prepare_households(
     if not all(isinstance(one, CountTable) for one in given):
         raise UsageError(TWO_TABLES)
     if by_size is not None and len(given) == 1:
+        protects_household = request.terms.unit == "household"
+        # Records that name the household bound how often it is counted, and no person. What a
+        # layout states, it states of its column of people.
+        enforced = by_size.bound is not None and by_size.bound.enforced
+        if not (protects_household and enforced):
+            by_size = replace(by_size, bound=None)
         sizes = sizes_of(by_size, size)
-        if request.terms.unit == "household":
+        if protects_household:
             return _prepare_sizes(sizes, request)
         return _prepare_streams(sizes.streams(), sizes.max_size, (by_size,), request)
     if persons is None or households is None or by_size is not None:
@@ -276,10 +282,11 @@ class PreparedStreams:
 def _prepare_streams(
     streams: Streams, max_size: int, tables: tuple[CountTable, ...], request: Request
 ) -> PreparedStreams:
-    """Prepare a release that protects persons."""
+    """Prepare a release that protects persons; ``tables``: those that were read, persons first."""
     method = choose_pyramid(request.method)
-    bounds = [bound_contribution(table, request.terms.contribution) for table in tables]
-    grid, terms = streams.households.grid, request.terms.bound(combine_bounds(bounds))
+    # Who is counted in one household changes one stream by one: the bound is that of persons.
+    bound = bound_contribution(tables[0], request.terms.contribution)
+    grid, terms = streams.households.grid, request.terms.bound(bound)
     event = make_event(grid, method, terms, request.key_origin)
     met = [
         fact

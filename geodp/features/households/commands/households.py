@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import find_inputs, grid_options, inputs, output_folder
-from geodp.cli.readers import ReadingCommand, check_applicable, read
+from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
@@ -78,6 +79,15 @@ def households() -> None:
     help="File of households, if INPUTS are those of persons; repeatable.",
 )
 @option(
+    "--household",
+    "household_id",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="With --points: column of household ids. Every row is one person, at the place of the "
+    "household, which geodp counts by size.",
+)
+@option(
     "--max-size",
     group="Privacy",
     everyday=True,
@@ -111,10 +121,11 @@ def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
     \b
-    Two columns, two files, or households by size:
+    Two columns, two files, households by size, or records of persons:
     geodp households publish FILE --value PERSONS --households HOUSEHOLDS ...
     geodp households publish FILE --households-file FILE ...
     geodp households publish FILE --by size ...
+    geodp households publish FILE --points --x LON --y LAT --household ID ...
 
     In every cell, and so in every area, households are at most persons, and persons at most
     --max-size for each household. Leave persons outside households out. Writes OUTPUT/public, with
@@ -157,16 +168,24 @@ def _publish(options: dict[str, Any]) -> str:
 def _require_columns(options: dict[str, Any], grid: Grid) -> None:
     """Raise UsageError where it is left open which counts are those of households."""
     two = options["of_households"] is not None or bool(options["households_file"])
+    records = options["household_id"] is not None
+    if records and (two or grid.attributes or options["person"] is not None):
+        raise UsageError(
+            "Records with a --household have sizes and persons already: leave --households, "
+            "--households-file, --by and --person out.",
+            code="household-records-twice",
+        )
     if two and grid.attributes:
         raise UsageError(
             "Households by size (--by) have persons already: leave --households and "
             "--households-file out.",
             code="households-twice",
         )
-    if not two and not grid.attributes:
+    if not two and not records and not grid.attributes:
         raise UsageError(
             "Say where the households are: --households COLUMN, --households-file FILE, or by "
-            "size: --by size with a --value LABEL=COLUMN for every size.",
+            "size: --by size with a --value LABEL=COLUMN for every size; or --household COLUMN of "
+            "records of persons (--points).",
             code="households-column-missing",
         )
 
@@ -175,6 +194,8 @@ def _read(
     options: dict[str, Any], grid: Grid, request: Request
 ) -> tuple[CountTable | None, CountTable | None, CountTable | None]:
     """Read persons and households, or households by size."""
+    if options["household_id"] is not None:
+        return None, None, _read_records(options, grid, request)
     counts = read(options, grid, request.key)
     if grid.attributes:
         return None, None, counts
@@ -185,6 +206,31 @@ def _read(
         "value": options["value"] if column is None else (column,),
     }
     return counts, read(of_households, grid, request.key), None
+
+
+def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> CountTable:
+    """Read households by size from records of persons."""
+    from geodp.features.households.records import HouseholdRecords
+    from geodp.io.read.points import Points
+
+    reader = make_reader(options, grid, request.key)
+    if not isinstance(reader, Points):
+        raise UsageError(
+            "--household goes with records of persons: add --points.",
+            code="household-needs-points",
+        )
+    values = {one.name: getattr(reader, one.name) for one in fields(Points)}
+    values |= {"person": options["household_id"], "max_size": options["max_size"]}
+    return HouseholdRecords(**values).read(options["inputs"])
+
+
+def _sized(options: dict[str, Any], grid: Grid) -> Grid:
+    """Return the grid of households by size, of records or of columns."""
+    from geodp.features.households.inputs import add_sizes, list_sizes
+
+    if options["household_id"] is None:
+        return grid
+    return add_sizes(grid, "size", list_sizes(options["max_size"]))
 
 
 def _write(
@@ -247,7 +293,7 @@ def _resume(
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
 
-    size = options["max_size"]
+    size, grid = options["max_size"], _sized(options, grid)
     if grid.attributes:
         cells = split_sizes(grid, size)[1]
         size = min(size, cells.parts)

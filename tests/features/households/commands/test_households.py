@@ -117,6 +117,35 @@ def test_the_document_names_the_release(call):
 
 
 @pytest.fixture
+def records(tmp_path):
+    """A row for each person, with an id of the household: COUNTS, one by one."""
+    lines, number = ["id,lon,lat"], 0
+    for (y, x, size), homes in np.ndenumerate(COUNTS):
+        for _ in range(homes):
+            lines += [f"h{number},{x + 0.5},{y + 0.5}"] * (size + 1)
+            number += 1
+    path = tmp_path / "persons.csv"
+    path.write_text("\n".join(lines) + "\n")
+    place = ("--points", "--x", "lon", "--y", "lat", "--household", "id")
+    square = ("--crs", "EPSG:3035", "--cell", "1", "--origin", "0", "0")
+    return [path, *place, "--grid", "regular:8x8", *square, *TERMS, "--output", tmp_path / "out"]
+
+
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_records_with_a_household_are_published(records, protect, tmp_path):
+    run(*instead(*records, "--protect", protect, "--epsilon", "1000000"))
+    assert np.array_equal(opened(tmp_path), [PERSONS, HOMES])
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+def test_records_are_not_named_twice(records, call):
+    for more in (("--households", "id"), ("--person", "id")):
+        error = RUNNER.error_of(*records, "--protect", "person", *more)
+        assert "have sizes and persons already" in error
+    assert "add --points" in RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
+
+
+@pytest.fixture
 def ledger(tmp_path):
     def make(unit):
         file = tmp_path / "office.ledger"
@@ -148,6 +177,8 @@ def test_a_kept_key_replays_at_no_cost(call, ledger, tmp_path):
         ("by_size", ("--protect", "person", "--max-size", "4")),
         ("by_size", ("--protect", "household")),
         ("by_size", ("--protect", "household", "--max-size", "4")),
+        ("records", ("--protect", "person", "--max-size", "4")),
+        ("records", ("--protect", "household")),
     ],
 )
 def test_an_interrupted_run_is_resumed_from_what_was_charged(
