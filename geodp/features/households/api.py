@@ -3,6 +3,7 @@
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.households.estimates import HouseholdEstimate, MeanSize
 from geodp.features.households.households import Households
+from geodp.features.households.plan import PlannedError, plan
 from geodp.features.households.publish import publish
 from geodp.features.households.records import read_records
 
@@ -11,6 +12,8 @@ __all__ = [
     "Households",
     "HouseholdsCard",
     "MeanSize",
+    "PlannedError",
+    "plan",
     "publish",
     "read_records",
 ]

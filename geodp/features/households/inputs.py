@@ -88,6 +88,16 @@ def require_size(max_size: object) -> int:
     return max_size
 
 
+def require_map_only(grid: Grid) -> None:
+    """Raise UsageError for a grid with attributes."""
+    if grid.attributes:
+        raise UsageError(
+            "Persons and households are released without attributes, as the members of one "
+            "household have different labels; leave the attributes out.",
+            code="households-with-attributes",
+        )
+
+
 def streams_of(persons: CountTable, households: CountTable, max_size: int) -> Streams:
     """Split persons into households and members beyond the first.
 
@@ -100,12 +110,7 @@ def streams_of(persons: CountTable, households: CountTable, max_size: int) -> St
             "Persons and households have different grids; read both on one public grid.",
             code="households-grid-differs",
         )
-    if grid.attributes:
-        raise UsageError(
-            "Persons and households are released without attributes, as the members of one "
-            "household have different labels; leave the attributes out.",
-            code="households-with-attributes",
-        )
+    require_map_only(grid)
     if persons.count.sum() > MOST_PERSONS:
         raise UsageError(
             "There are more than 2**52 persons, which no population has; check the unit.",

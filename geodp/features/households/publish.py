@@ -140,8 +140,7 @@ def publish(
     >>> bool(((h <= p) & (p <= 7 * h)).all())
     True
     """
-    if protect not in ("person", "household"):
-        raise UsageError("protect must be person or household.", code="households-protect-unknown")
+    require_protect(protect)
     request = Request(
         terms=Terms.of(epsilon, rho, delta, neighbours, contribution, protect, people),
         method=method,
@@ -156,6 +155,12 @@ def publish(
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.households, between=1)
     return prepared.release()
+
+
+def require_protect(protect: object) -> None:
+    """Raise UsageError unless a person or a household is to be protected."""
+    if protect not in ("person", "household"):
+        raise UsageError("protect must be person or household.", code="households-protect-unknown")
 
 
 def prepare_households(

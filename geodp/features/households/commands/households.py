@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
-from geodp.cli.options import find_inputs, grid_options, inputs, output_folder
+from geodp.cli.options import GridCommand, find_inputs, grid_options, inputs, output_folder
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
@@ -37,21 +37,7 @@ ELSEWHERE = ("method", "unit", "measurements", "totals", "prior", "simulate", "s
 """Fields of a request that this release does not have, or has in another form."""
 
 
-@click.group()
-def households() -> None:
-    """Release persons and households of the same cells, possible in every area.
-
-    \b
-    geodp households publish FILE --value PERSONS --households HOUSEHOLDS
-        --protect person --epsilon 1 --contribution 1 --output out
-    """
-
-
-@households.command(cls=ReadingCommand, no_args_is_help=True)
-@inputs
-@layout_options
-@partial(grid_options, required=False)
-@option(
+protect_option = option(
     "--protect",
     group="Privacy",
     everyday=True,
@@ -60,6 +46,39 @@ def households() -> None:
     help="Whom the guarantee protects: a person, so that a household of k has k times epsilon; or "
     "a household, counted by size, which costs accuracy and gives a person epsilon, too.",
 )
+max_size_option = option(
+    "--max-size",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(2, 100),
+    default=7,
+    show_default=True,
+    help="Most persons of a household. Larger households by size are counted as of this size.",
+)
+method_option = option(
+    "--method",
+    group="Privacy",
+    help="Method of persons and households, if persons are protected: pyramid, with settings "
+    "after a colon.  [default: pyramid]",
+)
+
+
+@click.group()
+def households() -> None:
+    """Release persons and households of the same cells, possible in every area.
+
+    \b
+    geodp households publish FILE --value PERSONS --households HOUSEHOLDS
+        --protect person --epsilon 1 --contribution 1 --output out
+    geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
+    """
+
+
+@households.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@layout_options
+@partial(grid_options, required=False)
+@protect_option
 @option(
     "--households",
     "of_households",
@@ -87,21 +106,8 @@ def households() -> None:
     help="With --points: column of household ids. Every row is one person, at the place of the "
     "household, which geodp counts by size.",
 )
-@option(
-    "--max-size",
-    group="Privacy",
-    everyday=True,
-    type=click.IntRange(2, 100),
-    default=7,
-    show_default=True,
-    help="Most persons of a household. Larger households by size are counted as of this size.",
-)
-@option(
-    "--method",
-    group="Privacy",
-    help="Method of persons and households, if persons are protected: pyramid, with settings "
-    "after a colon.  [default: pyramid]",
-)
+@max_size_option
+@method_option
 @request_options(without=ELSEWHERE)
 @output_folder
 @option(
@@ -134,6 +140,59 @@ def publish(**options: Any) -> None:
     with report_progress(), report_stored_draw(options["output"]):
         message = _publish(options)
     click.echo(message)
+
+
+PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
+"""Fields of a request that a plan of persons and households accepts."""
+
+
+@households.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@protect_option
+@max_size_option
+@method_option
+@option(
+    "--contribution",
+    group="Privacy",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="In how many households one person is counted at most, or how often a household.",
+)
+@option(
+    "--mean-size",
+    group="Privacy",
+    type=float,
+    default=2.3,
+    show_default=True,
+    help="With --people: a public guess of persons for each household.",
+)
+@request_options(*PLANNED)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def plan(**options: Any) -> None:
+    """Show errors of persons, households and mean size by area, before any data are read.
+
+    \b
+    geodp households plan --grid jis:half --bounds 139 35 140 36 --protect person
+        --epsilon 1 --people 2e7
+
+    Standard errors of blocks of cells where nothing is clamped. That of the mean size needs a
+    guess of all --people; if households are protected, errors of persons depend on their sizes.
+    """
+    from geodp.features.households.plan import plan as make_plan
+
+    names = ("protect", "max_size", "method", "contribution", "mean_size", *PLANNED)
+    rows = make_plan(grid_of(options), **{name: options[name] for name in names})
+    if options["as_json"]:
+        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        return
+    click.echo(f"{'cells':>13}{'persons':>12}{'households':>12}{'mean size':>12}")
+    for one in rows:
+        errors = (one.persons, one.households, one.mean_size)
+        shown = ("-" if error is None else f"{error:,.3g}" for error in errors)
+        click.echo(f"{one.cells:>13,}" + "".join(f"{text:>12}" for text in shown))
 
 
 COMMAND = households
