@@ -85,7 +85,7 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
-    "features/households": f"features/households {CORE}",
+    "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
     "features/local": f"features/local {CORE}",
     "features/local/kernels": "features/local/coins privacy kernels",

@@ -12,6 +12,7 @@ from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
+    from geodp.features.explain.page import Explanation
     from geodp.features.households.households import Households
 
 
@@ -42,6 +43,12 @@ class HouseholdsKind(Kind):
         card = self.read_card(folder)
         tables = {one.name: open_release(folder / one.name) for one in card.tables}
         return Households(tables["persons"], tables["households"], tables.get("sizes"), card)
+
+    def explain(self, card: Any, language: str) -> Explanation:
+        """Explain what both tables together reveal, in plain sentences."""
+        from geodp.features.households.explanation import explain_households
+
+        return explain_households(card, language)
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError, as each of its tables has a folder of its own."""
