@@ -32,7 +32,7 @@ def test_every_table_is_a_release_and_the_index_names_it(release, public):
     files = (
         "SHA256SUMS",
         "households.json",
-        *(f"persons-and-households.{e}" for e in ("csv", "csvt")),
+        *(f"persons-and-households.{e}" for e in ("csv", "csvt", "parquet")),
     )
     assert {*os.listdir(public)} == {*files, *release.tables}
     assert json.loads((public.parent / "restricted" / "run.json").read_text()) == {"told": 7}

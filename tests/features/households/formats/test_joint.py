@@ -2,6 +2,8 @@
 
 import csv
 
+import geopandas
+
 import geodp
 from geodp.features.households.formats.joint import BELIEVED, max_error, write_joint
 from tests.features.households.test_publish import publish, sizes_on
@@ -33,6 +35,18 @@ def test_mean_sizes_are_shown_where_households_are_well_above_their_error(tmp_pa
         if row["mean_size"]:
             mean = int(row["persons"]) / int(row["households"])
             assert abs(float(row["mean_size"]) - mean) <= 0.0005 + 1e-9
+
+
+def test_parquet_has_the_same_and_the_outlines(tmp_path):
+    grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
+    release = publish(by_size=sizes_on(grid, scale=9))
+    files, rows = rows_of(release, tmp_path)
+    assert [one.name.partition(".")[2] for one in files] == ["csv", "csvt", "parquet"]
+    found = geopandas.read_parquet(tmp_path / files[2].name)
+    assert found.crs == "EPSG:6668"
+    assert found["households"].tolist() == release.households.table.count.tolist()
+    assert found["mean_size"].notna().tolist() == [row["mean_size"] != "" for row in rows]
+    assert found.geometry.is_valid.all()
 
 
 def test_codes_name_the_cells(tmp_path):
