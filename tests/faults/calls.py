@@ -24,7 +24,9 @@ READ = {
     "budget check": {"file": "a ledger, to read"},
     "budget export": {"file": "a ledger, to read"},
     "budget show": {"file": "a ledger, to read"},
-    "households publish": {"households_file": "confidential counts, to read"},
+    "households publish": dict.fromkeys(
+        ("households_file", "others_file"), "confidential counts, to read"
+    ),
     **{
         name: {"file": "a plan, a table or a round, to read"}
         for name in ("local open", "local randomize", "local aggregate")

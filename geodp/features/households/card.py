@@ -17,7 +17,7 @@ HOUSEHOLDS_SCHEMA: Literal["geodp-households-1"] = "geodp-households-1"
 INDEX = "households.json"
 """Name of the index inside ``public``; every table has a card in a folder of its own."""
 
-PERSONS, HOUSEHOLDS, SIZES = "persons", "households", "sizes"
+PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
 """Names of the tables: of their folders, files and columns."""
 
 Protect = Literal["person", "household"]

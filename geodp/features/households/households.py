@@ -13,6 +13,7 @@ from geodp import __version__
 from geodp.features.households.card import (
     HOUSEHOLDS,
     HOUSEHOLDS_SCHEMA,
+    OTHERS,
     PERSONS,
     SIZES,
     HouseholdsCard,
@@ -41,7 +42,7 @@ from geodp.table.stated.release import Software
 
 LIVING = (
     "Households are counted where they live, each because of its counted members and with all of "
-    "them; persons outside households are not counted."
+    "them; persons outside households are not among their members."
 )
 """The assumption about the input that two tables cannot show."""
 
@@ -56,6 +57,8 @@ class Households:
         Their counts, each with its card and errors. They are one release: pass both on together.
     sizes : Release or None
         Households by size, if households are protected.
+    others : Release or None
+        Persons outside households, if they are released, too.
     index : HouseholdsCard
         What both share: the guarantee, the charge and the constraints.
     """
@@ -66,6 +69,7 @@ class Households:
     households: Release = field(repr=False)
     sizes: Release | None = field(repr=False)
     index: HouseholdsCard
+    others: Release | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -75,6 +79,7 @@ class Households:
         event: Measurement,
         max_size: int,
         sizes: Release | None = None,
+        others: Release | None = None,
     ) -> Self:
         """Make the release of tables; ``event``: of all of them together."""
         protects: Protect = "person" if sizes is None else "household"
@@ -88,7 +93,7 @@ class Households:
             budget=None,
             constraints=list_constraints(max_size, sizes is not None),
         )
-        return cls(persons, households, sizes, index)
+        return cls(persons, households, sizes, index, others)
 
     @classmethod
     def of_sizes(cls, sizes: Release) -> Self:
@@ -116,12 +121,14 @@ class Households:
         return replace(self, index=replace(self.index, budget=state_budget(charge)))
 
     def with_tables(self, drawn: list[ReleasedTable], charge: Charge | None) -> Self:
-        """Return the release of drawn tables, persons and households, in place of empty ones."""
-        persons, households = (
+        """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
+        made = [
             replace(preview, table=table, charge=charge, preview=preview)
-            for preview, table in zip((self.persons, self.households), drawn, strict=True)
-        )
-        return replace(self, persons=persons, households=households).with_charge(charge)
+            for preview, table in zip(self.tables.values(), drawn, strict=True)
+        ]
+        others = None if self.others is None else made[2]
+        made_release = replace(self, persons=made[0], households=made[1], others=others)
+        return made_release.with_charge(charge)
 
     @property
     def max_size(self) -> int:
@@ -132,12 +139,13 @@ class Households:
     def tables(self) -> dict[str, Release]:
         """All tables by name."""
         tables = {PERSONS: self.persons, HOUSEHOLDS: self.households}
-        return tables if self.sizes is None else {**tables, SIZES: self.sizes}
+        extra = {OTHERS: self.others, SIZES: self.sizes}
+        return tables | {name: one for name, one in extra.items() if one is not None}
 
     @property
     def drawn(self) -> list[Release]:
         """The tables that were drawn, from which the others follow."""
-        return [self.persons, self.households] if self.sizes is None else [self.sizes]
+        return [*self.tables.values()] if self.sizes is None else [self.sizes]
 
     def estimate(self, region: Any) -> HouseholdEstimate:
         """Estimate persons, households and mean size of a region, with 95 % intervals.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,6 +28,11 @@ TWO_TABLES = Rule(
     "households-tables-expected",
     "Give two tables of counts on one grid, persons and households; or by_size=, one table whose "
     "only attribute is the size of households.",
+)
+
+OTHER_GRID = Rule(
+    "households-grid-differs",
+    "Persons and households have different grids; read both on one public grid.",
 )
 
 MORE_HOUSEHOLDS = Rule(
@@ -55,7 +60,7 @@ POSSIBLE_FACT = (
 """Public fact of a release whose two tables :func:`streams_of` has checked."""
 
 CLIPPED_FACT = "that a household of more than {size} persons is counted as one of {size}"
-"""Public fact of a release of households by size, of which some are larger than the largest."""
+"""Public fact of a release of households by size, the last of which stands for larger ones, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +73,26 @@ class Streams:
         On one grid without attributes.
     facts : tuple of str
         Public facts that follow from what was checked.
+    others : CountTable or None
+        Persons outside households, on the same grid.
     """
 
     households: CountTable = field(repr=False)
     members: CountTable = field(repr=False)
     facts: tuple[str, ...] = ()
+    others: CountTable | None = field(default=None, repr=False)
+
+    @property
+    def tables(self) -> list[CountTable]:
+        """All streams; one person changes one of them, by one."""
+        tables = [self.households, self.members]
+        return tables if self.others is None else [*tables, self.others]
+
+    def with_others(self, others: CountTable | None) -> Streams:
+        """Return the streams with persons outside households; UsageError for another grid."""
+        if others is not None and others.grid != self.households.grid:
+            raise UsageError(OTHER_GRID)
+        return replace(self, others=others)
 
 
 def require_size(max_size: object) -> int:
@@ -106,10 +126,7 @@ def streams_of(persons: CountTable, households: CountTable, max_size: int) -> St
     """
     grid = persons.grid
     if households.grid != grid:
-        raise UsageError(
-            "Persons and households have different grids; read both on one public grid.",
-            code="households-grid-differs",
-        )
+        raise UsageError(OTHER_GRID)
     require_map_only(grid)
     if persons.count.sum() > MOST_PERSONS:
         raise UsageError(
@@ -140,7 +157,7 @@ class Sizes:
     joint : Joint
         Its cells, without the size.
     facts : tuple of str
-        Public facts that follow from what was changed.
+        Public facts about how sizes were read.
     """
 
     table: CountTable = field(repr=False)
@@ -178,8 +195,10 @@ def sizes_of(table: CountTable, max_size: int) -> Sizes:
             "There are more than 2**45 households, which no country has; check the unit.",
             code="households-too-many",
         )
+    # The last label stands for larger households, too, whoever has joined them.
+    facts = (CLIPPED_FACT.format(size=folded.parts),)
     if folded is joint:
-        return Sizes(table, joint)
+        return Sizes(table, joint, facts)
     cell, part = joint.split(table.key)
     key = folded.join(cell, np.minimum(part, folded.parts - 1))
     clipped = CountTable.of_cells(
@@ -188,7 +207,7 @@ def sizes_of(table: CountTable, max_size: int) -> Sizes:
         bound=table.bound,
         reading=table.reading,
     )
-    return Sizes(clipped, folded, (CLIPPED_FACT.format(size=max_size),))
+    return Sizes(clipped, folded, facts)
 
 
 def split_sizes(grid: Grid, max_size: int) -> tuple[Joint, Joint]:

@@ -42,7 +42,13 @@ class HouseholdsKind(Kind):
 
         card = self.read_card(folder)
         tables = {one.name: open_release(folder / one.name) for one in card.tables}
-        return Households(tables["persons"], tables["households"], tables.get("sizes"), card)
+        return Households(
+            tables["persons"],
+            tables["households"],
+            tables.get("sizes"),
+            card,
+            tables.get("others"),
+        )
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what both tables together reveal, in plain sentences."""

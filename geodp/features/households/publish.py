@@ -20,7 +20,13 @@ from geodp.features.households.inputs import (
     streams_of,
 )
 from geodp.features.households.methods import PersonsOfStreams
-from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, release_streams
+from geodp.features.households.streams import (
+    HOUSEHOLDS,
+    MEMBERS,
+    OTHERS,
+    release_others,
+    release_streams,
+)
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.mechanisms import mechanism
@@ -64,6 +70,7 @@ def publish(
     households: CountTable | None = None,
     *,
     by_size: CountTable | None = None,
+    others: CountTable | None = None,
     max_size: int = DEFAULT_SIZE,
     protect: Protect,
     epsilon: Budget | None = None,
@@ -89,10 +96,14 @@ def publish(
     ----------
     persons, households : CountTable
         Confidential counts on one public grid: persons who live in households, and these
-        households, each counted in the cell where it lives. Leave persons outside households out.
+        households, each counted in the cell where it lives. Persons outside households are no part
+        of them.
     by_size : CountTable
         Instead of the two: households on a grid with one attribute, whose labels are their sizes
         1, 2, 3 ..., the last one for all larger ones, too. Needed to protect households.
+    others : CountTable, optional
+        Persons outside households on the same grid, such as those in institutions, if a person is
+        protected. It costs nothing more, as nobody is both.
     max_size : int
         Most persons of a household. Larger households of ``by_size`` are counted as of this size.
     protect : {"person", "household"}
@@ -105,7 +116,8 @@ def publish(
         In how many households one person is counted, or how often a household: 1, usually.
         You vouch for it. May be left out if the tables state it.
     people : float, optional
-        A public guess of all persons; never taken from the data.
+        A public guess of all persons, or of all households if these are protected; never taken
+        from the data.
     method : str, optional
         Of the streams of persons: ``pyramid``, the default, with settings after a colon.
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
@@ -114,7 +126,8 @@ def publish(
     Returns
     -------
     Households
-        With the releases ``persons`` and ``households``, and ``estimate(region)``.
+        With the releases ``persons`` and ``households``, perhaps ``others``, and
+        ``estimate(region)``.
 
     Raises
     ------
@@ -151,7 +164,7 @@ def publish(
         dataset=dataset,
         records=records,
     )
-    prepared = prepare_households(persons, households, by_size, max_size, request)
+    prepared = prepare_households(persons, households, by_size, others, max_size, request)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.households, between=1)
     return prepared.release()
@@ -167,6 +180,7 @@ def prepare_households(
     persons: CountTable | None,
     households: CountTable | None,
     by_size: CountTable | None,
+    others: CountTable | None,
     max_size: int,
     request: Request,
 ) -> PreparedStreams | PreparedSizes:
@@ -179,8 +193,15 @@ def prepare_households(
     """
     size = require_size(max_size)
     given = [one for one in (persons, households, by_size) if one is not None]
-    if not all(isinstance(one, CountTable) for one in given):
+    extra = () if others is None else (others,)
+    if not all(isinstance(one, CountTable) for one in (*given, *extra)):
         raise UsageError(TWO_TABLES)
+    if others is not None and request.terms.unit == "household":
+        raise UsageError(
+            "Persons outside households are protected one by one, and here households are: "
+            "publish them alone, with geodp publish.",
+            code="households-others-apart",
+        )
     if by_size is not None and len(given) == 1:
         protects_household = request.terms.unit == "household"
         # Records that name the household bound how often it is counted, and no person. What a
@@ -191,7 +212,8 @@ def prepare_households(
         sizes = sizes_of(by_size, size)
         if protects_household:
             return _prepare_sizes(sizes, request)
-        return _prepare_streams(sizes.streams(), sizes.max_size, (by_size,), request)
+        streams = sizes.streams().with_others(others)
+        return _prepare_streams(streams, sizes.max_size, (by_size, *extra), request)
     if persons is None or households is None or by_size is not None:
         raise UsageError(TWO_TABLES)
     if request.terms.unit == "household":
@@ -200,8 +222,8 @@ def prepare_households(
             "households alone, one household would change persons by its whole size.",
             code="households-by-size-needed",
         )
-    streams = streams_of(persons, households, size)
-    return _prepare_streams(streams, size, (persons, households), request)
+    streams = streams_of(persons, households, size).with_others(others)
+    return _prepare_streams(streams, size, (persons, households, *extra), request)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +237,7 @@ class PreparedStreams:
     request : Request
     method : Pyramid
     event : Measurement
-        Privacy event of each stream, and of both together.
+        Privacy event of each stream, and of all together.
     preview : Households
         The release of empty tables.
     """
@@ -228,7 +250,7 @@ class PreparedStreams:
     preview: Households
 
     def release(self, keep: Keep[list[ReleasedTable]] | None = None) -> Households:
-        """Draw both streams, and charge once; ``keep`` stores them and a fingerprint before."""
+        """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
         request = self.request
         # Before anything is drawn: the fingerprint decides whether this was charged already.
         derived, fingerprint = release_key(request.key, self.declare(), self.identify)
@@ -236,7 +258,7 @@ class PreparedStreams:
             drawn, charge = draw_and_charge(
                 request.ledger,
                 request.dataset,
-                name_streams(self.event),
+                self.total,
                 fingerprint,
                 lambda: self._draw(derived),
                 keep,
@@ -248,6 +270,11 @@ class PreparedStreams:
         return self.complete(drawn, charge)
 
     @property
+    def total(self) -> Measurement:
+        """Privacy event of all streams together, as a ledger names it."""
+        return name_streams(self.event, len(self.streams.tables))
+
+    @property
     def cells(self) -> int:
         """Number of cells with households; confidential."""
         return int(self.streams.households.key.size)
@@ -255,7 +282,8 @@ class PreparedStreams:
     def declare(self) -> Draws:
         """Declare all draws: those of the method, with the key of each stream."""
         each = self.method.declare(self.streams.households.grid, self.event)
-        return Draws.of((), {HOUSEHOLDS: each, MEMBERS: each})
+        keys = (HOUSEHOLDS, MEMBERS, OTHERS)[: len(self.streams.tables)]
+        return Draws.of((), dict.fromkeys(keys, each))
 
     def identify(self) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
@@ -263,25 +291,28 @@ class PreparedStreams:
             ("protect", "person"),
             ("max_size", self.max_size),
             ("version", PersonsOfStreams.version),
-            ("whole", loss_fields(name_streams(self.event))),
+            ("whole", loss_fields(self.total)),
         )
-        tables = self.streams.households, self.streams.members
-        digests = [release_digest(one, self.method, self.event) for one in tables]
+        # Two streams and three have digests of other lengths, and so other keys.
+        digests = [release_digest(one, self.method, self.event) for one in self.streams.tables]
         return digest(LABEL, encode(named), *digests)
 
     def complete(self, drawn: list[ReleasedTable], charge: Charge | None) -> Households:
-        """Return the release of drawn tables, persons and households."""
+        """Return the release of drawn tables, in their order."""
         return self.preview.with_tables(drawn, charge)
 
     def _draw(self, key: NoiseKey) -> list[ReleasedTable]:
-        """Draw persons and households."""
-        streams = self.streams
+        """Draw persons and households, and perhaps persons outside households."""
+        streams, method = self.streams, self.method
         persons, households = release_streams(
-            streams.households, streams.members, self.method, self.event, key, self.max_size
+            streams.households, streams.members, method, self.event, key, self.max_size
         )
         # Persons have errors of their own, which the name of their method tells.
         event = cast(Measurement, self.preview.persons.event)
-        return [replace(persons, event=event), households]
+        drawn = [replace(persons, event=event), households]
+        if streams.others is not None:
+            drawn.append(release_others(streams.others, method, self.event, key))
+        return drawn
 
 
 def _prepare_streams(
@@ -302,9 +333,8 @@ def _prepare_streams(
     public = join_descriptions(
         None if table.reading is None else table.reading.public for table in tables
     )
-    preview = preview_streams(
-        grid, method, event, max_size, request, (*dict.fromkeys(met), *stated), public
-    )
+    facts, number = (*dict.fromkeys(met), *stated), len(streams.tables)
+    preview = preview_streams(grid, method, event, max_size, request, facts, public, number)
     return PreparedStreams(streams, max_size, request, method, event, preview)
 
 
@@ -328,25 +358,33 @@ def preview_streams(
     request: Request,
     facts: tuple[str, ...],
     reading: StatedReading | None,
+    number: int = 2,
 ) -> Households:
     """Make the release of empty tables, with cards and closed forms of the real one.
 
-    ``event``: privacy event of each stream, and of both together.
+    ``event``: privacy event of each stream, and of all together; ``number``: of streams, 3 with
+    persons outside households.
     """
     of_persons = PersonsOfStreams.of(method, max_size)
     persons_event = replace(event, mechanism=of_persons.spec)
     shared, people = (facts, reading, request.metadata), request.terms.people
+    households = preview_release(grid, method, event, None, *shared)
     return Households.of(
         preview_release(grid, of_persons, persons_event, people, *shared),
-        preview_release(grid, method, event, None, *shared),
-        name_streams(event),
+        households,
+        name_streams(event, number),
         max_size,
+        # Of empty tables, persons outside households are as households are.
+        others=households if number > 2 else None,
     )
 
 
-def name_streams(event: Measurement) -> Measurement:
-    """Return the event of both streams together, with the release's name for the ledger."""
-    return replace(event, mechanism=f"{event.mechanism} of households and of their other members")
+def name_streams(event: Measurement, number: int = 2) -> Measurement:
+    """Return the event of all streams together, with the release's name for the ledger."""
+    streams = "households and of their other members"
+    if number > 2:
+        streams = "households, of their other members and of persons outside households"
+    return replace(event, mechanism=f"{event.mechanism} of {streams}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,7 +446,7 @@ def restore_households(
 ) -> Households:
     """Restore the release of tables that were drawn, charged and stored by the same call.
 
-    ``drawn``: households by size alone, or persons and households.
+    ``drawn``: households by size alone, or persons and households, and perhaps others.
     """
     event = cast(Measurement, drawn[0].event)
     if request.terms.unit == "household":
@@ -417,6 +455,9 @@ def restore_households(
         return Households.of_sizes(by_size)
     method = choose_pyramid(request.method)
     event = replace(event, mechanism=method.spec)
-    preview = preview_streams(drawn[0].grid, method, event, max_size, request, facts, reading)
+    preview = preview_streams(
+        drawn[0].grid, method, event, max_size, request, facts, reading, len(drawn)
+    )
     # All tables were stored with the event of the first one.
-    return preview.with_tables([drawn[0], replace(drawn[1], event=event)], charge)
+    others = [replace(one, event=event) for one in drawn[1:]]
+    return preview.with_tables([drawn[0], *others], charge)

@@ -3,9 +3,10 @@
 The streams are the households, h, and the members beyond the first of each, q. Who opens a
 household changes h by one, who joins one changes q by one, and nobody changes both: together the
 two have the sensitivity of one table, and each is measured with the whole budget
-(docs/proofs/households.md). The households are released by the pyramid; the other members are then
-refined on the nodes that have households, between 0 and ``max_size - 1`` for each of these, so
-that persons, h + q, are possible at every node. Noise of the two streams comes from two keys.
+(docs/proofs/households.md). So are persons outside households, if there is a table of them: a third
+stream. The households are released by the pyramid; the other members are then refined on the nodes
+that have households, between 0 and ``max_size - 1`` for each of these, so that persons, h + q, are
+possible at every node. Noise of every stream comes from a key of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ HOUSEHOLDS = digest(b"geodp households stream 1", b"households")
 
 MEMBERS = digest(b"geodp households stream 1", b"members beyond the first")
 """Derives the key of the noise of the other members."""
+
+OTHERS = digest(b"geodp households stream 1", b"persons outside households")
+"""Derives the key of the noise of persons outside households."""
 
 
 AT_ONCE = 1 << 20
@@ -130,6 +134,17 @@ def release_streams(
         other.forget()
     persons = ReleasedTable(released.grid, released.key, released.count + count, event)
     return persons, released
+
+
+def release_others(
+    others: CountTable, method: Pyramid, event: Measurement, key: NoiseKey
+) -> ReleasedTable:
+    """Release persons outside households; parameters as of :func:`release_streams`."""
+    own = key.derive(OTHERS)
+    try:
+        return method.release(others, event, own)
+    finally:
+        own.forget()
 
 
 def measure_members(

@@ -13,6 +13,7 @@ from geodp.errors import Rule
 from geodp.features.households.card import (
     HOUSEHOLDS,
     INDEX,
+    OTHERS,
     PERSONS,
     SIZES,
     HouseholdsCard,
@@ -32,11 +33,13 @@ from geodp.io.verify.readback import BROKEN, event_of, read_release_table
 from geodp.io.verify.verify import run_checks, verify
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
-from geodp.table.card import Card
 from geodp.table.counts import coalesce
 
-NAMES = {"person": (PERSONS, HOUSEHOLDS), "household": (PERSONS, HOUSEHOLDS, SIZES)}
-"""Tables of a release, by whom it protects."""
+NAMES = {
+    "person": ((PERSONS, HOUSEHOLDS), (PERSONS, HOUSEHOLDS, OTHERS)),
+    "household": ((PERSONS, HOUSEHOLDS, SIZES),),
+}
+"""Tables that a release may have, by whom it protects."""
 
 
 def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
@@ -107,7 +110,7 @@ def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
     require(
-        tuple(one.name for one in card.tables) == NAMES[card.protects],
+        tuple(one.name for one in card.tables) in NAMES[card.protects],
         Rule("households-tables-differ", "The release has other tables than it needs."),
     )
     for one in card.tables:
@@ -155,6 +158,12 @@ def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
         Rule("households-contradicts-itself", "The index contradicts itself."),
     )
     _check_methods(folder, card, event)
+    for one in card.tables:
+        if one.name == OTHERS:
+            require(
+                event_of(read_table_card(folder / OTHERS)) == event,
+                Rule("households-others-differ", "Persons outside households have another event."),
+            )
     return f"{promise.spends} for one {promise.unit}, once for all tables; {promise.other_unit}"
 
 
@@ -176,11 +185,12 @@ def _read(amount: str | None) -> Fraction | None:
 
 def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
     """Check that every cell is possible; then every area is, which is a sum of cells."""
-    (persons, of_persons), (households, of_homes) = (
-        read_release_table(folder / name) for name in (PERSONS, HOUSEHOLDS)
-    )
+    persons, households = (read_release_table(folder / name)[0] for name in (PERSONS, HOUSEHOLDS))
+    domains = [
+        read_table_card(folder / one.name).domain for one in card.tables if one.name != SIZES
+    ]
     require(
-        _domain(of_persons) == _domain(of_homes),
+        all(one == domains[0] for one in domains),
         Rule("households-grids-differ", "Persons and households have different grids."),
     )
     require(
@@ -192,10 +202,6 @@ def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
     if card.protects == "household":
         _check_sizes(folder, card, (persons, households))
     return f"{persons.key.size:,} cells, each with 1 to {card.max_size} persons a household"
-
-
-def _domain(card: Card) -> Any:
-    return card.domain
 
 
 def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) -> None:

@@ -94,4 +94,4 @@ def test_official_orders_keep_their_areas():
     sizes = read(table, grid=grid)
     release = geodp.households.publish(by_size=sizes, protect="household", epsilon=10**6)
     assert release.persons.grid.areas.nested
-    assert release.persons.table.total == 3
+    assert abs(release.persons.table.total - 3) <= 1

@@ -37,7 +37,7 @@ def measure(streams, event):
     levels = METHOD.descent(GRID, event)
     return [
         (law.identity, table.to_vector().reshape(-1, stride).sum(axis=1))
-        for table in (streams.households, streams.members)
+        for table in streams.tables
         for law, stride in zip(levels.laws, levels.strides, strict=True)
     ]
 
@@ -94,6 +94,18 @@ def test_one_person_costs_the_budget_and_no_more(make, neighbours, amounts):
     assert found <= claim < found * Fraction(5, 4) or neighbours == REPLACE
     assert found <= claim
     assert found >= claim / 2
+
+
+def test_a_person_outside_households_changes_no_other_stream():
+    """Three streams: who is outside households changes the third one, by one."""
+    event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
+    world = ((0, 2), (3, 1))
+    streams = of_tables(world)
+    some, more = (geodp.CountTable.from_keys(GRID, [0, 2], [7, n]) for n in (3, 4))
+    one, other = (measure(streams.with_others(table), event) for table in (some, more))
+    assert loss(one, other) == 1
+    joined = measure(of_tables(((0, 3), (3, 1))).with_others(some), event)
+    assert loss(one, joined) == 1
 
 
 def test_sizes_that_are_cut_by_household_cost_no_more():

@@ -98,6 +98,22 @@ def households() -> None:
     help="File of households, if INPUTS are those of persons; repeatable.",
 )
 @option(
+    "--others",
+    group="Input",
+    metavar="COLUMN",
+    help="Column of persons outside households, such as those in institutions, if persons are "
+    "protected: a table of its own, at no further cost.",
+)
+@option(
+    "--others-file",
+    group="Input",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(),
+    callback=find_inputs,
+    help="File of persons outside households; repeatable.",
+)
+@option(
     "--household",
     "household_id",
     group="Input",
@@ -217,7 +233,7 @@ def _publish(options: dict[str, Any]) -> str:
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
     progress.begin("Reading")
-    tables = _read(options, grid, request)
+    tables = (*_read(options, grid, request), _read_others(options, grid, request))
     prepared = prepare_households(*tables, options["max_size"], request)
     for sentence in list_warnings(prepared.preview.households):
         click.echo(f"Warning: {sentence}", err=True)
@@ -258,13 +274,33 @@ def _read(
     counts = read(options, grid, request.key)
     if grid.attributes:
         return None, None, counts
-    column = options["of_households"]
-    of_households = {
+    return counts, _read_column(options, grid, request, "of_households", "households_file"), None
+
+
+def _read_column(
+    options: dict[str, Any], grid: Grid, request: Request, column: str, files: str
+) -> CountTable:
+    """Read another column of INPUTS, or that of other files."""
+    named = options[column]
+    changed = {
         **options,
-        "inputs": options["households_file"] or options["inputs"],
-        "value": options["value"] if column is None else (column,),
+        "inputs": options[files] or options["inputs"],
+        "value": options["value"] if named is None else (named,),
     }
-    return counts, read(of_households, grid, request.key), None
+    return read(changed, grid, request.key)
+
+
+def _read_others(options: dict[str, Any], grid: Grid, request: Request) -> CountTable | None:
+    """Read persons outside households; None where there is no table of them."""
+    if options["others"] is None and not options["others_file"]:
+        return None
+    if options["household_id"] is not None or grid.attributes:
+        raise UsageError(
+            "--others goes with persons and households in two columns or files: with sizes or "
+            "records, publish persons outside households from Python, or alone.",
+            code="households-others-of-columns",
+        )
+    return _read_column(options, grid, request, "others", "others_file")
 
 
 def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> CountTable:
@@ -323,7 +359,7 @@ def _release(
     """Draw, store the draw before the charge, and return it with the operator's record."""
     from geodp.io.folder.pending_tables import pack_tables
 
-    files = (*options["inputs"], *options["households_file"])
+    files = (*options["inputs"], *options["households_file"], *options["others_file"])
     run: dict[str, Any] = {
         "inputs": {str(path): sha256(path) for path in files},
         "occupied_cells": prepared.cells,
