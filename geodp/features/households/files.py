@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from geodp.features.households.card import (
     HouseholdsCard,
     TableInfo,
 )
-from geodp.features.households.formats.joint import write_joint
+from geodp.features.households.formats.joint import NAME, write_joint
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
@@ -64,8 +65,12 @@ class StagedHouseholds:
             view = table.view(name)
             try_formats(view)
             try_longest_name(self.folder, name, name)
-            # Each table also takes a row of the joint one.
             listed += list_cells(table.grid, view.card, cells)
+        try_longest_name(self.folder, NAME)
+        # The table of both counts, which has as many rows as that of persons.
+        listed += list_cells(empty[PERSONS].grid, empty[PERSONS].view(PERSONS).card, cells)
+        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+            write_joint(empty[PERSONS], empty[HOUSEHOLDS], Path(place))
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 

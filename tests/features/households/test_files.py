@@ -2,6 +2,7 @@
 
 import json
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,12 +10,19 @@ import pytest
 import geodp
 from geodp.errors import OutputError, UsageError
 from geodp.features.households.card import HouseholdsCard
+from geodp.features.households.files import stage_households
+from geodp.features.households.publish import prepare_households
+from geodp.features.households.verify import verify_households
 from geodp.io.folder.kinds import find_kind
 from geodp.io.folder.manifest import foreign
 from geodp.io.verify.card import public_folder
 from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.release.simulated_cells import errors_of
-from tests.features.households.test_publish import publish
+from tests.features.households.test_publish import publish, two_tables
 from tests.refusals import refuses
 
 
@@ -79,3 +87,31 @@ def test_a_failed_write_leaves_nothing(release, tmp_path, monkeypatch):
     with pytest.raises(OutputError):
         release.write(tmp_path / "out")
     assert os.listdir(tmp_path) == []
+
+
+def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
+    """Formats, the table of both counts and the space for all of it, with empty tables."""
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("census", PureDP(Fraction(5)))
+    request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
+    prepared = prepare_households(*two_tables(), None, None, 7, request)
+    with stage_households(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.preview.tables, prepared.cells)
+        assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
+        release = prepared.release()
+        release.write_into(place, {})
+    assert verify_households(tmp_path / "out" / "public", errors_of)[0].ok
+
+    def full(*_args, **_more):
+        raise OutputError("full", code="disk-full")
+
+    for name in ("write_joint", "try_formats", "require_space"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"geodp.features.households.files.{name}", full)
+            with (
+                pytest.raises(OutputError),
+                stage_households(tmp_path / "other", overwrite=False) as place,
+            ):
+                place.try_out(prepared.preview.tables, prepared.cells)
+    assert len(ledger.charges("census")) == 1
+    assert not (tmp_path / "other").exists()

@@ -206,7 +206,7 @@ def test_an_interrupted_run_is_resumed_from_what_was_charged(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "write_joint", fail)
+        patched.setattr(files, "write_index", fail)
         done = geodp("households", "publish", *words)
     assert done.returncode == 1
     assert "--resume completes" in done.stderr
@@ -233,7 +233,7 @@ def test_a_resumed_run_is_the_one_that_was_interrupted(call, ledger, tmp_path, m
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "write_joint", fail)
+        patched.setattr(files, "write_index", fail)
         geodp("households", "publish", *kept)
     run(*kept, "--resume")
     resumed = opened(tmp_path)
