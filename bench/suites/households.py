@@ -18,7 +18,8 @@ import geodp
 from bench.inputs.public import load_households
 from bench.tables import fill, markdown, table
 from geodp.features.households import streams
-from geodp.features.households.inputs import Streams, sizes_of
+from geodp.features.households.inputs import Streams
+from geodp.features.households.sizes import sizes_of
 from geodp.grid.region import Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.budget import rational

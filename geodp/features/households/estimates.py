@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.grid.joint import Joint, split_grid
+from geodp.features.households.sizes import SizedGrid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
@@ -75,27 +75,26 @@ def estimate_sizes(
     more, and so on. How the errors of these depend on each other is not known, so that their
     intervals are added: a bound.
     """
-    joint = split_grid(sizes.grid)
-    assert joint is not None  # as sizes are below the cells
+    sized = SizedGrid.of(sizes.grid)
     listed = [Region.of(households.grid, one) for one in regions]
     at_least = [
         add_estimates(
             sizes.estimate_all(
-                Region(sizes.grid, _join(joint, one.key, size)) for size in range(1, joint.parts)
+                Region(sizes.grid, _join(sized, one.key, size)) for size in range(1, sized.max_size)
             )
         )
         for one in listed
     ]
     return [
-        HouseholdEstimate(add_estimates([h, q]), h, estimate_mean_size(q, h, joint.parts))
+        HouseholdEstimate(add_estimates([h, q]), h, estimate_mean_size(q, h, sized.max_size))
         for h, q in zip(households.estimate_all(listed), at_least, strict=True)
     ]
 
 
-def _join(joint: Joint, cells: KeyArray, size: int) -> KeyArray:
-    """Return the keys of the sizes of cells above ``size`` persons, in order."""
-    parts = np.arange(size, joint.parts)
-    return joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
+def _join(sized: SizedGrid, cells: KeyArray, size: int) -> KeyArray:
+    """Return the keys of the parts of cells of more than ``size`` persons, in order."""
+    parts = np.flatnonzero(sized.size > size)
+    return sized.joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
 
 
 def add_estimates(estimates: Sequence[Estimate]) -> Estimate:

@@ -27,7 +27,7 @@ from geodp.features.households.estimates import (
 )
 from geodp.features.households.files import StagedHouseholds, stage_households
 from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
-from geodp.grid.joint import split_grid
+from geodp.features.households.sizes import SizedGrid
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -98,21 +98,20 @@ class Households:
     @classmethod
     def of_sizes(cls, sizes: Release) -> Self:
         """Make the release of households by size: persons and households are their sums."""
-        joint, event = split_grid(sizes.grid), sizes.event
+        sized, event = SizedGrid.of(sizes.grid), sizes.event
         split = sizes.method.split(sizes.table)
         # As sizes are an attribute below the cells, which parts has released.
-        assert joint is not None
         assert split is not None
         assert isinstance(event, Measurement)
-        cell, part = joint.split(sizes.table.key)
-        counts = coalesce(cell, np.asarray(sizes.table.count, np.int64) * (part + 1))
-        method = PersonsBySize(joint.parts)
+        cell, part = sized.joint.split(sizes.table.key)
+        counts = coalesce(cell, np.asarray(sizes.table.count, np.int64) * sized.size[part])
+        method = PersonsBySize(sized.max_size)
         shared: dict[str, Any] = {
             name: getattr(sizes, name) for name in ("charge", "public_facts", "metadata", "reading")
         }
-        persons = ReleasedTable(joint.map, *counts, replace(event, mechanism=method.spec))
+        persons = ReleasedTable(sized.joint.map, *counts, replace(event, mechanism=method.spec))
         made = cls.of(
-            Release(persons, **shared), Release(split.map, **shared), event, joint.parts, sizes
+            Release(persons, **shared), Release(split.map, **shared), event, sized.max_size, sizes
         )
         return made.with_charge(sizes.charge)
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
-from geodp.grid.joint import Joint, split_grid
-from geodp.table.counts import CountTable, coalesce
-from geodp.typing import IntArray, KeyArray
+from geodp.table.counts import CountTable
 
 LARGEST_SIZE = 100
 """Largest possible ``max_size``: caps of nodes stay within int64."""
@@ -26,8 +21,8 @@ MOST_PERSONS = 1 << 52
 
 TWO_TABLES = Rule(
     "households-tables-expected",
-    "Give two tables of counts on one grid, persons and households; or by_size=, one table whose "
-    "only attribute is the size of households.",
+    "Give two tables of counts on one grid, persons and households; or by_size=, one table with "
+    "the size of households as an attribute.",
 )
 
 OTHER_GRID = Rule(
@@ -58,9 +53,6 @@ POSSIBLE_FACT = (
     "other tables are refused before anything is charged"
 )
 """Public fact of a release whose two tables :func:`streams_of` has checked."""
-
-CLIPPED_FACT = "that a household of more than {size} persons is counted as one of {size}"
-"""Public fact of a release of households by size, the last of which stands for larger ones, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,124 +136,3 @@ def streams_of(persons: CountTable, households: CountTable, max_size: int) -> St
         raise UsageError(TOO_LARGE.format(size=max_size))
     members = CountTable.from_keys(grid, key, people - homes)
     return Streams(households, members, (POSSIBLE_FACT.format(size=max_size),))
-
-
-@dataclass(frozen=True, eq=False)
-class Sizes:
-    """Households by size, from 1 to ``max_size``, which stands for all larger ones, too.
-
-    Attributes
-    ----------
-    table : CountTable
-        On a grid whose only attribute, below the cells, is the size.
-    joint : Joint
-        Its cells, without the size.
-    facts : tuple of str
-        Public facts about how sizes were read.
-    """
-
-    table: CountTable = field(repr=False)
-    joint: Joint
-    facts: tuple[str, ...] = ()
-
-    @property
-    def max_size(self) -> int:
-        """The largest size."""
-        return self.joint.parts
-
-    def streams(self) -> Streams:
-        """Return the streams: n households of size s have n (s - 1) members beyond the first."""
-        cell, part = self.joint.split(self.table.key)
-        households = coalesce(cell, self.table.count)
-        members = coalesce(cell, self.table.count * part)
-        return Streams(self._make(*households), self._make(*members), self.facts)
-
-    def _make(self, key: KeyArray, count: IntArray) -> CountTable:
-        """Return counts of the cells, with the bound and the reading of the table."""
-        table = self.table
-        return CountTable.of_cells(
-            self.joint.map, key, count, bound=table.bound, reading=table.reading
-        )
-
-
-def sizes_of(table: CountTable, max_size: int) -> Sizes:
-    """Read sizes from the labels of a table, and count larger households as the largest.
-
-    Raises UsageError for a grid without sizes from 1 on as its only attribute.
-    """
-    joint, folded = split_sizes(table.grid, max_size)
-    if table.count.sum() > MOST_PERSONS // LARGEST_SIZE:
-        raise UsageError(
-            "There are more than 2**45 households, which no country has; check the unit.",
-            code="households-too-many",
-        )
-    # The last label stands for larger households, too, whoever has joined them.
-    facts = (CLIPPED_FACT.format(size=folded.parts),)
-    if folded is joint:
-        return Sizes(table, joint, facts)
-    cell, part = joint.split(table.key)
-    key = folded.join(cell, np.minimum(part, folded.parts - 1))
-    clipped = CountTable.of_cells(
-        fold_grid(table.grid, max_size),
-        *coalesce(key, table.count),
-        bound=table.bound,
-        reading=table.reading,
-    )
-    return Sizes(clipped, folded, facts)
-
-
-def split_sizes(grid: Grid, max_size: int) -> tuple[Joint, Joint]:
-    """Return cells and sizes of a grid, and the same with sizes up to ``max_size`` only.
-
-    Raises UsageError as :func:`sizes_of`.
-    """
-    joint = split_grid(grid)
-    sizes = () if len(grid.attributes) != 1 else _read_sizes(grid)
-    if joint is None or sizes != tuple(range(1, len(sizes) + 1)) or len(sizes) < 2:
-        raise UsageError(
-            "Households by size need one attribute below the cells, whose labels are the sizes 1, "
-            "2, 3 ... in order, the last one also for larger households, such as 7+.",
-            code="households-size-labels",
-        )
-    folded = joint if len(sizes) <= max_size else split_grid(fold_grid(grid, max_size))
-    assert folded is not None  # as sizes come last there, too
-    return joint, folded
-
-
-def fold_grid(grid: Grid, max_size: int) -> Grid:
-    """Return a grid of households by size with sizes up to ``max_size`` only."""
-    attribute, joint = grid.attributes[0], split_grid(grid)
-    assert joint is not None
-    if len(attribute.labels) <= max_size:
-        return grid
-    labels = (*attribute.labels[: max_size - 1], f"{max_size}+")
-    return add_sizes(joint.map, attribute.name, labels)
-
-
-def add_sizes(grid: Grid, name: str, labels: Sequence[str]) -> Grid:
-    """Return a grid with an attribute of sizes below its cells."""
-    # Of an order of areas, the map alone is in Morton order before an attribute is added.
-    if grid.hierarchy is None and grid.areas.nested:
-        plain = Grid(grid.places, (), grid.extents, grid.mask)
-        return plain.with_attribute(name, labels).with_official_order()
-    return grid.with_attribute(name, labels)
-
-
-def list_sizes(max_size: int) -> tuple[str, ...]:
-    """List the labels of sizes from 1 on, the last one for larger households, too.
-
-    Examples
-    --------
-    >>> list_sizes(3)
-    ('1', '2', '3+')
-    """
-    return (*map(str, range(1, max_size)), f"{max_size}+")
-
-
-def _read_sizes(grid: Grid) -> tuple[int, ...]:
-    """Read the number of persons in each label of the only attribute; 0 where there is none."""
-    found = (
-        re.findall(r"[0-9]+", unicodedata.normalize("NFKC", label))
-        for label in grid.attributes[0].labels
-    )
-    return tuple(int(numbers[0]) if len(numbers) == 1 else 0 for numbers in found)

@@ -10,12 +10,11 @@ from geodp.features.households.card import Protect
 from geodp.features.households.households import Households
 from geodp.features.households.inputs import (
     DEFAULT_SIZE,
-    add_sizes,
-    list_sizes,
     require_map_only,
     require_size,
 )
 from geodp.features.households.publish import choose_pyramid, preview_streams, require_protect
+from geodp.features.households.sizes import add_sizes
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.parts import Parts
 from geodp.privacy.budget import Budget
@@ -111,6 +110,6 @@ def _preview(grid: Grid, request: Request, max_size: int) -> Households:
         method = choose_pyramid(request.method)
         event = make_event(grid, method, terms)
         return preview_streams(grid, method, event, max_size, request, (), None)
-    sized = add_sizes(grid, "size", list_sizes(max_size))
+    sized = add_sizes(grid, max_size).grid
     event = make_event(sized, Parts(), terms)
     return Households.of_sizes(preview_release(sized, Parts(), event, None))

@@ -13,13 +13,12 @@ from geodp.features.households.households import Households, describe_release
 from geodp.features.households.inputs import (
     DEFAULT_SIZE,
     TWO_TABLES,
-    Sizes,
     Streams,
     require_size,
-    sizes_of,
     streams_of,
 )
 from geodp.features.households.methods import PersonsOfStreams
+from geodp.features.households.sizes import Sizes, sizes_of
 from geodp.features.households.streams import (
     HOUSEHOLDS,
     MEMBERS,
@@ -99,8 +98,9 @@ def publish(
         households, each counted in the cell where it lives. Persons outside households are no part
         of them.
     by_size : CountTable
-        Instead of the two: households on a grid with one attribute, whose labels are their sizes
-        1, 2, 3 ..., the last one for all larger ones, too. Needed to protect households.
+        Instead of the two: households on a grid with an attribute whose labels are their sizes
+        1, 2, 3 ..., the last one for all larger ones, too. Needed to protect households, which may
+        have further attributes, such as type and tenure.
     others : CountTable, optional
         Persons outside households on the same grid, such as those in institutions, if a person is
         protected. It costs nothing more, as nobody is both.

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from geodp.errors import InputError, Rule
-from geodp.features.households.inputs import DEFAULT_SIZE, add_sizes, list_sizes, require_size
+from geodp.features.households.inputs import DEFAULT_SIZE, require_size
+from geodp.features.households.sizes import add_sizes
 from geodp.grid.grid import Grid
-from geodp.grid.joint import Joint, split_grid
+from geodp.grid.joint import Joint
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
 from geodp.io.read.rows.external_sort import Runs
@@ -53,9 +54,7 @@ class HouseholdRecords(Points):
 
         Raises InputError for a household that is in two cells, and as points do.
         """
-        sized = add_sizes(self.grid, "size", list_sizes(self.max_size))
-        joint = split_grid(sized)
-        assert joint is not None  # as sizes come last
+        sized = add_sizes(self.grid, self.max_size)
         assert self.person is not None
         # One half is for the records, which wait by household, the other for their cells.
         share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
@@ -64,11 +63,11 @@ class HouseholdRecords(Points):
         for within, key, names, inside in self._place(self._open(paths), survey):
             households.add(within, key, names, inside)
         for household, key in households.parts():
-            keys = count_sizes(household, key, joint)
+            keys = count_sizes(household, key, sized.joint)
             runs.add(keys, np.ones(keys.size, np.int64))
         # One household is counted once, as all of its records are one.
         bound, reading = ContributionBound(1, "geodp"), survey.reading((ONE_PLACE_FACT,))
-        return CountTable.of_cells(sized, *runs.arrays(), bound=bound, reading=reading)
+        return CountTable.of_cells(sized.grid, *runs.arrays(), bound=bound, reading=reading)
 
 
 def count_sizes(household: IntArray, key: KeyArray, joint: Joint) -> KeyArray:

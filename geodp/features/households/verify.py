@@ -21,7 +21,7 @@ from geodp.features.households.card import (
 from geodp.features.households.formats.joint import ENDINGS, NAME, join_columns, view_of
 from geodp.features.households.households import describe_other_unit, list_constraints
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
-from geodp.grid.joint import split_grid
+from geodp.features.households.sizes import SizedGrid
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, read_json, strange_entry
@@ -208,15 +208,14 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
     """Check that persons and households are sums of the households by size."""
     persons, households = tables
     sizes, _ = read_release_table(folder / SIZES)
-    joint = split_grid(sizes.grid)
+    sized = SizedGrid.of(sizes.grid)
     require(
-        joint is not None and joint.parts == card.max_size and joint.map == households.grid,
+        sized.max_size == card.max_size and sized.joint.map == households.grid,
         Rule("households-sizes-differ", "Sizes are on another grid, or are others."),
     )
-    assert joint is not None
-    cell, part = joint.split(sizes.key)
+    cell, part = sized.joint.split(sizes.key)
     count = np.asarray(sizes.count, np.int64)
-    for table, weights in ((households, 1), (persons, part + 1)):
+    for table, weights in ((households, 1), (persons, sized.size[part])):
         key, total = coalesce(cell, count * weights)
         require(
             np.array_equal(key, table.key) and np.array_equal(total, table.count),

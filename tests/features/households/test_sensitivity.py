@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.features.households.inputs import Streams, sizes_of, streams_of
+from geodp.features.households.inputs import Streams, streams_of
+from geodp.features.households.sizes import sizes_of
 from geodp.features.households.streams import HOUSEHOLDS, MEMBERS, release_streams
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -191,6 +192,18 @@ def test_one_person_has_the_budget_of_a_household_too():
         assert max(losses_of_sizes("1/2", world, one_household_more)) <= 1
         assert max(losses_of_sizes("1/2", world, one_person_more)) <= 1
     assert max(losses_of_sizes("1/2", FULL, one_person_more)) == 1
+
+
+def test_one_person_has_the_budget_where_households_have_types_too():
+    """A child who joins changes the size and the type of one household: two parts, no sum."""
+    grid = GRID.with_attribute("size", ["1", "2", "3+"]).with_attribute("child", ["no", "yes"])
+    before = np.full((2, 2, 3, 2), 40)
+    after = before.copy()
+    after[0, 0, 1, 0] -= 1
+    after[0, 0, 2, 1] += 1
+    tables = [geodp.CountTable.from_dense(one, grid) for one in (before, after)]
+    event = Parts().event(grid, Terms.of(epsilon=1, contribution=1, unit="household"))
+    assert Losses(Parts(), tables[0], event).of(tables[1]) == 1
 
 
 def test_with_less_for_the_households_one_person_would_have_more():

@@ -321,11 +321,9 @@ def _read_records(options: dict[str, Any], grid: Grid, request: Request) -> Coun
 
 def _sized(options: dict[str, Any], grid: Grid) -> Grid:
     """Return the grid of households by size, of records or of columns."""
-    from geodp.features.households.inputs import add_sizes, list_sizes
+    from geodp.features.households.sizes import add_sizes
 
-    if options["household_id"] is None:
-        return grid
-    return add_sizes(grid, "size", list_sizes(options["max_size"]))
+    return grid if options["household_id"] is None else add_sizes(grid, options["max_size"]).grid
 
 
 def _write(
@@ -382,17 +380,17 @@ def _resume(
     place: StagedHouseholds, grid: Grid, request: Request, options: dict[str, Any]
 ) -> tuple[Households, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
-    from geodp.features.households.inputs import fold_grid, split_sizes
     from geodp.features.households.publish import restore_households
+    from geodp.features.households.sizes import SizedGrid
     from geodp.io.folder.pending import read_pending_draw
     from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
     from geodp.release.charging import find_charge
 
     size, grid = options["max_size"], _sized(options, grid)
     if grid.attributes:
-        cells = split_sizes(grid, size)[1]
-        size = min(size, cells.parts)
-        grid = fold_grid(grid, size) if request.terms.unit == "household" else cells.map
+        sized = SizedGrid.of(grid).fold(size)
+        size = sized.max_size
+        grid = sized.grid if request.terms.unit == "household" else sized.joint.map
     stored = read_pending_draw(place.folder, describe_call(options))
     drawn, facts, _ = unpack_tables(stored, grid, place.folder)
     charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
