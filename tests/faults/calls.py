@@ -33,7 +33,18 @@ READ = {
     },
     **{
         name: {"release": "a release, to read"}
-        for name in ("estimate", "explain", "export", "map", "report", "statistics", "verify")
+        for name in (
+            *(
+                "estimate",
+                "explain",
+                "export",
+                "households estimate",
+                "map",
+                "report",
+                "statistics",
+            ),
+            "verify",
+        )
     },
 }
 """Options with a path of which a command writes nothing, by command."""

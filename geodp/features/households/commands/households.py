@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, fields
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +16,16 @@ from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
-from geodp.cli.options import GridCommand, find_inputs, grid_options, inputs, output_folder
+from geodp.cli.options import (
+    GridCommand,
+    StrictCommand,
+    find_inputs,
+    grid_options,
+    inputs,
+    output_folder,
+)
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
@@ -23,6 +33,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.features.households.estimates import HouseholdEstimate
     from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
     from geodp.features.households.publish import PreparedSizes, PreparedStreams
@@ -71,6 +82,7 @@ def households() -> None:
     geodp households publish FILE --value PERSONS --households HOUSEHOLDS
         --protect person --epsilon 1 --contribution 1 --output out
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
+    geodp households estimate out --area 5339
     """
 
 
@@ -209,6 +221,70 @@ def plan(**options: Any) -> None:
         errors = (one.persons, one.households, one.mean_size)
         shown = ("-" if error is None else f"{error:,.3g}" for error in errors)
         click.echo(f"{one.cells:>13,}" + "".join(f"{text:>12}" for text in shown))
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def estimate(**options: Any) -> None:
+    """Estimate persons, households and mean size of regions of a RELEASE; costs no budget.
+
+    \b
+    geodp households estimate out --area 5339 --area 5340
+    geodp households estimate out --polygons cities.geojson
+
+    All three have 95 % intervals. A region that may have no household, or any mean size, has none
+    of the latter.
+    """
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
+    require_named(options)
+    from geodp.features.households.households import Households
+    from geodp.release.opening import open_written
+
+    release = open_written(options["release"])
+    if not isinstance(release, Households):
+        raise UsageError(
+            "This is no release of persons and households; geodp estimate knows it.",
+            code="households-release-expected",
+        )
+    shapes = read_shapes(options, release.households)
+    estimates = dict(zip(shapes, release.estimate_all(shapes.values()), strict=True))
+    limit = release.persons.card().display_below
+    if options["as_json"]:
+        document = [{"name": name, **asdict(one)} for name, one in estimates.items()]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(estimates, limit)))
+
+
+def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Iterator[str]:
+    """Yield the lines of a table of estimates, in which small counts are shown as the office does.
+
+    ``limit``: the office's limit of display, if it has one.
+    """
+    from geodp.table.display import is_below, show_count, show_interval
+
+    width = max(len("region"), *map(len, estimates))
+    heads = ("persons", "households", "mean size")
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in heads)
+    yield f"{'region':<{width}}{columns}"
+    for name, one in estimates.items():
+        cells = []
+        for sums in (one.persons, one.households):
+            interval = show_interval(sums.count, sums.low, sums.high, limit)
+            cells += [f"{show_count(sums.count, limit):>12}", f"{interval:>25}"]
+        size, small = one.mean_size, limit is not None and is_below(one.households.count, limit)
+        if size is None or small:
+            cells += [f"{'-':>12}", f"{'-':>25}"]
+        else:
+            cells += [f"{size.value:>12.2f}", f"{f'{size.low:.2f} to {size.high:.2f}':>25}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
 
 
 COMMAND = households

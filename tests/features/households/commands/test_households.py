@@ -9,14 +9,16 @@ import pytest
 
 import geodp as package
 from geodp.features.households import files
-from geodp.features.households.commands.households import publish
+from geodp.features.households.commands.households import estimate, publish
 from geodp.privacy.ledger import Ledger
 from tests.command import Runner, geodp, override
-from tests.features.households.test_publish import LABELS, MEANS, require_near
+from tests.features.households.test_publish import LABELS, MEANS, require_near, sizes_on
+from tests.features.households.test_publish import publish as publish_release
 
 RUNNER = Runner(publish)
 GRID = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index")
 TERMS = ("--epsilon", "1", "--contribution", "1")
+MESH = package.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
 COUNTS = np.random.default_rng(4).poisson(6 * MEANS, (8, 8, 7))
 PERSONS, HOMES = (COUNTS * np.arange(1, 8)).sum(-1), COUNTS.sum(-1)
 
@@ -269,6 +271,40 @@ def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(
 def test_households_by_size_are_not_named_twice(by_size):
     error = RUNNER.error_of(*by_size, "--protect", "person", "--households", "s1")
     assert "have persons already" in error
+
+
+def test_regions_are_estimated_with_intervals(tmp_path):
+    sizes = sizes_on(MESH, scale=40)
+    for protect in ("person", "household"):
+        release = publish_release(by_size=sizes, protect=protect)
+        release.write(tmp_path / protect)
+        words = ("households", "estimate", tmp_path / protect, "--area", "523940", "--area")
+        done = geodp(*words, "52394000")
+        assert done.returncode == 0, done.stderr
+        head, area, cell = done.stdout.splitlines()
+        assert head.split()[0] == "region"
+        expected = release.estimate("523940")
+        assert f"{expected.mean_size.value:.2f}" in area
+        assert f"{expected.persons.count:,}" in area
+        assert cell.split()[0] == "52394000"
+        (found, _) = json.loads(geodp(*words, "52394000", "--json").stdout)
+        assert found["mean_size"]["high"] == expected.mean_size.high
+
+
+def test_what_has_no_households_is_not_estimated(call, tmp_path):
+    run(*call)
+    error = Runner(estimate).error_of(tmp_path / "out" / "public" / "persons", "--area", "5")
+    assert "no release of persons and households" in error
+    assert "Say what to estimate" in Runner(estimate).error_of(tmp_path / "out")
+
+
+def test_small_counts_are_shown_as_the_office_does(tmp_path):
+    release = publish_release(by_size=sizes_on(MESH), metadata={"display_below": 100_000})
+    release.write(tmp_path / "out")
+    done = geodp("households", "estimate", tmp_path / "out", "--area", "523940")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split()[-2:] == ["-", "-"]
+    assert "<100,000" in done.stdout
 
 
 def test_nothing_that_is_shown_depends_on_the_data(call, tmp_path):
