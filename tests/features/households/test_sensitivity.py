@@ -97,6 +97,14 @@ def test_one_person_costs_the_budget_and_no_more(make, neighbours, amounts):
     assert found >= claim / 2
 
 
+@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("make", [of_tables, of_sizes])
+def test_a_quarter_more_than_stated_is_found(make, neighbours):
+    """Control: noise for 5/4 of the budget costs more than the budget."""
+    event = METHOD.event(GRID, Terms.of(epsilon="5/4", neighbours=neighbours, contribution=1))
+    assert largest(make, neighbours, event) > 1
+
+
 def test_a_person_outside_households_changes_no_other_stream():
     """Three streams: who is outside households changes the third one, by one."""
     event = METHOD.event(GRID, Terms.of(epsilon=1, contribution=1))
@@ -232,3 +240,36 @@ def test_a_release_that_spends_too_much_is_caught():
         return release_both(table, event, key, times=4)
 
     assert caught(overspent, METHOD, tables, ADD, 1, trials=600)
+
+
+def release_sizes(table, event, key, times=1):
+    """Release households by size; ``times``: how many times the budget is spent."""
+    terms = Terms.of(epsilon=event.epsilon * times, contribution=1, unit="household")
+    spent = Parts().event(table.grid, terms, "fixed")
+    drawn = Parts().release(table, spent, key)
+    return ReleasedTable(table.grid, drawn.key, drawn.count, event)
+
+
+HOMES = {
+    "a household more": ((0, 2), (3, 1)),
+    "a large household more": ((0, 2), (3, 4)),
+    "a person who joins a household": ((0, 3),),
+}
+"""Worlds beside one of a single household of two."""
+
+
+@pytest.mark.law
+@pytest.mark.parametrize("pair", HOMES)
+def test_households_by_size_keep_their_claim(pair):
+    tables = [by_size(world) for world in (((0, 2),), HOMES[pair])]
+    assert audited(release_sizes, Parts(), tables, ADD, trials=300) <= 1
+
+
+@pytest.mark.law
+def test_households_by_size_that_spend_too_much_are_caught():
+    tables = [by_size(FULL), by_size((*FULL, (3, 2)))]
+
+    def overspent(table, event, key):
+        return release_sizes(table, event, key, times=6)
+
+    assert caught(overspent, Parts(), tables, ADD, 1, trials=600)
