@@ -44,6 +44,8 @@ def split(total, uniform, z, variance, cap):
     high = max((c - one) / v for one, v, c in zip(z, variance, cap, strict=True))
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            break
         reached = 0.0
         for one, v, c in zip(z, variance, cap, strict=True):
             reached += clip(one + middle * v, c)

@@ -12,7 +12,7 @@ from geodp.kernels.jit import bare, bare_inline
 from geodp.typing import FloatArray, IntArray
 
 HALVINGS = 80
-"""Bisections of the multiplier: a double is not told apart from its neighbours any more."""
+"""Most bisections of the multiplier: after about 60 a double has no number beside it to try."""
 
 
 @bare
@@ -71,6 +71,9 @@ def find_multiplier(
         high = max(high, (cap[j] - z[j]) / variance[j])
     for _ in range(HALVINGS):
         middle, total = 0.5 * (low + high), 0.0
+        # Two neighbouring doubles have no number between them: nothing would change any more.
+        if (middle <= low) | (middle >= high):
+            break
         for j in range(children[0], children[1]):
             total += clip(z[j] + middle * variance[j], float(cap[j]))
         if total < goal:
