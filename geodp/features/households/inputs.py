@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
+from geodp.io.read.layout.presets import presets
 from geodp.table.counts import CountTable
 
 LARGEST_SIZE = 100
@@ -98,6 +100,20 @@ def require_size(max_size: object) -> int:
             f"max_size must be from 2 to {LARGEST_SIZE} persons.", code="households-max-size"
         )
     return max_size
+
+
+def require_one_date(tables: Sequence[CountTable]) -> None:
+    """Raise UsageError for tables whose layouts are of censuses of different dates."""
+    read = [one.reading.public for one in tables if one.reading is not None]
+    names = {one.layout.name for one in read if one is not None and one.layout is not None}
+    # Layouts are known by their headers: nothing of a record is looked at.
+    dates = sorted({one.date for one in presets() if one.name in names and one.date})
+    if len(dates) > 1:
+        raise UsageError(
+            f"By their layouts the tables are of different dates, {' and '.join(dates)}: take both "
+            "of one date.",
+            code="households-dates-differ",
+        )
 
 
 def require_map_only(grid: Grid) -> None:

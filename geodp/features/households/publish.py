@@ -14,6 +14,7 @@ from geodp.features.households.inputs import (
     DEFAULT_SIZE,
     TWO_TABLES,
     Streams,
+    require_one_date,
     require_size,
     streams_of,
 )
@@ -320,6 +321,7 @@ def _prepare_streams(
 ) -> PreparedStreams:
     """Prepare a release that protects persons; ``tables``: those that were read, persons first."""
     method = choose_pyramid(request.method)
+    require_one_date(tables)
     # Who is counted in one household changes one stream by one: the bound is that of persons.
     bound = bound_contribution(tables[0], request.terms.contribution)
     grid, terms = streams.households.grid, request.terms.bound(bound)

@@ -1,6 +1,7 @@
 """Persons and households as one release: possible everywhere, charged once, free replays."""
 
 import inspect
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,9 @@ from geodp.privacy.loss import PureDP, ZeroConcentratedDP
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.release.simulated_cells import errors_of
+from geodp.table.reading import Reading
+from geodp.table.source import Source
+from geodp.table.stated.reading import StatedLayout, StatedReading
 from tests.grids import FORMS
 from tests.keys import keep
 from tests.refusals import refuses
@@ -307,6 +311,24 @@ def test_the_signature_is_explicit():
     assert names[:4] == ["persons", "households", "by_size", "others"]
     with pytest.raises(TypeError, match="give by_size="):
         geodp.households.publish(sizes=3)
+
+
+def of_layout(table, name):
+    """The same table, as if it were read from a file of a layout."""
+    layout = StatedLayout(name, "a layout", "nowhere")
+    public = StatedReading(form="table", layout=layout)
+    source = Source("made-up.csv", rows=9, selected=9, inside=9)
+    return replace(table, reading=Reading((source,), public=public))
+
+
+def test_tables_of_different_dates_are_refused_by_their_layouts():
+    persons, homes = two_tables()
+    of_2011, of_2022 = of_layout(persons, "zensus2011"), of_layout(homes, "zensus2022-dwellings")
+    with refuses(UsageError, "households-dates-differ: 2011-05-09 and 2022-05-15"):
+        publish(of_2011, of_2022)
+    require_possible(publish(of_2011, of_layout(homes, "zensus2011-atlas")))
+    # A layout of many censuses has no date.
+    require_possible(publish(of_2011, of_layout(homes, "estat")))
 
 
 def counts(array, grid=GRID):
