@@ -109,7 +109,7 @@ def _preview(grid: Grid, request: Request, max_size: int) -> Households:
     if terms.unit == "person":
         method = choose_pyramid(request.method)
         event = make_event(grid, method, terms)
-        return preview_streams(grid, method, event, max_size, request, (), None)
+        return preview_streams(grid, method, event, max_size, request, (), (None, None))
     sized = add_sizes(grid, max_size).grid
     event = make_event(sized, Parts(), terms)
     return Households.of_sizes(preview_release(sized, Parts(), event, None))

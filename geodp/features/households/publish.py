@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -51,7 +51,7 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
-from geodp.table.stated.reading import StatedReading, join_descriptions
+from geodp.table.stated.reading import StatedReading
 
 LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -332,11 +332,11 @@ def _prepare_streams(
         for fact in require_rows(table.rows, table.reading, allow_empty=request.allow_empty)
     ]
     stated = (*streams.facts, *state_land(grid), describe_release("person", event))
-    public = join_descriptions(
-        None if table.reading is None else table.reading.public for table in tables
-    )
-    facts, number = (*dict.fromkeys(met), *stated), len(streams.tables)
-    preview = preview_streams(grid, method, event, max_size, request, facts, public, number)
+    # Households by size are read once, for persons and households.
+    read = tables if len(tables) == len(streams.tables) else (tables[0], *tables)
+    readings = [None if one.reading is None else one.reading.public for one in read]
+    facts = (*dict.fromkeys(met), *stated)
+    preview = preview_streams(grid, method, event, max_size, request, facts, readings)
     return PreparedStreams(streams, max_size, request, method, event, preview)
 
 
@@ -359,26 +359,22 @@ def preview_streams(
     max_size: int,
     request: Request,
     facts: tuple[str, ...],
-    reading: StatedReading | None,
-    number: int = 2,
+    readings: Sequence[StatedReading | None],
 ) -> Households:
     """Make the release of empty tables, with cards and closed forms of the real one.
 
-    ``event``: privacy event of each stream, and of all together; ``number``: of streams, 3 with
-    persons outside households.
+    ``event``: privacy event of each stream, and of all together; ``readings``: of the tables of
+    persons, of households and perhaps of persons outside households.
     """
     of_persons = PersonsOfStreams.of(method, max_size)
     persons_event = replace(event, mechanism=of_persons.spec)
-    shared, people = (facts, reading, request.metadata), request.terms.people
-    households = preview_release(grid, method, event, None, *shared)
-    return Households.of(
-        preview_release(grid, of_persons, persons_event, people, *shared),
-        households,
-        name_streams(event, number),
-        max_size,
-        # Of empty tables, persons outside households are as households are.
-        others=households if number > 2 else None,
+    people, metadata = request.terms.people, request.metadata
+    persons = preview_release(grid, of_persons, persons_event, people, facts, readings[0], metadata)
+    households, *others = (
+        preview_release(grid, method, event, None, facts, one, metadata) for one in readings[1:]
     )
+    total = name_streams(event, len(readings))
+    return Households.of(persons, households, total, max_size, others=others[0] if others else None)
 
 
 def name_streams(event: Measurement, number: int = 2) -> Measurement:
@@ -443,7 +439,7 @@ def restore_households(
     request: Request,
     max_size: int,
     facts: tuple[str, ...],
-    reading: StatedReading | None,
+    readings: Sequence[StatedReading | None],
     charge: Charge,
 ) -> Households:
     """Restore the release of tables that were drawn, charged and stored by the same call.
@@ -453,13 +449,11 @@ def restore_households(
     event = cast(Measurement, drawn[0].event)
     if request.terms.unit == "household":
         metadata = request.metadata
-        by_size = Release(drawn[0], charge, None, facts, metadata=metadata, reading=reading)
+        by_size = Release(drawn[0], charge, None, facts, metadata=metadata, reading=readings[0])
         return Households.of_sizes(by_size)
     method = choose_pyramid(request.method)
     event = replace(event, mechanism=method.spec)
-    preview = preview_streams(
-        drawn[0].grid, method, event, max_size, request, facts, reading, len(drawn)
-    )
+    preview = preview_streams(drawn[0].grid, method, event, max_size, request, facts, readings)
     # All tables were stored with the event of the first one.
     others = [replace(one, event=event) for one in drawn[1:]]
     return preview.with_tables([drawn[0], *others], charge)

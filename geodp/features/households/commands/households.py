@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, 
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
     from geodp.table.counts import CountTable
+    from geodp.table.stated.reading import StatedReading
 
     Prepared = PreparedStreams | PreparedSizes
 
@@ -432,17 +433,20 @@ def _release(
 ) -> tuple[Households, dict[str, Any]]:
     """Draw, store the draw before the charge, and return it with the operator's record."""
     from geodp.io.folder.pending_tables import pack_tables
+    from geodp.table.plain import write_plain
 
     files = (*options["inputs"], *options["households_file"], *options["others_file"])
     run: dict[str, Any] = {
         "inputs": {str(path): sha256(path) for path in files},
         "occupied_cells": prepared.cells,
     }
-    preview = prepared.preview.drawn[0]
+    previews = prepared.preview.drawn
 
     def pack(drawn: Any) -> Packed:
         tables = drawn if isinstance(drawn, list) else [drawn.table]
-        return pack_tables(tables, preview.public_facts, {}, preview.reading)
+        plain, arrays = pack_tables(tables, previews[0].public_facts, {})
+        # Each table has a reading of its own, as its column or its files are others.
+        return {**plain, "readings": [write_plain(one.reading) for one in previews]}, arrays
 
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.preview.tables, prepared.cells)
@@ -459,7 +463,7 @@ def _resume(
     from geodp.features.households.publish import restore_households
     from geodp.features.households.sizes import SizedGrid
     from geodp.io.folder.pending import read_pending_draw
-    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
+    from geodp.io.folder.pending_tables import unpack_tables
     from geodp.release.charging import find_charge
 
     size, grid = options["max_size"], _sized(options, grid)
@@ -470,8 +474,23 @@ def _resume(
     stored = read_pending_draw(place.folder, describe_call(options))
     drawn, facts, _ = unpack_tables(stored, grid, place.folder)
     charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
-    reading = unpack_reading(stored, place.folder)
-    return restore_households(drawn, request, size, facts, reading, charge), dict(stored.run)
+    readings = _unpack_readings(stored.card, place.folder)
+    return restore_households(drawn, request, size, facts, readings, charge), dict(stored.run)
+
+
+def _unpack_readings(card: Mapping[str, Any], folder: Path) -> list[StatedReading | None]:
+    """Restore how each table was read; UsageError for a damaged file."""
+    from geodp.io.folder.pending import unreadable
+    from geodp.table.plain import read_plain
+    from geodp.table.stated.reading import StatedReading
+
+    try:
+        return [
+            None if one is None else read_plain(StatedReading, one, "reading")
+            for one in card["readings"]
+        ]
+    except (LookupError, TypeError, VerificationError):
+        raise unreadable(folder) from None
 
 
 def _format_result(

@@ -18,6 +18,7 @@ from tests.features.households.test_publish import publish as publish_release
 RUNNER = Runner(publish)
 GRID = ("--grid", "regular:8x8", "--x", "x", "--y", "y", "--anchor", "index")
 TERMS = ("--epsilon", "1", "--contribution", "1")
+NAMES = ("persons", "households")
 MESH = package.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
 COUNTS = np.random.default_rng(4).poisson(6 * MEANS, (8, 8, 7))
 PERSONS, HOMES = (COUNTS * np.arange(1, 8)).sum(-1), COUNTS.sum(-1)
@@ -225,6 +226,25 @@ def test_an_interrupted_run_is_resumed_from_what_was_charged(
     assert index["budget"]["head"] == charges(tmp_path)[0].hash
     assert index["max_size"] == (4 if "--max-size" in more else 7)
     assert sorted(os.listdir(tmp_path / "out" / "restricted"))[-1] == "run.json"
+
+
+def test_every_card_says_how_its_table_was_read(call, ledger, tmp_path, monkeypatch):
+    def fail(*_given):
+        raise OSError(28, "No space left on device")
+
+    def columns():
+        folder = tmp_path / "out" / "public"
+        cards = [json.loads((folder / n / "release.json").read_text()) for n in NAMES]
+        return [card["reading"]["counts"][0]["column"] for card in cards]
+
+    charged = [*call, *ledger("person")]
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_index", fail)
+        geodp("households", "publish", *charged)
+    run(*charged, "--resume")
+    assert columns() == ["persons", "homes"]
+    run(*call, "--overwrite")
+    assert columns() == ["persons", "homes"]
 
 
 def test_a_resumed_run_is_the_one_that_was_interrupted(call, ledger, tmp_path, monkeypatch):
