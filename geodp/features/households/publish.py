@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from geodp.advice import by_names
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.households.card import Protect
 from geodp.features.households.households import Households, describe_release
 from geodp.features.households.inputs import (
@@ -19,6 +19,7 @@ from geodp.features.households.inputs import (
     streams_of,
 )
 from geodp.features.households.methods import PersonsOfStreams
+from geodp.features.households.records import HouseholdBound
 from geodp.features.households.sizes import Sizes, sizes_of
 from geodp.features.households.streams import (
     HOUSEHOLDS,
@@ -33,6 +34,7 @@ from geodp.mechanisms import mechanism
 from geodp.mechanisms.base import Plain
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.budget import Budget
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -52,6 +54,13 @@ from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
+
+CONTRIBUTION = Rule(
+    "households-contribution-unstated",
+    "No table of counts shows in how many households one person is counted, or how often a "
+    "household, so say it: --contribution N (contribution=N), which is 1 if each person is in one "
+    "household and each household is counted once.",
+)
 
 LABEL = b"geodp households identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -115,7 +124,9 @@ def publish(
         that a person is protected with epsilon, too.
     contribution : int, optional
         In how many households one person is counted, or how often a household: 1, usually.
-        You vouch for it. May be left out if the tables state it.
+        You vouch for it, as no table of counts shows it, and no limit on the records of a person
+        in one table limits the others. May be left out if a household is protected and the table
+        is of :func:`geodp.households.read_records`.
     people : float, optional
         A public guess of all persons, or of all households if these are protected; never taken
         from the data.
@@ -204,14 +215,8 @@ def prepare_households(
             code="households-others-apart",
         )
     if by_size is not None and len(given) == 1:
-        protects_household = request.terms.unit == "household"
-        # Records that name the household bound how often it is counted, and no person. What a
-        # layout states, it states of its column of people.
-        enforced = by_size.bound is not None and by_size.bound.enforced
-        if not (protects_household and enforced):
-            by_size = replace(by_size, bound=None)
         sizes = sizes_of(by_size, size)
-        if protects_household:
+        if request.terms.unit == "household":
             return _prepare_sizes(sizes, request)
         streams = sizes.streams().with_others(others)
         return _prepare_streams(streams, sizes.max_size, (by_size, *extra), request)
@@ -322,8 +327,7 @@ def _prepare_streams(
     """Prepare a release that protects persons; ``tables``: those that were read, persons first."""
     method = choose_pyramid(request.method)
     require_one_date(tables)
-    # Who is counted in one household changes one stream by one: the bound is that of persons.
-    bound = bound_contribution(tables[0], request.terms.contribution)
+    bound = vouch_contribution(tables, request.terms.contribution)
     grid, terms = streams.households.grid, request.terms.bound(bound)
     event = make_event(grid, method, terms, request.key_origin)
     met = [
@@ -338,6 +342,24 @@ def _prepare_streams(
     facts = (*dict.fromkeys(met), *stated)
     preview = preview_streams(grid, method, event, max_size, request, facts, readings)
     return PreparedStreams(streams, max_size, request, method, event, preview)
+
+
+def vouch_contribution(
+    tables: Sequence[CountTable], contribution: int | None
+) -> ContributionBound:
+    """Take the operator's bound, in how many households one person is counted.
+
+    Raises UsageError where the operator states none, or less than a table allows.
+    """
+    # Each table keeps cells of a person by itself, perhaps other ones than the other table, so that
+    # its bound is none of both streams; a layout states that of its column of people.
+    if contribution is None:
+        raise UsageError(CONTRIBUTION)
+    for one in tables:
+        # Ids of households bound how often these are counted, and no person.
+        own = None if isinstance(one.bound, HouseholdBound) else one.bound
+        bound_contribution(replace(one, bound=own), contribution)
+    return ContributionBound(contribution)
 
 
 def choose_pyramid(chosen: object) -> Pyramid:
@@ -424,8 +446,12 @@ def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
             "Households by size are released by parts: leave the method out.",
             code="households-sizes-have-method",
         )
-    chosen = replace(request, method=Parts())
-    prepared = prepare(sizes.table, chosen)
+    table = sizes.table
+    # What bounds the records of a person, or is stated of a column of people, bounds no household.
+    if not isinstance(table.bound, HouseholdBound):
+        bound = vouch_contribution((table,), request.terms.contribution)
+        table = replace(table, bound=bound)
+    prepared = prepare(table, replace(request, method=Parts()))
     event = prepared.event
     facts = (*prepared.preview.public_facts, *sizes.facts, describe_release("household", event))
     by_size = replace(prepared.preview, public_facts=facts, preview=None)

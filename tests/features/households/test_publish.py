@@ -13,6 +13,7 @@ from geodp.features.households.inputs import streams_of
 from geodp.features.households.publish import prepare_households
 from geodp.features.households.streams import release_streams
 from geodp.io.verify.verify import verify
+from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP, ZeroConcentratedDP
@@ -380,7 +381,7 @@ def test_tables_that_do_not_go_together_are_refused():
         ({"max_size": True}, "households-max-size-form"),
         ({"method": "topdown"}, "households-need-pyramid"),
         ({"method": "pyramid:prune=2"}, "households-need-pyramid"),
-        ({"contribution": None}, "contribution-unstated"),
+        ({"contribution": None}, "households-contribution-unstated"),
         ({"others": other}, "households-grid-differs"),
         ({"others": [1]}, "households-tables-expected"),
         (
@@ -392,6 +393,43 @@ def test_tables_that_do_not_go_together_are_refused():
             geodp.households.publish(**{**PERSON, **two, **given})
     with refuses(UsageError, "households-sizes-have-method"):
         publish(by_size=sizes_on(), protect="household", method="pyramid")
+
+
+def bounded(table, value, stated_by="geodp"):
+    layout = "a layout" if stated_by == "layout" else ""
+    return replace(table, bound=ContributionBound(value, stated_by, layout))
+
+
+@pytest.mark.parametrize("stated_by", ["geodp", "layout"])
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_no_bound_of_one_table_is_that_of_all(stated_by, protect):
+    """One person may be kept in cell A of persons and in cell B of households: three changes."""
+    persons, homes = two_tables()
+    tables = {"persons": bounded(persons, 1, stated_by), "households": bounded(homes, 1, stated_by)}
+    sized = {"by_size": bounded(sizes_on(), 1, stated_by)}
+    for given in ([tables, sized] if protect == "person" else [sized]):
+        options = {**PERSON, "protect": protect, **given}
+        with refuses(UsageError, "households-contribution-unstated"):
+            geodp.households.publish(**{**options, "contribution": None})
+        release = geodp.households.publish(**options)
+        assert release.index.guarantee.assumptions[0].stated_by == "operator"
+        assert release.persons.card().guarantee.contribution == 1
+
+
+def test_a_contribution_below_that_of_any_table_is_refused():
+    persons, homes = two_tables()
+    for given in (
+        {"persons": bounded(persons, 2), "households": homes},
+        {"persons": persons, "households": bounded(homes, 2)},
+        {"persons": persons, "households": homes, "others": bounded(others_on(), 2)},
+        {"by_size": bounded(sizes_on(), 2)},
+        {"by_size": bounded(sizes_on(), 2), "protect": "household"},
+    ):
+        with refuses(UsageError, "contribution-below-table"):
+            geodp.households.publish(**{**PERSON, **given})
+        release = geodp.households.publish(**{**PERSON, **given, "contribution": 2})
+        assert release.index.guarantee.contribution == 2
+        assert release.index.guarantee.assumptions[0].stated_by == "operator"
 
 
 def tenures(seed=3):

@@ -62,7 +62,7 @@ def test_records_are_published_with_what_each_unit_needs():
     facts = release.persons.public_facts
     assert any("all records of a household lie in one cell" in fact for fact in facts)
     # Ids of households bound how often these are counted, and not in how many one person is.
-    with refuses(UsageError, "contribution-unstated"):
+    with refuses(UsageError, "households-contribution-unstated"):
         geodp.households.publish(by_size=table, protect="person", epsilon=1)
     release = geodp.households.publish(by_size=table, protect="person", epsilon=1, contribution=1)
     assert release.index.guarantee.assumptions[0].stated_by == "operator"

@@ -327,6 +327,14 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
             "--households-file, --by and --person out.",
             code="household-records-twice",
         )
+    # The other limits need --person, and are refused without it.
+    if options["person"] is not None:
+        raise UsageError(
+            "A limit on the records of one person in one table limits no household and no other "
+            "table: leave --person, --cells, --per-cell and --truncation out, and say "
+            "--contribution; or count records of persons by their --household.",
+            code="households-limits",
+        )
     if two and grid.attributes:
         raise UsageError(
             "Households by size (--by) have persons already: leave --households and "

@@ -162,6 +162,17 @@ def test_records_are_not_named_twice(records, call):
     assert "add --points" in RUNNER.error_of(*call[:3], *call[5:], "--household", "homes")
 
 
+def test_limits_on_the_records_of_one_table_are_refused(records, tmp_path):
+    """Truncation keeps a cell of every person and table: one person would change three counts."""
+    other = tmp_path / "other.csv"
+    other.write_text("id,lon,lat\nh1,0.5,0.5\n")
+    place = [word for word in records if word not in ("--household", "id")]
+    limits = ("--households-file", other, "--person", "id", "--cells", "1")
+    error = RUNNER.error_of(*place, "--protect", "person", *limits)
+    assert "leave --person, --cells, --per-cell and --truncation out" in error
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.fixture
 def ledger(tmp_path):
     def make(unit):
@@ -276,7 +287,7 @@ def test_a_resumed_run_is_the_one_that_was_interrupted(call, ledger, tmp_path, m
          "a cell with more households than persons"),
         (lambda call: [*call, "--method", "topdown"], "released by pyramid"),
         (lambda call: [*call[: call.index("--contribution")], *call[call.index("--protect") :]],
-         "Nothing in the input bounds"),
+         "No table of counts shows in how many households"),
     ],
 )  # fmt: skip
 def test_wrong_calls_are_refused_in_a_sentence_and_cost_nothing(
