@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, cast
 
@@ -61,9 +61,33 @@ def estimate_regions(
         one.estimate_all(listed) for one in (persons, households, members)
     )
     return [
-        HouseholdEstimate(p, h, estimate_mean_size(q, h, max_size))
+        _bound_by_households(p, h, q, max_size)
         for p, h, q in zip(of_persons, of_households, of_members, strict=True)
     ]
+
+
+def _bound_by_households(
+    persons: Estimate, households: Estimate, members: Estimate, max_size: int
+) -> HouseholdEstimate:
+    """Extend the intervals of persons and members where households may have cut them off.
+
+    Released members are at most ``max_size - 1`` for each released household. Where that many are
+    possible, members may have been lost with households that were released as fewer or as none,
+    and their own errors do not tell how many. That the true ones, too, are at most as many for
+    each true household always holds.
+    """
+    most = max_size - 1
+    if members.high >= most * households.low:
+        members = replace(members, high=max(members.high, most * households.high))
+        # What is cut off here is counted nearby, so that as many may have come from there.
+        moved = most * (households.count - households.low)
+        persons = replace(
+            persons,
+            low=min(persons.low, max(persons.low - moved, households.low)),
+            high=max(persons.high, max_size * households.high),
+        )
+    size = estimate_mean_size(members, households, max_size)
+    return HouseholdEstimate(persons, households, size)
 
 
 def estimate_sizes(

@@ -75,6 +75,9 @@ class PersonsOfStreams(Method[Measurement]):
         POSSIBLE,
         "Members beyond the first are refined on the cells that have released households: those of "
         "a place whose households were released as 0 go to its neighbours.",
+        "Cut: where persons are near max_size for each household, some are counted nearby, and the "
+        "intervals of this table alone, which knows no households, are too narrow; those of the "
+        "release of both (geodp households estimate) are not.",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",
@@ -110,12 +113,15 @@ class PersonsOfStreams(Method[Measurement]):
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""
-        # Of one stream they are simulated; errors of two that are clamped in the same place add up.
-        return {name: 2 * value for name, value in self.pyramid.isolated_cell(grid, event).items()}
+        # Persons are at most max_size for each household, and a household that is released
+        # elsewhere takes with it as many: no number of the data says how few these may be.
+        cell = self.pyramid.isolated_cell(grid, event)
+        return {name: self.max_size * value for name, value in cell.items()}
 
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
         """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
-        return [(2 * mean, 2 * sd) for mean, sd in self.pyramid.clamp_losses(grid, event)]
+        losses, size = self.pyramid.clamp_losses(grid, event), self.max_size
+        return [(size * mean, size * sd) for mean, sd in losses]
 
 
 @lru_cache(maxsize=8)

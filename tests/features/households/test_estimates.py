@@ -94,3 +94,66 @@ def test_intervals_hold_the_truth_as_often_as_they_say(protect, epsilon):
     for name, each in held.items():
         # 95 %, less what chance and shared noise of nested squares may take.
         assert np.mean(each) > 0.95 - 4 * math.sqrt(0.05 / len(each) * 4), name
+
+
+def lone(draw, size):
+    """Households in 40 cells of an otherwise empty map."""
+    homes = np.zeros((32, 32), int)
+    homes.flat[draw.choice(homes.size, 40, replace=False)] = draw.integers(1, 12, 40)
+    return homes, draw.binomial(homes * (size - 1), SHARE) + homes
+
+
+def many(draw, size):
+    """About 60 households in every cell."""
+    homes = draw.poisson(60, (32, 32))
+    return homes, draw.binomial(homes * (size - 1), SHARE) + homes
+
+
+SHARE = 0.95
+"""Members beyond the first, of the most possible ones: a mean size near the largest one."""
+
+
+def publish_world(world, size, trial):
+    grid = geodp.Grid.regular((32, 32))
+    homes, persons = world(np.random.default_rng(trial), size)
+    tables = [geodp.CountTable.from_dense(one, grid) for one in (persons, homes)]
+    key, method = geodp.NoiseKey(bytes([trial, 9] * 16)), "pyramid:setting=R"
+    return publish(*tables, max_size=size, key=key, method=method), homes, persons
+
+
+@pytest.mark.parametrize("size", [3, 7, 20])
+@pytest.mark.parametrize("world", [lone, many])
+def test_intervals_of_persons_hold_where_households_are_full(world, size):
+    """Members are cut off at the households, which noise may have made too few, or none."""
+    held, of_size = [], []
+    for trial in range(3):
+        release, homes, persons = publish_world(world, size, trial)
+        cells = np.argwhere(homes > 0)[:200]
+        for cell, one in zip(cells, release.estimate_all(cells[..., None]), strict=True):
+            p, h = persons[tuple(cell)], homes[tuple(cell)]
+            held.append(one.persons.low <= p <= one.persons.high)
+            assert one.persons.low <= one.persons.count <= one.persons.high
+            if one.mean_size is not None:
+                of_size.append(one.mean_size.low <= p / h <= one.mean_size.high)
+    assert np.mean(held) > 0.94
+    assert np.mean(of_size or [1]) > 0.94
+
+
+@pytest.mark.parametrize("size", [7, 20])
+def test_the_card_of_persons_states_what_lone_cells_can_lose(size):
+    """Of a cell that is not listed, persons are lost with all of its households."""
+    held = []
+    for trial in range(3):
+        release, homes, persons = publish_world(lone, size, trial)
+        card, key = release.persons.card(), release.persons.table.key
+        stated, stream = (
+            one.card().expected_error.isolated_cell for one in (release.persons, release.households)
+        )
+        assert stated.rmse == pytest.approx(size * stream.rmse)
+        assert stated.bias == pytest.approx(size * stream.bias)
+        cells = np.argwhere(homes > 0)
+        gone = ~np.isin(release.persons.grid.encode(cells.T), key)
+        high = card.expected_error.cells.isolated
+        held += (persons[tuple(cells.T)][gone] <= high).tolist()
+        assert held
+    assert np.mean(held) > 0.95
