@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -31,6 +31,7 @@ from geodp.features.households.sizes import SizedGrid
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.release import Release
@@ -121,8 +122,16 @@ class Households:
 
     def with_tables(self, drawn: list[ReleasedTable], charge: Charge | None) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
+        # Of what is released: whoever puts tables of two releases together is found out.
+        identity = describe_identity(drawn)
         made = [
-            replace(preview, table=table, charge=charge, preview=preview)
+            replace(
+                preview,
+                table=table,
+                charge=charge,
+                public_facts=(*preview.public_facts, identity),
+                preview=preview,
+            )
             for preview, table in zip(self.tables.values(), drawn, strict=True)
         ]
         others = None if self.others is None else made[2]
@@ -265,6 +274,12 @@ def describe_release(protects: Protect, event: Measurement) -> str:
         "that it is one of the tables of a release of persons and households that protects one "
         f"{protects}; together they spend {event.spends}, charged once"
     )
+
+
+def describe_identity(tables: Sequence[ReleasedTable]) -> str:
+    """Describe, for the card of each table, the released counts of all tables of its release."""
+    arrays = (array for one in tables for array in (one.key, np.asarray(one.count, np.int64)))
+    return f"that the counts of all tables of its release have the digest {digest(*arrays).hex()}"
 
 
 def list_constraints(max_size: int, by_size: bool) -> tuple[str, ...]:

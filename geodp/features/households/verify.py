@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,15 @@ from geodp.features.households.card import (
     HouseholdsCard,
 )
 from geodp.features.households.formats.joint import ENDINGS, NAME, join_columns, view_of
-from geodp.features.households.households import describe_other_unit, list_constraints
+from geodp.features.households.households import (
+    describe_identity,
+    list_constraints,
+    state_guarantee,
+)
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
+from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
+from geodp.grid.joint import Joint
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import open_parquet, read_json, strange_entry
@@ -32,6 +38,8 @@ from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN, event_of, read_release_table
 from geodp.io.verify.verify import run_checks, verify
 from geodp.mechanisms import find_method
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
 
@@ -131,56 +139,58 @@ def _check_tables(folder: Path, card: HouseholdsCard) -> str:
 
 
 def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
-    """Check that what the index promises is what its tables promise."""
+    """Check that what the index promises is what its tables promise, and each of them the same."""
     promise = card.guarantee
-    whole = SIZES if card.protects == "household" else HOUSEHOLDS
-    event = event_of(read_table_card(folder / whole))
+    events = {one.name: event_of(read_table_card(folder / one.name)) for one in card.tables}
+    by_size = card.protects == "household"
+    event = events[SIZES if by_size else HOUSEHOLDS]
     require(
         isinstance(event, Measurement) and promise.unit == card.protects == event.unit,
         Rule("households-unit-differs", "The tables protect another unit than the index says."),
     )
     assert isinstance(event, Measurement)
-    described = event.describe()
-    names = ("spends", "neighbours", "contribution", "unit")
-    same = all(getattr(promise, name) == described[name] for name in names)
-    exact = ("epsilon", "rho", "delta")
-    same = same and all(_read(getattr(promise, n)) == _read(described[n]) for n in exact)
+    sized = SizedGrid.of(read_release_table(folder / SIZES)[0].grid) if by_size else None
+    expected = imply_events(event, card.max_size, None if sized is None else sized.joint)
+    for name, found in events.items():
+        require(
+            found == expected[name],
+            Rule("households-event-differs", f"{name}: another event than the release has."),
+        )
+    total = event if by_size else name_streams(event, len(events))
     require(
-        same, Rule("households-guarantee-differs", "A table has another budget than the index.")
+        promise == state_guarantee(card.protects, total, card.max_size),
+        Rule(
+            "households-guarantee-differs",
+            "The guarantee of the index is not that of all tables together.",
+        ),
     )
     require(
-        promise.other_unit == describe_other_unit(card.protects, event, card.max_size),
-        Rule("households-other-unit-differs", "What it means for others does not follow from it."),
-    )
-    private = card.private is ("NOT PRIVATE" not in promise.in_words)
-    require(
-        private and card.constraints == list_constraints(card.max_size, whole == SIZES),
+        card.private is event.is_private
+        and card.constraints == list_constraints(card.max_size, by_size),
         Rule("households-contradicts-itself", "The index contradicts itself."),
     )
-    _check_methods(folder, card, event)
-    for one in card.tables:
-        if one.name == OTHERS:
-            require(
-                event_of(read_table_card(folder / OTHERS)) == event,
-                Rule("households-others-differ", "Persons outside households have another event."),
-            )
     return f"{promise.spends} for one {promise.unit}, once for all tables; {promise.other_unit}"
 
 
-def _check_methods(folder: Path, card: HouseholdsCard, event: Measurement) -> None:
-    """Check that persons have the budget of the release, and the largest size of the index."""
-    persons = event_of(read_table_card(folder / PERSONS))
-    method: Any = find_method(persons.mechanism)
-    kind = PersonsOfStreams if card.protects == "person" else PersonsBySize
-    same = isinstance(persons, Measurement) and persons.loss == event.loss
-    require(
-        same and isinstance(method, kind) and method.max_size == card.max_size,
-        Rule("households-method-differs", "Persons have another method than the index says."),
-    )
+def imply_events(event: Measurement, max_size: int, joint: Joint | None) -> dict[str, Measurement]:
+    """Return the events that the tables of a release must have, by their names.
 
-
-def _read(amount: str | None) -> Fraction | None:
-    return None if amount is None else Fraction(amount)
+    ``event``: of each stream; or, with ``joint``, of the households by size.
+    """
+    if joint is None:
+        method: Any = find_method(event.mechanism)
+        require(
+            type(method) is Pyramid,
+            Rule("households-method-differs", "Households have another method than a release."),
+        )
+        persons = PersonsOfStreams.of(method, max_size).spec
+        return {PERSONS: replace(event, mechanism=persons), HOUSEHOLDS: event, OTHERS: event}
+    of_persons = replace(event, mechanism=PersonsBySize(max_size).spec)
+    return {
+        PERSONS: of_persons,
+        HOUSEHOLDS: Parts().event_of_map(joint, event),
+        SIZES: event,
+    }
 
 
 def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
@@ -201,6 +211,8 @@ def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
     )
     if card.protects == "household":
         _check_sizes(folder, card, (persons, households))
+    else:
+        _check_identity(folder, card)
     return f"{persons.key.size:,} cells, each with 1 to {card.max_size} persons a household"
 
 
@@ -221,6 +233,17 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
             np.array_equal(key, table.key) and np.array_equal(total, table.count),
             Rule("households-sums-differ", "Persons or households are not the sums of sizes."),
         )
+
+
+def _check_identity(folder: Path, card: HouseholdsCard) -> None:
+    """Check that each card names all of these tables: none is of another release."""
+    tables = [read_release_table(folder / one.name)[0] for one in card.tables]
+    identity = describe_identity(tables)
+    cards = [read_table_card(folder / one.name) for one in card.tables]
+    require(
+        all(identity in one.guarantee.not_protected for one in cards),
+        Rule("households-of-two-releases", "The tables are not all of one release."),
+    )
 
 
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:

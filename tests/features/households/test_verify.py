@@ -1,6 +1,8 @@
 """Verification of persons and households: whatever is changed is found."""
 
 import json
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from geodp.io.folder.manifest import sha256, sums_text
 from geodp.release.simulated_cells import errors_of
 from geodp.table.released import ReleasedTable
 from tests.command import geodp
-from tests.features.households.test_publish import publish, sizes_on
+from tests.features.households.test_publish import others_on, publish, sizes_on
 
 INDEX = "households.json"
 
@@ -149,6 +151,76 @@ def test_sums_that_are_not_those_of_sizes_are_found(tmp_path):
     changed = Households(persons, release.households, release.sizes, release.index)
     changed.write(tmp_path / "out")
     assert "possible" in failed(tmp_path / "out" / "public")
+
+
+def with_event(release, **changed):
+    """The release with another event, which its own checks cannot see."""
+    table = release.table
+    changed_one = replace(table, event=replace(table.event, **changed))
+    return replace(release, table=changed_one, preview=None)
+
+
+def written(tmp_path, release, **changed):
+    """Failed questions of a release some of whose tables were replaced."""
+    replace(release, **changed).write(tmp_path / "out")
+    return failed(tmp_path / "out" / "public")
+
+
+@pytest.mark.parametrize("name", ["persons", "households", "others"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"contribution": 2, "sensitivity": 2},
+        {"neighbours": "replace-one", "sensitivity": 2},
+        {"enforced": True},
+        {"epsilon": Fraction(2)},
+        {"key_origin": "file"},
+    ],
+    ids=str,
+)
+def test_a_table_with_another_event_is_found(tmp_path, name, changed):
+    release = publish(others=others_on())
+    found = written(tmp_path, release, **{name: with_event(release.tables[name], **changed)})
+    assert "guarantee" in found
+
+
+@pytest.mark.parametrize("name", ["persons", "households"])
+def test_a_table_of_a_household_with_another_event_is_found(tmp_path, name):
+    release = publish(by_size=sizes_on(), protect="household")
+    changed = {"contribution": 2, "sensitivity": 2}
+    found = written(tmp_path, release, **{name: with_event(release.tables[name], **changed)})
+    assert "guarantee" in found
+    found = written(
+        tmp_path / "other", release, **{name: with_event(release.tables[name], epsilon=Fraction(3))}
+    )
+    assert "guarantee" in found
+
+
+def test_others_that_are_not_declared_and_that_are_missing_are_found(tmp_path):
+    release, two = publish(others=others_on()), publish()
+    assert "guarantee" in written(tmp_path / "more", two, others=release.others)
+    assert "guarantee" in written(tmp_path / "less", release, others=None)
+
+
+def test_a_table_of_another_release_is_found(tmp_path):
+    """Both have the same terms and possible cells: each card names the counts of all tables."""
+    one, other = (publish(others=others_on()) for _ in range(2))
+    assert written(tmp_path / "one", one) == {}
+    assert [*written(tmp_path / "other", one, others=other.others)] == ["possible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("source", "It is so."), ("mechanism", "pyramid"), ("in_words", "Nothing is revealed.")],
+)
+def test_a_guarantee_in_other_words_is_found(public, name, value):
+    change_index(public, lambda card: card["guarantee"].update({name: value}))
+    assert "guarantee" in failed(public)
+
+
+def test_other_assumptions_are_found(public):
+    change_index(public, lambda card: card["guarantee"].update(assumptions=[]))
+    assert "guarantee" in failed(public)
 
 
 def test_every_question_can_fail():
