@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.reach import BeliefShift
 from geodp.features.explain.sections import (
     beliefs_section,
-    bound_sentence,
     factor_sentence,
     guess_section,
     households_section,
@@ -19,14 +17,6 @@ from geodp.features.explain.sections import (
 )
 from geodp.features.households.card import HouseholdsCard, HouseholdsGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
-
-
-class Bound(NamedTuple):
-    """The bound of a contribution, and who states it."""
-
-    contribution: int
-    enforced: bool
-    layout: str
 
 
 def explain_households(card: HouseholdsCard, language: str) -> Explanation:
@@ -72,13 +62,14 @@ def _promise_section(
     page: Writer, guarantee: HouseholdsGuarantee, reach: BeliefShift, suppose: str
 ) -> Section:
     """Write the guarantee, its measure and its conditions."""
-    stated = guarantee.assumptions[0]
-    layout = stated.source or "" if stated.stated_by == "layout" else ""
-    bound = Bound(guarantee.contribution, stated.stated_by == "geodp", layout)
+    # Of households, records may be put together by geodp; of a person somebody else answers.
+    enforced = guarantee.assumptions[0].stated_by == "geodp"
+    answers = "enforced" if enforced else "vouched"
     sentences = (
         suppose,
         factor_sentence(page, reach),
         *budget_sentences(page, guarantee),
-        bound_sentence(page, bound, page.unit(guarantee.unit)),
+        page.write(f"counted_{guarantee.unit}_{answers}", contribution=guarantee.contribution),
+        *([page.write("counted_single")] if guarantee.unit == "household" else []),
     )
     return Section(page.write("heading_promise"), sentences)

@@ -47,6 +47,15 @@ LIVING = (
 )
 """The assumption about the input that two tables cannot show."""
 
+SINGLE = "Each person is in one household."
+"""What is assumed as well where a household is protected, so that a person is, too."""
+
+COUNTED = {
+    "person": "One person is counted in at most {:,} of all households.",
+    "household": "One household adds at most {:,} to the households of all cells and sizes.",
+}
+"""The assumption of the contribution, which is no sum over two tables, by who is protected."""
+
 
 @dataclass(frozen=True, eq=False)
 class Households:
@@ -244,7 +253,11 @@ def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> Hou
         neighbours=described["neighbours"],
         unit=protects,
         contribution=event.contribution,
-        assumptions=(event.assumption, Assumption("households", LIVING, "operator")),
+        assumptions=(
+            replace(event.assumption, statement=COUNTED[protects].format(event.contribution)),
+            Assumption("households", LIVING, "operator"),
+            *([Assumption("households", SINGLE, "operator")] if protects == "household" else []),
+        ),
     )
 
 

@@ -20,6 +20,8 @@ def test_it_says_what_is_promised_in_every_language(protect, amounts, neighbours
     page, text = sentences(card)
     assert "persons at most 7 for each household" in text
     assert ("A whole household is protected" in text) == (protect == "household")
+    assert "sum of all counts" not in text
+    assert ("each person is in one household" in text) == (protect == "household")
     headings = [section.heading for section in page.sections]
     assert headings[:2] == ["What is released together", "What is promised"]
     # A household of several people matters where one person is protected.

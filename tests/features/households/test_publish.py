@@ -303,8 +303,15 @@ def test_the_index_says_what_it_means_for_a_household(amounts, said):
 
 
 def test_the_index_lists_who_answers_for_what():
-    kinds = [one.kind for one in publish().index.guarantee.assumptions]
-    assert kinds == ["contribution", "households"]
+    """Two tables are no sum: one person who opens a household adds one to each of them."""
+    first, living = publish(contribution=2).index.guarantee.assumptions
+    assert (first.kind, living.kind) == ("contribution", "households")
+    assert first.statement == "One person is counted in at most 2 of all households."
+    first, living, single = publish(by_size=sizes_on(), **HOUSEHOLD).index.guarantee.assumptions
+    assert "One household adds at most 1 to the households" in first.statement
+    # Only then a person is protected as well.
+    assert single.statement == "Each person is in one household."
+    assert {one.stated_by for one in (first, living, single)} == {"operator"}
 
 
 def test_the_signature_is_explicit():
