@@ -31,8 +31,8 @@ TWO_PLACES = Rule(
 )
 
 ONE_PLACE_FACT = (
-    "that all records of a household lie in one cell: records of which some do not are refused "
-    "before anything is charged"
+    "that all records of a household inside the domain lie in one cell: others are refused before "
+    "anything is charged. Records outside the domain, where these are dropped, are no members"
 )
 """Public fact of households by size that were made of records."""
 
@@ -58,7 +58,8 @@ class HouseholdRecords(Points):
     def read(self, paths: TableSource) -> CountTable:
         """Count the households in the files by cell and size.
 
-        Raises InputError for a household that is in two cells, and as points do.
+        Records that are dropped, as they lie outside the domain, are no members of their
+        household. Raises InputError for a household that is in two cells, and as points do.
         """
         sized = add_sizes(self.grid, self.max_size)
         assert self.person is not None
@@ -124,7 +125,7 @@ def read_records(
     Raises
     ------
     InputError
-        A household is in two cells; and as for :func:`geodp.read_points`.
+        A household is in two cells of the domain; and as for :func:`geodp.read_points`.
 
     Examples
     --------

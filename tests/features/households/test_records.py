@@ -60,7 +60,8 @@ def test_records_are_published_with_what_each_unit_needs():
     require_possible(release)
     assert release.index.guarantee.assumptions[0].stated_by == "geodp"
     facts = release.persons.public_facts
-    assert any("all records of a household lie in one cell" in fact for fact in facts)
+    said = "all records of a household inside the domain lie in one cell"
+    assert any(said in fact for fact in facts)
     # Ids of households bound how often these are counted, and not in how many one person is.
     with refuses(UsageError, "households-contribution-unstated"):
         geodp.households.publish(by_size=table, protect="person", epsilon=1)
@@ -86,6 +87,16 @@ def test_rows_outside_are_refused_or_dropped():
     with pytest.raises(InputError):
         read(table)
     assert read(table, outside="drop").count.sum() == 1
+
+
+def test_a_household_partly_outside_has_the_members_inside_and_the_card_says_so():
+    table = pa.table({"id": ["a", "a", "a"], "x": [0.5, 0.5, 9.5], "y": [0.5] * 3})
+    sizes = read(table, outside="drop")
+    assert sizes.to_dense()[0, 0].tolist() == [0, 1, 0, 0, 0, 0, 0]
+    release = geodp.households.publish(by_size=sizes, protect="household", epsilon=1)
+    card = release.households.card()
+    said = "Records outside the domain, where these are dropped, are no members"
+    assert any(said in line for line in card.guarantee.not_protected)
 
 
 def test_official_orders_keep_their_areas():
