@@ -20,7 +20,7 @@ from geodp.features.households.inputs import (
 )
 from geodp.features.households.methods import PersonsOfStreams
 from geodp.features.households.records import HouseholdBound
-from geodp.features.households.sizes import Sizes, sizes_of
+from geodp.features.households.sizes import NO_SIZES, Sizes, sizes_of
 from geodp.features.households.streams import (
     HOUSEHOLDS,
     MEMBERS,
@@ -81,6 +81,7 @@ def publish(
     by_size: CountTable | None = None,
     others: CountTable | None = None,
     max_size: int = DEFAULT_SIZE,
+    size_attribute: str | None = None,
     protect: Protect,
     epsilon: Budget | None = None,
     rho: Budget | None = None,
@@ -108,14 +109,18 @@ def publish(
         households, each counted in the cell where it lives. Persons outside households are no part
         of them.
     by_size : CountTable
-        Instead of the two: households on a grid with an attribute whose labels are their sizes
-        1, 2, 3 ..., the last one for all larger ones, too. Needed to protect households, which may
-        have further attributes, such as type and tenure.
+        Instead of the two: households on a grid with an attribute, named ``size`` or
+        ``household-size``, whose labels are their sizes 1, 2, 3 ..., the last one for all larger
+        ones, too. Needed to protect households, which may have further attributes, such as type
+        and tenure.
     others : CountTable, optional
         Persons outside households on the same grid, such as those in institutions, if a person is
         protected. It costs nothing more, as nobody is both.
     max_size : int
         Most persons of a household. Larger households of ``by_size`` are counted as of this size.
+    size_attribute : str, optional
+        Of ``by_size``: the attribute of the sizes, if its name is another; it is released as
+        ``size``.
     protect : {"person", "household"}
         Whom the guarantee protects. One person changes the households, or the members beyond the
         first of each, by one: each is measured with the whole budget, and a household of k persons
@@ -176,7 +181,9 @@ def publish(
         dataset=dataset,
         records=records,
     )
-    prepared = prepare_households(persons, households, by_size, others, max_size, request)
+    prepared = prepare_households(
+        persons, households, by_size, others, max_size, request, size_attribute=size_attribute
+    )
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.households, between=1)
     return prepared.release()
@@ -195,6 +202,8 @@ def prepare_households(
     others: CountTable | None,
     max_size: int,
     request: Request,
+    *,
+    size_attribute: str | None = None,
 ) -> PreparedStreams | PreparedSizes:
     """Do everything of :func:`publish` that comes before the charge.
 
@@ -215,13 +224,15 @@ def prepare_households(
             code="households-others-apart",
         )
     if by_size is not None and len(given) == 1:
-        sizes = sizes_of(by_size, size)
+        sizes = sizes_of(by_size, size, size_attribute)
         if request.terms.unit == "household":
             return _prepare_sizes(sizes, request)
         streams = sizes.streams().with_others(others)
         return _prepare_streams(streams, sizes.max_size, (by_size, *extra), request)
     if persons is None or households is None or by_size is not None:
         raise UsageError(TWO_TABLES)
+    if size_attribute is not None:
+        raise UsageError(NO_SIZES)
     if request.terms.unit == "household":
         raise UsageError(
             "To protect households, give households by size (by_size=): from persons and "

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.features.households.inputs import LARGEST_SIZE, MOST_PERSONS, Streams
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint, split_grid
@@ -19,6 +19,25 @@ from geodp.typing import IntArray, KeyArray
 
 CLIPPED_FACT = "that a household of more than {size} persons is counted as one of {size}"
 """Public fact of a release of households by size, the last of which stands for larger ones, too."""
+
+
+SIZE = "size"
+"""Name of the attribute of sizes where geodp makes or renames it."""
+
+SIZE_NAMES = frozenset((SIZE, "household-size"))
+"""Names of an attribute whose labels are sizes of households."""
+
+NO_SIZES = Rule(
+    "households-size-labels",
+    "Households by size need one attribute below the cells, named size or household-size (or as "
+    "--size-attribute, size_attribute=, says), whose labels are the sizes 1, 2, 3 ... in order, "
+    "the last one also for larger households, such as 7+.",
+)
+
+TWO_SIZES = Rule(
+    "households-sizes-twice",
+    "By their names {names} are both sizes of households: rename the one that is none.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +61,35 @@ class SizedGrid:
     def of(cls, grid: Grid) -> SizedGrid:
         """Find the sizes of a grid; UsageError where no attribute, or more than one, has them."""
         joint = split_grid(grid)
-        sized = [i for i, one in enumerate(grid.attributes) if _are_sizes(one.labels)]
-        if joint is None or len(sized) != 1:
-            raise UsageError(
-                "Households by size need one attribute below the cells whose labels are the sizes "
-                "1, 2, 3 ... in order, the last one also for larger households, such as 7+.",
-                code="households-size-labels",
-            )
-        return cls(grid, joint, sized[0])
+        # Labels alone do not tell sizes: rooms, cars and children are numbered as well.
+        named = [i for i, one in enumerate(grid.attributes) if _means_size(one.name)]
+        if len(named) > 1:
+            raise UsageError(TWO_SIZES.format(names=" and ".join(grid.attributes[i].name for i in named)))
+        if joint is None or not named or not _are_sizes(grid.attributes[named[0]].labels):
+            raise UsageError(NO_SIZES)
+        return cls(grid, joint, named[0])
+
+    @classmethod
+    def choose(cls, grid: Grid, attribute: str | None) -> SizedGrid:
+        """Take the sizes from an attribute of any name, which is then named size.
+
+        Parameters
+        ----------
+        grid : Grid
+        attribute : str or None
+            Its name; None: as :meth:`of`.
+        """
+        if attribute is None:
+            return cls.of(grid)
+        joint, named = split_grid(grid), [(one.name, one.labels) for one in grid.attributes]
+        names = [name for name, _ in named]
+        if joint is None or attribute not in names or not _are_sizes(dict(named)[attribute]):
+            raise UsageError(NO_SIZES)
+        if _means_size(attribute) and sum(map(_means_size, names)) == 1:
+            return cls.of(grid)
+        # The name tells whoever opens the release which attribute has the sizes.
+        named = [(SIZE if name == attribute else name, labels) for name, labels in named]
+        return cls.of(add_attributes(joint.map, named))
 
     @property
     def max_size(self) -> int:
@@ -119,12 +159,19 @@ class Sizes:
         return CountTable.of_cells(cells, key, count, bound=table.bound, reading=table.reading)
 
 
-def sizes_of(table: CountTable, max_size: int) -> Sizes:
+def sizes_of(table: CountTable, max_size: int, attribute: str | None = None) -> Sizes:
     """Read sizes from the labels of a table, and count larger households as the largest.
 
-    Raises UsageError as :meth:`SizedGrid.of`.
+    Raises UsageError as :meth:`SizedGrid.choose`, which explains ``attribute``.
     """
-    sized = SizedGrid.of(table.grid)
+    sized = SizedGrid.choose(table.grid, attribute)
+    joint = split_grid(table.grid)
+    assert joint is not None  # as sizes were found
+    if sized.grid is not table.grid:
+        key = sized.joint.join(*joint.split(table.key))
+        table = CountTable.of_cells(
+            sized.grid, key, table.count, bound=table.bound, reading=table.reading
+        )
     if table.count.sum() > MOST_PERSONS // LARGEST_SIZE:
         raise UsageError(
             "There are more than 2**45 households, which no country has; check the unit.",
@@ -151,7 +198,7 @@ def add_sizes(grid: Grid, max_size: int) -> SizedGrid:
     ('1', '2', '3+')
     """
     labels = (*map(str, range(1, max_size)), f"{max_size}+")
-    return SizedGrid.of(add_attributes(grid, [("size", labels)]))
+    return SizedGrid.of(add_attributes(grid, [(SIZE, labels)]))
 
 
 def add_attributes(grid: Grid, named: Sequence[tuple[str, Sequence[str]]]) -> Grid:
@@ -162,6 +209,12 @@ def add_attributes(grid: Grid, named: Sequence[tuple[str, Sequence[str]]]) -> Gr
     for name, labels in named:
         made = made.with_attribute(name, labels)
     return made.with_official_order() if nested else made
+
+
+def _means_size(name: str) -> bool:
+    """Return whether an attribute is one of sizes of households by its name."""
+    plain = unicodedata.normalize("NFKC", name).strip().lower()
+    return re.sub(r"[\s_-]+", "-", plain) in SIZE_NAMES
 
 
 def _are_sizes(labels: Sequence[str]) -> bool:

@@ -135,6 +135,12 @@ def households() -> None:
     help="With --points: column of household ids. Every row is one person, at the place of the "
     "household, which geodp counts by size.",
 )
+@option(
+    "--size-attribute",
+    group="Input",
+    metavar="NAME",
+    help="Attribute of households by size, if it is not named size or household-size.",
+)
 @max_size_option
 @method_option
 @request_options(without=ELSEWHERE)
@@ -311,7 +317,9 @@ def _publish(options: dict[str, Any]) -> str:
     require_uninterrupted(options["output"])
     progress.begin("Reading")
     tables = (*_read(options, grid, request), _read_others(options, grid, request))
-    prepared = prepare_households(*tables, options["max_size"], request)
+    prepared = prepare_households(
+        *tables, options["max_size"], request, size_attribute=options["size_attribute"]
+    )
     for sentence in list_warnings(prepared.preview.households):
         click.echo(f"Warning: {sentence}", err=True)
     return _write(options, grid, request, prepared, inferred=inferred)
@@ -476,7 +484,7 @@ def _resume(
 
     size, grid = options["max_size"], _sized(options, grid)
     if grid.attributes:
-        sized = SizedGrid.of(grid).fold(size)
+        sized = SizedGrid.choose(grid, options["size_attribute"]).fold(size)
         size = sized.max_size
         grid = sized.grid if request.terms.unit == "household" else sized.joint.map
     stored = read_pending_draw(place.folder, describe_call(options))

@@ -121,6 +121,14 @@ def test_households_by_size_have_both(by_size, protect, tmp_path):
     assert geodp("verify", tmp_path / "out").returncode == 0
 
 
+def test_an_attribute_of_another_name_is_named(sizes, by_size, tmp_path):
+    words = ["members" if word == "size" else word for word in by_size]
+    words += ["--protect", "person", "--epsilon", "1000000"]
+    assert "--size-attribute" in RUNNER.error_of(*instead(*words))
+    run(*instead(*words, "--size-attribute", "members"))
+    require_near(opened(tmp_path), [PERSONS, HOMES])
+
+
 def test_larger_households_are_counted_as_the_largest(by_size, tmp_path):
     run(*instead(*by_size, "--protect", "household", "--max-size", "3", "--epsilon", "1000000"))
     persons = (COUNTS * np.minimum(np.arange(1, 8), 3)).sum(-1)
