@@ -153,12 +153,12 @@ SENTENCES: Mapping[str, str] = {
     "whose table is below.",
     "together_household": "A whole household is protected, with all of its members. One of them "
     "alone is protected as well.",
-    "counted_person_vouched": "It holds if one person is counted in at most {contribution:n} of all "
-    "households; the office answers for that.",
+    "counted_person_vouched": "It holds if one person is counted in at most {contribution:n} of "
+    "all households; the office answers for that.",
     "counted_household_vouched": "It holds if one household adds at most {contribution:n} to the "
     "households of all cells and sizes; the office answers for that.",
-    "counted_household_enforced": "One household adds at most {contribution:n} to the households of "
-    "all cells and sizes; geodp made sure of it.",
+    "counted_household_enforced": "One household adds at most {contribution:n} to the households "
+    "of all cells and sizes; geodp made sure of it.",
     "counted_single": "It holds for one person if each person is in one household; the office "
     "answers for that.",
     "selection_title": "What the choice {release_id} reveals",

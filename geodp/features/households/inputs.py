@@ -32,6 +32,11 @@ OTHER_GRID = Rule(
     "Persons and households have different grids; read both on one public grid.",
 )
 
+OTHERS_GRID = Rule(
+    "households-others-grid",
+    "Persons outside households are on another grid than households; read all on one public grid.",
+)
+
 MORE_HOUSEHOLDS = Rule(
     "households-above-persons",
     "There is a cell with more households than persons: both must be of one date and one grid, and "
@@ -85,7 +90,7 @@ class Streams:
     def with_others(self, others: CountTable | None) -> Streams:
         """Return the streams with persons outside households; UsageError for another grid."""
         if others is not None and others.grid != self.households.grid:
-            raise UsageError(OTHER_GRID)
+            raise UsageError(OTHERS_GRID)
         return replace(self, others=others)
 
 

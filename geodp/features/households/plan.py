@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 from geodp.errors import UsageError
 from geodp.features.households.card import Protect
@@ -83,7 +83,7 @@ def plan(
     require_map_only(grid)
     size = require_size(max_size)
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, protect, people)
-    if mean_size < 1:
+    if not 1 <= mean_size < inf:
         raise UsageError(
             "mean_size is a public guess of persons for each household, 1 or more.",
             code="households-mean-size",

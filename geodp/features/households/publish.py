@@ -355,9 +355,7 @@ def _prepare_streams(
     return PreparedStreams(streams, max_size, request, method, event, preview)
 
 
-def vouch_contribution(
-    tables: Sequence[CountTable], contribution: int | None
-) -> ContributionBound:
+def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -> ContributionBound:
     """Take the operator's bound, in how many households one person is counted.
 
     Raises UsageError where the operator states none, or less than a table allows.

@@ -30,6 +30,21 @@ TWO_PLACES = Rule(
     "all records of a household the place of its dwelling. Nothing was charged.",
 )
 
+IDS = {
+    "person-missing": Rule(
+        "household-missing",
+        "the household is missing: blank, or written as unknown (NA, NULL, None, nan and the "
+        "like), and all of these would count as one household; drop such records, or give each "
+        "household an id.",
+    ),
+    "persons-not-told-apart": Rule(
+        "households-not-told-apart",
+        "households are identified by text or whole numbers; write the column as text, and drop "
+        "records without a household, which turn whole numbers into floats.",
+    ),
+}
+"""What is wrong with ids of households, by the code of the same fault of ids of persons."""
+
 ONE_PLACE_FACT = (
     "that all records of a household inside the domain lie in one cell: others are refused before "
     "anything is charged. Records outside the domain, where these are dropped, are no members"
@@ -68,7 +83,13 @@ class HouseholdRecords(Points):
         runs, survey = Runs(share, self.scratch), Survey()
         households = Persons(self.person, share, self.scratch)
         for within, key, names, inside in self._place(self._open(paths), survey):
-            households.add(within, key, names, inside)
+            try:
+                households.add(within, key, names, inside)
+            except InputError as error:
+                # Ids are read as those of persons are, and refused as what they are.
+                if error.code not in IDS:
+                    raise
+                raise InputError(IDS[error.code], file=error.file, row=error.row) from None
         for household, key in households.parts():
             keys = count_sizes(household, key, sized.joint)
             runs.add(keys, np.ones(keys.size, np.int64))

@@ -64,7 +64,9 @@ class SizedGrid:
         # Labels alone do not tell sizes: rooms, cars and children are numbered as well.
         named = [i for i, one in enumerate(grid.attributes) if _means_size(one.name)]
         if len(named) > 1:
-            raise UsageError(TWO_SIZES.format(names=" and ".join(grid.attributes[i].name for i in named)))
+            raise UsageError(
+                TWO_SIZES.format(names=" and ".join(grid.attributes[i].name for i in named))
+            )
         if joint is None or not named or not _are_sizes(grid.attributes[named[0]].labels):
             raise UsageError(NO_SIZES)
         return cls(grid, joint, named[0])

@@ -64,6 +64,8 @@ def test_of_households_the_errors_of_persons_depend_on_their_sizes():
     [
         ({"protect": "trip"}, "households-protect-unknown"),
         ({"mean_size": 0.5}, "households-mean-size"),
+        ({"mean_size": float("nan")}, "households-mean-size"),
+        ({"mean_size": float("inf")}, "households-mean-size"),
         ({"max_size": 1}, "households-max-size"),
         ({"method": "hay"}, "households-need-pyramid"),
         ({"epsilon": 0}, "budget-number-not-positive"),

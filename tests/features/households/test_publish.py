@@ -395,7 +395,7 @@ def test_tables_that_do_not_go_together_are_refused():
         ({"method": "topdown"}, "households-need-pyramid"),
         ({"method": "pyramid:prune=2"}, "households-need-pyramid"),
         ({"contribution": None}, "households-contribution-unstated"),
-        ({"others": other}, "households-grid-differs"),
+        ({"others": other}, "households-others-grid"),
         ({"others": [1]}, "households-tables-expected"),
         (
             {**none, "by_size": sizes_on(), "protect": "household", "others": persons},
@@ -439,7 +439,7 @@ def test_no_bound_of_one_table_is_that_of_all(stated_by, protect):
     persons, homes = two_tables()
     tables = {"persons": bounded(persons, 1, stated_by), "households": bounded(homes, 1, stated_by)}
     sized = {"by_size": bounded(sizes_on(), 1, stated_by)}
-    for given in ([tables, sized] if protect == "person" else [sized]):
+    for given in [tables, sized] if protect == "person" else [sized]:
         options = {**PERSON, "protect": protect, **given}
         with refuses(UsageError, "households-contribution-unstated"):
             geodp.households.publish(**{**options, "contribution": None})

@@ -45,7 +45,16 @@ if TYPE_CHECKING:
     Prepared = PreparedStreams | PreparedSizes
 
 
-ELSEWHERE = ("method", "unit", "measurements", "totals", "prior", "simulate", "supersedes")
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "unit",
+    "measurements",
+    "totals",
+    "prior",
+    "simulate",
+    "supersedes",
+)
 """Fields of a request that this release does not have, or has in another form."""
 
 
@@ -143,6 +152,14 @@ def households() -> None:
 )
 @max_size_option
 @method_option
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="In how many households one person is counted at most, or how often a household, which "
+    "you assert: 1, usually. Required unless a household is protected and --household names it.",
+)
 @request_options(without=ELSEWHERE)
 @output_folder
 @option(
@@ -343,6 +360,13 @@ def _require_columns(options: dict[str, Any], grid: Grid) -> None:
             "--contribution; or count records of persons by their --household.",
             code="households-limits",
         )
+    others = options["others"] is not None or bool(options["others_file"])
+    if others and (records or grid.attributes):
+        raise UsageError(
+            "--others goes with persons and households in two columns or files: with sizes or "
+            "records, publish persons outside households from Python, or alone.",
+            code="households-others-of-columns",
+        )
     if two and grid.attributes:
         raise UsageError(
             "Households by size (--by) have persons already: leave --households and "
@@ -387,12 +411,6 @@ def _read_others(options: dict[str, Any], grid: Grid, request: Request) -> Count
     """Read persons outside households; None where there is no table of them."""
     if options["others"] is None and not options["others_file"]:
         return None
-    if options["household_id"] is not None or grid.attributes:
-        raise UsageError(
-            "--others goes with persons and households in two columns or files: with sizes or "
-            "records, publish persons outside households from Python, or alone.",
-            code="households-others-of-columns",
-        )
     return _read_column(options, grid, request, "others", "others_file")
 
 

@@ -112,6 +112,9 @@ def test_persons_outside_households_are_a_third_table(call, by_size, tmp_path):
     again = (*by_size, "--overwrite", "--protect", "person")
     error = RUNNER.error_of(*again, "--others", "s1")
     assert "--others goes with persons and households in two columns" in error
+    # Before anything is read: the file is none of this census.
+    words = [tmp_path / "inst.csv", *again[1:], "--others", "s1"]
+    assert "--others goes with persons and households" in RUNNER.error_of(*words)
 
 
 @pytest.mark.parametrize("protect", ["person", "household"])
@@ -179,6 +182,12 @@ def test_limits_on_the_records_of_one_table_are_refused(records, tmp_path):
     error = RUNNER.error_of(*place, "--protect", "person", *limits)
     assert "leave --person, --cells, --per-cell and --truncation out" in error
     assert not (tmp_path / "out").exists()
+
+
+def test_the_help_says_what_one_contributes_to_two_tables():
+    said = " ".join(geodp("households", "publish", "--help").stdout.split())
+    assert "In how many households one person is counted at most" in said
+    assert "Required unless --person" not in said
 
 
 @pytest.fixture
