@@ -33,7 +33,8 @@ general households of the Kanto window, census 2020, where 7 and more persons co
                persons a household
   mean size    median error in per cent, of squares of 2 km with more than 200 households
   bias         mean error of cells with 1 to 9, 10 to 99, 100 and more true households
-  held         how often 95 % intervals of squares hold the truth, by their released households"""
+  held         how often 95 % intervals of squares hold the truth, by their released households
+  full         how often those of persons of a cell do on made-up maps, where households are full"""
 
 SAVED = Path(__file__).parents[1] / "results" / "households.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "households.md"
@@ -54,6 +55,16 @@ REGION_SIDES, REGIONS = (1, 2, 4, 8, 16), 60
 
 COVERED = 4
 """Trials whose intervals are measured."""
+
+FULL = ((3, 0.95), (7, 0.6), (7, 0.95), (20, 0.6), (20, 0.95))
+"""Largest sizes, and shares of the most possible members beyond the first, of made-up maps whose
+households are full."""
+
+FULL_MAPS = {"lone": (40, (1, 12)), "dense": (1024, (30, 90))}
+"""Of 32 x 32 cells, those with households, and from how many to before how many each has."""
+
+FULL_TRIALS, FULL_CELLS = 10, 200
+"""Trials on made-up maps, and most cells whose intervals are measured in each."""
 
 Dense = NDArray[np.int64]
 
@@ -192,7 +203,12 @@ def measure(
         for protect in ("person", "household"):
             for row in cover(truth, protect, one, min(trials, COVERED)):
                 coverage.append({"epsilon": str(one), "protected": protect, **row})
-    return {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
+    full = [
+        cover_full(kind, size, share, min(trials, FULL_TRIALS))
+        for kind in FULL_MAPS
+        for size, share in FULL
+    ]
+    return {"settings": {"trials": trials}, "rows": rows, "coverage": coverage, "full": full}
 
 
 def sum_squares(counts: Dense, side: int) -> Dense:
@@ -258,6 +274,41 @@ def cover(truth: Truth, protect: str, epsilon: Fraction, trials: int) -> Iterato
         }
 
 
+def cover_full(kind: str, size: int, share: float, trials: int) -> dict[str, Any]:
+    """Measure how often intervals of persons of a cell hold the truth where households are full."""
+    grid, (occupied, numbers) = geodp.Grid.regular((32, 32)), FULL_MAPS[kind]
+    estimated, alone, unlisted = list[bool](), list[bool](), list[bool]()
+    for trial in range(trials):
+        draw, homes = np.random.default_rng(trial), np.zeros((32, 32), np.int64)
+        cells = np.sort(draw.choice(homes.size, occupied, replace=False))
+        homes.flat[cells] = draw.integers(*numbers, occupied)
+        persons = homes + draw.binomial(homes * (size - 1), share)
+        tables = [geodp.CountTable.from_dense(one, grid) for one in (persons, homes)]
+        key = NoiseKey((2000 + trial).to_bytes(32, "little"))
+        release = geodp.households.publish(
+            *tables, max_size=size, protect="person", epsilon=1, contribution=1, key=key,
+            method="pyramid:setting=R",
+        )  # fmt: skip
+        index = np.stack(np.unravel_index(cells[:FULL_CELLS], homes.shape))
+        true, keys = persons[tuple(index)], grid.encode(index)
+        found = [one.persons for one in release.estimate_all(index.T[..., None])]
+        estimated += [one.low <= p <= one.high for one, p in zip(found, true, strict=True)]
+        listed = np.isin(keys, release.persons.table.key)
+        intervals = release.persons.intervals()
+        stated = release.persons.card().expected_error.cells
+        assert intervals is not None  # a pyramid has closed forms
+        assert stated is not None
+        low, high = intervals.of(keys[listed])
+        alone += ((low <= true[listed]) & (true[listed] <= high)).tolist()
+        unlisted += (true[~listed] <= stated.isolated).tolist()
+    return {
+        "map": kind, "max_size": size, "mean size": 1 + share * (size - 1),
+        "estimate": float(np.mean(estimated)),
+        "table": float(np.mean(alone)),
+        "not listed": float(np.mean(unlisted)) if unlisted else None,
+    }  # fmt: skip
+
+
 def draw_squares(truth: Truth, trial: int) -> list[tuple[slice, slice]]:
     """Draw squares around occupied cells."""
     draw, occupied = np.random.default_rng(trial), np.argwhere(truth.homes > 0)
@@ -276,7 +327,7 @@ def show(result: dict[str, Any]) -> str:
     return "\n\n".join([caption, *(table(lines(part, result)) for part in PARTS)])
 
 
-PARTS = ("errors", "bias", "coverage")
+PARTS = ("errors", "bias", "coverage", "full")
 """Tables of the document, by their markers."""
 
 
@@ -291,6 +342,15 @@ def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
                 **{n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares},
             }
             for row in result["coverage"]
+        ]
+    if part == "full":
+        shares = ("estimate", "table", "not listed")
+        return [
+            {
+                **{name: row[name] for name in ("map", "max_size", "mean size")},
+                **{n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares},
+            }
+            for row in result["full"]
         ]
     found = []
     for row in result["rows"]:

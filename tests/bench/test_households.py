@@ -22,6 +22,7 @@ def test_every_method_is_measured(monkeypatch):
     monkeypatch.setattr(households, "MEAN_HOUSEHOLDS", 20)
     monkeypatch.setattr(households, "REGION_SIDES", (1, 2))
     monkeypatch.setattr(households, "REGIONS", 5)
+    monkeypatch.setattr(households, "FULL", ((7, 0.95),))
     monkeypatch.setattr(households, "load_households", lambda folder: sizes_on(scale=30))
     found = households.measure(None, epsilon=(1,), trials=2)
     assert [(row["protected"], row["method"]) for row in found["rows"]] == [*households.METHODS]
@@ -29,6 +30,7 @@ def test_every_method_is_measured(monkeypatch):
     possible = [row["impossible"] == [0] for row in found["rows"]]
     assert possible == ["two" not in n and "truncated" not in n for _, n in households.METHODS]
     assert len(found["coverage"]) == 2 * len(households.RELEASED)
+    assert [row["map"] for row in found["full"]] == [*households.FULL_MAPS]
     assert "below 50" in households.show(found)
 
 
@@ -71,6 +73,9 @@ def test_the_committed_figures_show_what_is_claimed():
     held = [row[name] for row in FOUND["coverage"] for name in ("persons", "households")]
     sizes = [row["mean size"] for row in FOUND["coverage"] if row["mean size"] is not None]
     assert min(held + sizes) > 0.94
+    # Also where a cell has as many persons as its households can have, nearly.
+    full = [row[name] for row in FOUND["full"] for name in ("estimate", "not listed")]
+    assert min(share for share in full if share is not None) > 0.94
 
 
 def test_without_the_public_statistics_a_sentence_says_so(tmp_path):

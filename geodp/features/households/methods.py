@@ -75,9 +75,9 @@ class PersonsOfStreams(Method[Measurement]):
         POSSIBLE,
         "Members beyond the first are refined on the cells that have released households: those of "
         "a place whose households were released as 0 go to its neighbours.",
-        "Cut: where persons are near max_size for each household, some are counted nearby, and the "
-        "intervals of this table alone, which knows no households, are too narrow; those of the "
-        "release of both (geodp households estimate) are not.",
+        "Cut: where persons are more than half of max_size for each household, some are counted "
+        "nearby, and the intervals of this table alone, which knows no households, are too narrow; "
+        "those of the release of both (geodp households estimate) are not.",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",
