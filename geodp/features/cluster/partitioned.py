@@ -26,7 +26,7 @@ from geodp.mechanisms.learned.mixture import Reliability
 from geodp.mechanisms.learned.residuals import Residuals
 from geodp.mechanisms.trees.cut import Held, Roots, Seen, Subtrees
 from geodp.mechanisms.trees.descent import Descent
-from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_level
+from geodp.mechanisms.trees.informed import Informed, Learned, informed_of, learn_prior
 from geodp.mechanisms.trees.layer import Layer, Stage
 from geodp.mechanisms.trees.refinement import RefinementNoise, RefinementRun
 from geodp.mechanisms.trees.traversal import OpenNodes, PassRecords, Traversal
@@ -236,7 +236,7 @@ class InformedPartition(PyramidPartition):
     def learn(self, level: int, seen: Sequence[Seen]) -> Learned:
         """Learn the reliability of the prior on a level, from all subtrees."""
         residuals = sum((one.residuals for one in seen), start=Residuals.none())
-        reliability = learn_level(self.descent, level, residuals)
+        reliability = learn_prior(self.descent, level, residuals)
         nodes = sum(one.nodes for one in seen)
         return Learned(self.descent.strides[level], nodes, reliability, residuals)
 

@@ -170,7 +170,7 @@ class Informed:
         if self.reliabilities is not None:
             reliability = self.reliabilities[stage.level]
         else:
-            reliability = learn_level(self.descent, stage.level + 1, residuals)
+            reliability = learn_prior(self.descent, stage.level + 1, residuals)
         return Learned(layer.stride, layer.above.size * layer.fanout, reliability, residuals)
 
     def open(self, stage: Stage, layer: Layer, reliability: Reliability | None) -> Stage:
@@ -321,6 +321,27 @@ MIN_GAIN = 1, 6
 """Smallest useful gain as a fraction of the noise's variance: predictions that remove less are not
 used. If they are off by much more than the noise, little can be gained, and from few nodes not even
 that is learned well."""
+
+
+MAX_EXCESS = {False: (1, 8), True: (1, 2)}
+"""Largest excess of a prior's residuals over the noise, as a part of that of equal shares: above
+the cells, and at the cells. A smooth prior, such as towns of a gazetteer, is only somewhat closer
+than equal shares; estimates drawn towards it would put people into empty cells."""
+
+NOISE = {False: 204, True: 181}
+"""Mean size of Gaussian and of Laplace noise, in 1/256 of its standard deviation."""
+
+
+def learn_prior(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
+    """Learn the reliability of a prior on a level; None: it is not used there.
+
+    It must predict much better than equal shares, for which neighbouring dates of a series, which
+    are released alike, need not be tested: these take :func:`learn_level`.
+    """
+    cells, laplace = i == descent.last, descent.laws[i].identity[0] == LAPLACE
+    if not residuals.improve_on_even(MAX_EXCESS[cells], NOISE[laplace]):
+        return None
+    return learn_level(descent, i, residuals)
 
 
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
