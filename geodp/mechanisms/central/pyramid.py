@@ -76,9 +76,9 @@ class Pyramid(Mechanism):
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
         shares; ``"informed"``: nodes of 64 children, with less for the cells and more for the
-        levels above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at the
-        cost of large areas; ``"official"``: the published areas of the grid's code system, or an
-        office's regions, with shares as for R.
+        levels above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at
+        the cost of large areas; ``"official"``: the published areas of the grid's code system, or
+        an office's regions, with shares as for R.
     chain : str
         Custom levels: the digits of a key (bits, in a binary order) that each splits, from the
         root on, such as ``"2-4-4-4-4"``; with ``shares``.
