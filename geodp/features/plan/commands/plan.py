@@ -103,7 +103,8 @@ DRAWN = (
 @click.option(
     "--releases",
     type=click.IntRange(0),
-    help="With --prior, --for and --dominate: releases simulated for each plan; 0: closed forms only.  "
+    help="With --prior, --for and --dominate: releases simulated for each plan; 0: closed "
+    "forms only.  "
     "[default: 4]",
 )
 @click.option(
