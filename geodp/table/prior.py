@@ -20,7 +20,7 @@ from geodp.table.counts import Cells, exact_sum
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
-RULES = 2
+RULES = 3
 """Version of the use of a prior, on cards: increased whenever releases would change."""
 
 FLOOR_OF_CELL = 2.0**-12

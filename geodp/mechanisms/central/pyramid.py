@@ -32,8 +32,8 @@ from geodp.mechanisms.trees import (
     shrinkage,
     traversal,
 )
-from geodp.mechanisms.trees.default import FEW_BITS, default_levels
-from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
+from geodp.mechanisms.trees.default import FEW_BITS, default_levels, trusting_levels
+from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
@@ -75,10 +75,10 @@ class Pyramid(Mechanism):
         of large aligned blocks; see :mod:`geodp.mechanisms.trees.default`.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
-        shares; ``"informed"``: the levels of R with less for the cells and more for the levels
-        above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at the
-        cost of large areas; ``"official"``: the published areas of the grid's code system, or an
-        office's regions, with shares as for R.
+        shares; ``"informed"``: nodes of 64 children, with less for the cells and more for the
+        levels above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at
+        the cost of large areas; ``"official"``: the published areas of the grid's code system, or
+        an office's regions, with shares as for R.
     chain : str
         Custom levels: the digits of a key (bits, in a binary order) that each splits, from the
         root on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -321,6 +321,8 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
     elif method.setting == "auto":
         steps, weights = default_levels(grid, gaussian=gaussian)
+    elif method.setting == "informed":
+        steps, weights = trusting_levels(radices, gaussian=gaussian)
     elif method.setting == "official":
         steps, weights = [step for _, step in grid.areas.steps], []
     else:
@@ -330,8 +332,6 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     if not weights:
         root = 1 if prod(fanouts) < SMALL else 2
         weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
-        if method.setting == "informed" and len(weights) > 2:
-            weights = trust_below(weights)
     return LevelScheme(fanouts, tuple(weight / sum(weights) for weight in weights))
 
 

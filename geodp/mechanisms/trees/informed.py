@@ -323,10 +323,22 @@ used. If they are off by much more than the noise, little can be gained, and fro
 that is learned well."""
 
 
+MAX_EXCESS = 1, 4
+"""Largest excess of residuals over the noise above the cells, as a part of that of equal shares.
+A smooth prior, such as the towns of a gazetteer, is only somewhat closer than equal shares; estimates
+drawn towards it would put people into empty areas. Cells need no such limit: predictions that are
+no better are told by their residuals alone."""
+
+NOISE = {False: 204, True: 181}
+"""Mean size of Gaussian and of Laplace noise, in 1/256 of its standard deviation."""
+
+
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
     """Learn the reliability of a level's predictions from residuals; None: they are not used."""
     law, cells = descent.laws[i], i == len(descent.laws) - 1
     sd, laplace = descent.variances[i] ** 0.5, law.identity[0] == LAPLACE
+    if not cells and not residuals.improve_on_even(MAX_EXCESS, NOISE[laplace]):
+        return None
     learned = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
     return learned if learned is not None and learned.gains(MIN_GAIN, residuals) else None
 
