@@ -1,4 +1,4 @@
-"""Intervals of parts of cells and of regions, and differences of places from surroundings."""
+"""Intervals and errors of parts of cells and regions, and differences of places from surroundings."""
 
 from __future__ import annotations
 
@@ -11,29 +11,39 @@ from typing import Any
 import numpy as np
 
 import geodp
+from bench.baselines.libraries import by_name
 from bench.inputs import public
+from bench.inputs.regions import draw_areas
 from bench.suites.attributes import budgets
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table
 from geodp.accuracy.parts import spread
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
+from geodp.table.counts import coalesce
 
 TITLE = """\
 Per cent of 95 % intervals that hold the truth. Parts of cells: single parts (one sex of one age) of
 all cells of the domain, by how many people they truly have. Regions: one sex, one age, or one of
 both in inhabited rectangles of 2 to 80 cells a side. Then mean squares of what parts of areas hold
 more or less than their people times the shares of 16 times as large areas around them, over the law
-that intervals go by, where so many are expected: t s (1 - s) of t people and the share s."""
+that intervals go by, where so many are expected: t s (1 - s) of t people and the share s. Last,
+mean absolute errors of one part of a cell and of a municipality, and of all its people."""
 
 MAPS = ["kanto-parts", "hiroshima-parts"]
 MAX_PEOPLE = (0, 9, 99)
 KINDS = ("0", "1 to 9", "10 to 99", "100 and more", "regions")
 SIDES, REGIONS, SEED = (2, 3, 6, 12, 30, 80), 60, 20201001
+METHODS = ("OpenDP laplace, each cell", "parts", "parts:share=3/10", "parts:share=7/10")
+"""Methods whose errors are compared; OpenDP adds noise to each part of each cell."""
+
+ERRORS = ("part of a cell", "part of a municipality", "its people")
+MUNICIPALITIES = 200
 CELLS, EXPECTED, ENOUGH = (1, 16, 256), (1, 16, 256, 4096), 100
 SAVED = Path(__file__).parents[1] / "results" / "parts.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:parts -->", "<!-- /bench:parts -->")
+MARKS_OF_ERRORS = ("<!-- bench:parts:errors -->", "<!-- /bench:parts:errors -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,15 +58,18 @@ def measure(
     data: Path | None, maps: list[str], epsilons: list[Fraction], trials: int
 ) -> dict[str, Any]:
     """Measure a row for each map and budget, and one for each map and size of area."""
-    rows, apart = [], []
+    rows, apart, areas = [], [], []
     for name in maps:
         source = public.load(name, data)
         title = {"map": public.SOURCES[name].title}
         for epsilon in epsilons:
             shares = covered(source, epsilon, trials)
             rows.append({**title, "epsilon": str(epsilon), **shares})
+            compared = compare(source, epsilon, trials)
+            areas += [{**title, "epsilon": str(epsilon), **row} for row in compared]
         apart += [{**title, **row} for row in differences(source)]
-    return {"rows": rows, "differences": apart, "settings": {"trials": trials}}
+    settings = {"trials": trials}
+    return {"rows": rows, "differences": apart, "areas": areas, "settings": settings}
 
 
 def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, float]:
@@ -134,6 +147,29 @@ def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
     return rows
 
 
+def compare(source: geodp.CountTable, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Compute mean absolute errors of parts of cells and of municipalities, by method."""
+    joint, random = split_grid(source.grid), np.random.default_rng(SEED)
+    assert joint is not None
+    cell, count = coalesce(source.key // np.uint64(joint.width), source.count)
+    places = geodp.CountTable.of_cells(joint.map, cell, count, bound=source.bound)
+    drawn = draw_areas(places, ("municipalities",), MUNICIPALITIES, random)
+    regions = [region.key.astype(np.int64) for group in drawn.values() for region in group]
+    everywhere = np.concatenate(regions)
+    truth, rows = source.to_vector().astype(np.float64), []
+    for name in METHODS:
+        run, to_vector = by_name(name).prepare(source, epsilon)
+        summed = np.zeros(3)
+        for trial in range(trials):
+            off = (to_vector(run(trial)) - truth).reshape(-1, joint.width)[:, joint.low]
+            sums = np.array([off[region].sum(axis=0) for region in regions])
+            people = np.abs(sums.sum(axis=1)).mean()
+            summed += np.abs(off[everywhere]).mean(), np.abs(sums).mean(), people
+        figures = (summed / trials).tolist()
+        rows.append({"method": name, **dict(zip(ERRORS, figures, strict=True))})
+    return rows
+
+
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's first table."""
     return [
@@ -151,12 +187,21 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def errors(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the rows of its third table."""
+    return [
+        {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in row.items()}
+        for row in result["areas"]
+    ]
+
+
 def show(result: dict[str, Any]) -> str:
-    """Format both tables."""
-    return "\n\n".join([table(lines(result)), table(apart(result))])
+    """Format all tables."""
+    return "\n\n".join([table(part(result)) for part in (lines, apart, errors)])
 
 
 def fill_document() -> None:
     """Fill the document's tables with the saved figures."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(apart(saved))}")
+    fill(DOCUMENT, MARKS_OF_ERRORS, markdown(errors(saved)))

@@ -65,7 +65,9 @@ def compile_apart(target: Target, place: str) -> subprocess.Popen[bytes]:
     Its ordinary cache is the temporary folder ``place``.
     """
     command = [sys.executable, "-m", "geodp.kernels.build", "--only", target.name]
-    environment = {**os.environ, **target.environment, "NUMBA_CACHE_DIR": place}
+    # Numba names constants after their hashes: with a fixed seed, equal sources give equal bytes.
+    fixed = {"NUMBA_CACHE_DIR": place, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, **target.environment, **fixed}
     return subprocess.Popen(command, env=environment)
 
 

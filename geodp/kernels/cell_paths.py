@@ -1045,7 +1045,8 @@ def find_ends(
     m, h = states.sole.size, rule.losses.shape[0]
     margin, error, seen = np.empty((m, 3)), np.empty(m), np.zeros(m, np.bool_)
     cached, loss = np.zeros(LOSSES, np.uint64), np.zeros((LOSSES, 2))
-    gauss, laplace, skewed = rule.z
+    # Not unpacked: Numba's check of the length would store the name of this file's folder.
+    gauss, laplace, skewed = rule.z[0], rule.z[1], rule.z[2]
     for i in range(low.size):
         state = paths.state[i]
         if not seen[state]:

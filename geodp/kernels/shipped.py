@@ -196,8 +196,11 @@ class Shipped:
 
 def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
     """Write a set atomically; ``results`` are Numba's compile results by kernel and types."""
+    # Without Numba's annotated sources, which name folders and addresses of memory: equal sources
+    # are to give equal bytes.
     codes = {
-        key: dumps(CompileResultCacheImpl.reduce(None, result)) for key, result in results.items()
+        key: dumps(CompileResultCacheImpl.reduce(None, result._replace(type_annotation="")))
+        for key, result in results.items()
     }
     places, at = {}, 0
     for key, code in codes.items():
