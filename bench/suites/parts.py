@@ -1,4 +1,4 @@
-"""Intervals and errors of parts of cells and regions, and differences of places from surroundings."""
+"""Intervals and errors of parts of cells and regions, and how places differ from surroundings."""
 
 from __future__ import annotations
 
@@ -190,7 +190,8 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
 def errors(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of its third table."""
     return [
-        {name: f"{value:.3g}" if isinstance(value, float) else value for name, value in row.items()}
+        {name: row[name] for name in ("map", "epsilon", "method")}
+        | {name: f"{row[name]:,.0f}" if row[name] >= 100 else f"{row[name]:.3g}" for name in ERRORS}
         for row in result["areas"]
     ]
 

@@ -325,9 +325,10 @@ that is learned well."""
 
 MAX_EXCESS = 1, 4
 """Largest excess of residuals over the noise above the cells, as a part of that of equal shares.
-A smooth prior, such as the towns of a gazetteer, is only somewhat closer than equal shares; estimates
-drawn towards it would put people into empty areas. Cells need no such limit: predictions that are
-no better are told by their residuals alone."""
+
+A smooth prior, such as the towns of a gazetteer, is only somewhat closer than equal shares;
+estimates drawn towards it would put people into empty areas. Cells need no such limit: there, a
+prior that is hardly better is told by its residuals alone."""
 
 NOISE = {False: 204, True: 181}
 """Mean size of Gaussian and of Laplace noise, in 1/256 of its standard deviation."""
