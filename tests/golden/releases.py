@@ -41,6 +41,7 @@ SETTINGS = {
         "setting=R",
         "setting=fine",
         "setting=flat",
+        "setting=informed",
         "passes=1,prune=1",
         "chain=1-2-3,shares=1-2-3-4",
     ],
