@@ -15,6 +15,7 @@ BENCHMARKS = {
     "noise": "cost of exact noise against floating-point noise",
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
+    "questions": "what people ask of a map, by the default, its former version and others",
     "regions": "geodp's methods, HDMM, PrivTree and AG by the regions that people ask for",
     "dominate": "a plan against every method: what it promises, and what is measured",
     "pyramid": "the pyramid beside the paper's method and its own plans, on public statistics",
