@@ -152,7 +152,9 @@ def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
         line = {"map": row["map"], "kept apart": apart}
         line |= {key: row[key] for key in ("budget", "method")}
         for name, mae, se in zip(row["regions"], row["mae"], row["se"], strict=True):
-            line[name.replace("polygons of ", "polygons ").removesuffix(" cells")] = f"{text(mae)} ± {text(se)}"
+            line[name.replace("polygons of ", "polygons ").removesuffix(" cells")] = (
+                f"{text(mae)} ± {text(se)}"
+            )
         built.append(line)
     return built
 

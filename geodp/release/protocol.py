@@ -5,7 +5,7 @@ They take this protocol instead of :class:`geodp.Release`, which imports them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ from geodp.table.stated.reading import StatedReading
 class PartsOfMap(Protocol):
     """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
 
-    def estimate(self, region: Region) -> Estimate:
-        """Estimate the sum over a region, with its standard error and interval."""
+    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+        """Estimate sums over regions, with their standard errors and intervals."""
         ...
 
 

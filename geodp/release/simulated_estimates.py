@@ -24,7 +24,7 @@ from geodp.privacy.event import Measurement
 from geodp.release import simulation
 from geodp.release.protocol import ReleaseProtocol
 from geodp.release.simulated_prior import errors_with_prior
-from geodp.release.simulation import SIDES, KeyRuns, Simulation
+from geodp.release.simulation import SIDES, SIMULATION, KeyRuns, Simulation
 from geodp.table.counts import Cells
 from geodp.table.prior import RULES, Prior
 from geodp.typing import FloatArray
@@ -72,6 +72,9 @@ def simulate_estimates(
     assert isinstance(method, Mechanism)
     assert isinstance(table.event, Measurement)
     known = _require_prior(release, prior)
+    # The map is simulated; how parts differ from place to place is learned from the release.
+    if release.parts is not None:
+        return release.parts.estimate_all(regions, SIMULATION)
     closed = release.estimate_all(regions)
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:
@@ -207,11 +210,6 @@ def _require_simulated(release: ReleaseProtocol) -> None:
             "Smoothed snapshots of a series are not simulated: leave out method='simulation', or "
             "publish the series with smooth='none'.",
             code="series-not-simulated",
-        )
-    if release.parts is not None:
-        raise UsageError(
-            "Parts of a map are not simulated: leave out method='simulation'.",
-            code="parts-not-simulated",
         )
 
 

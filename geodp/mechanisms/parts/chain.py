@@ -202,11 +202,11 @@ class Group:
         even = (above / members[:, None])[parent]
         wanted, goals = predicted, Goals()
         if i < len(measured):
-            wanted = self.estimate(i, levels[i], predicted, even, measured[i])
+            wanted = self.estimate(i, levels[i], (predicted, even), measured)
         for one in marginals:
             if i < len(one.measured):
-                sums, evenly = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], sums, evenly, one.measured[i])
+                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
+                goal = one.group.estimate(i, levels[i], sums, one.measured)
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -226,12 +226,19 @@ class Group:
         self,
         i: int,
         nodes: Nodes,
-        predicted: NDArray[np.float64],
-        even: NDArray[np.float64],
-        level: Measured,
+        expected: tuple[NDArray[np.float64], NDArray[np.float64]],
+        measured: list[Measured],
     ) -> NDArray[np.float64]:
-        """Estimate the parts of a level's open nodes, between prediction and measurement."""
+        """Estimate the parts of a level's open nodes, between prediction and measurement.
+
+        ``expected``: predictions by the shares of the areas above, and equal shares.
+        """
+        level, (predicted, even) = measured[i], expected
         z, law = level.z[level.at(nodes.prefix)], level.law
+        # Only the last measured level is noisy enough for shrinkage. Above, it would pull towns
+        # towards the country around them, by little in each area and by much in their sum.
+        if i < len(measured) - 1:
+            return np.maximum(z, 0.0)
         y = level.y[level.at(nodes.prefix)]
         sd = sqrt(variance_of(law))
         residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
