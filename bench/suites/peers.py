@@ -216,7 +216,7 @@ def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Format the README's table: few peers, with the columns of the comparison."""
+    """Format the README's table: few libraries, with the columns of the comparison."""
     settings = result["settings"]
     empty = 100 * (1 - settings["occupied"] / settings["cells"])
     rows = {row["peer"]: row for row in result["rows"]}
@@ -236,7 +236,7 @@ def summary(result: dict[str, Any]) -> str:
         f"blocks of so many cells, over up to {settings['trials']} releases. Laplace noise on each "
         "cell has nearly the same errors in every library; at 2^12 the rows differ by chance. MAE "
         f"1 is over all cells, {empty:.0f} % of them truly empty. [All "
-        "peers](docs/measured/comparison.md)."
+        "libraries](docs/measured/comparison.md)."
     )
     return f"{paragraph(caption)}\n\n{markdown(lines)}"
 

@@ -122,7 +122,7 @@ class ResolvedInputs:
     names : tuple of str
         Attributes of ``--by``.
     proposal : Proposal or None
-        Of the layout, if it was examined.
+        Proposal for the layout, if it was examined.
     """
 
     filled: bool

@@ -275,7 +275,7 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
     Parameters
     ----------
     options : dict
-        Of the command. Nothing of the inputs is read.
+        Options of the command. The inputs are not read.
     grid : Grid
         The grid that is published.
     **fields

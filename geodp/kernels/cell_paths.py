@@ -239,10 +239,10 @@ def find_full(
     Parameters
     ----------
     key : uint64[n]
-        Of cells of the domain, strictly increasing.
+        Keys of the domain's cells, strictly increasing.
     steps, edges
     at : int64[a], overwritten
-        Of the domain's axes.
+        Index of a cell along each of the domain's axes.
     full : int64[n], written
     """
     top = steps.fanout.size

@@ -77,7 +77,7 @@ class Head:
     sequence : int
         Number of the last entry; the genesis is 0.
     hash : str
-        Of the last entry: 64 hexadecimal digits.
+        Hash of the last entry: 64 hexadecimal digits.
     start, end : int
         Where that entry lies in the file.
     """

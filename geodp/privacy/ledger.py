@@ -257,7 +257,7 @@ class Ledger:
         Parameters
         ----------
         dataset, loss, mechanism, neighbours, contribution
-            Of the release; the neighbours must be those of the data set.
+            Those of the release; the neighbours must be those of the data set.
         fingerprint : str
             Hexadecimal name of the release: the same only where data, parameters and noise are
             the same, so that publishing it again reveals nothing new. It must not depend on the
@@ -272,7 +272,7 @@ class Ledger:
         Returns
         -------
         Charge
-            Of this release, or the earlier one (``replay``) if the fingerprint is known.
+            Charge of this release, or the earlier one (``replay``) if the fingerprint is known.
 
         Raises
         ------
@@ -320,7 +320,7 @@ class Ledger:
         dataset : str
             Entered for devices' own reports: its model is local.
         loss : Loss
-            Of one report.
+            Loss of one report.
         mechanism : str
         fingerprint : str
             The round's random id.

@@ -61,7 +61,7 @@ class Selection(Event):
     mechanism : str
         What was asked and by which mechanism: ``select-top:permute-and-flip``.
     epsilon : Fraction
-        Of all rounds together, each of which has the same part.
+        Epsilon of all rounds together, each of which gets an equal share.
     neighbours : str
         One of ``NEIGHBOURS``.
     contribution : int

@@ -42,7 +42,7 @@ def draw_and_charge(
         Both or none; without them nothing is stored or charged.
     event : Measurement or Selection
     fingerprint : str
-        Of the release. Only with a kept key is a repeated release recognised by it.
+        Identifies the release. A repeated release is recognised by it only with a kept key.
     draw : callable
         Called only if the ledger would accept the charge.
     keep : callable, optional

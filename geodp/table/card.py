@@ -98,9 +98,9 @@ class StatedMetadata:
     title, description, publisher, contact, licence, source : str, optional
         In the office's words.
     reference_date : str, optional
-        Of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
+        Date of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
     language : str, optional
-        Of these words: ``ja``, ``en``, ``pt-BR``.
+        Language of these texts: ``ja``, ``en``, ``pt-BR``.
     supersedes : str, optional
         The release id of the earlier release that this one replaces.
     display_below : int, optional
@@ -162,9 +162,9 @@ class Card:
     prior : StatedPrior, optional
         That the release was made with.
     metadata : StatedMetadata, optional
-        Of the publishing office.
+        Metadata of the publishing office.
     name : str
-        Of the count and of the files; empty before there are any.
+        Name of the count and of the files; empty before there are any.
     release_id : str
         16 hexadecimal digits over the table and all of the above.
     files : tuple of File

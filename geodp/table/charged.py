@@ -56,7 +56,7 @@ class StatedCharge:
     ----------
     ledger, dataset, unit, neighbours : str
     loss : StatedLoss
-        Of this release; ``spent``: with it; ``cap``: the most that may be spent.
+        Loss of this release; ``spent``: including it; ``cap``: the largest that is allowed.
     earlier_releases : int
     sequence : int
         Number of the ledger's entry; ``head``: its hash.

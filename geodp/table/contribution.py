@@ -50,7 +50,7 @@ def truncate(
         Which cells of a person with more are kept: those that come first among the person's
         records, or a uniform sample.
     secret : NoiseKey, optional
-        Of the sample; default: fresh from the operating system. A kept key samples again in
+        Key of the sample; default: fresh from the operating system. A kept key samples again in
         the same way from the same records.
 
     Returns

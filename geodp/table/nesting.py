@@ -119,7 +119,7 @@ class People:
     low, high : float
         Both ends of a range, which may be ends of its neighbours too; a number alone is both.
     months : frozenset of str
-        Of a year or of any, days of a week likewise.
+        Months of a year or of any; days of a week likewise.
     everybody : bool
         Whether there is a word for all counted people.
     """
@@ -188,7 +188,7 @@ def _sharing(people: Sequence[People]) -> Iterator[tuple[int, int]]:
 def find_containing_labels(labels: Sequence[str]) -> list[str]:
     """Return the labels that certainly contain people of other labels, by their text.
 
-    Of two that share people the wider one is returned.
+    If two share people, the wider one is returned.
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Prior:
     Attributes
     ----------
     grid : Grid
-        Of the release.
+        Grid of the release.
     key : uint64[m]
         First key of each of the prior's cells, in the release's order, strictly increasing.
     count : int64[m]

@@ -200,7 +200,7 @@ def read_stored(
         ``valid_max``, ``valid_range`` and others, with numbers, arrays of numbers or texts. A
         fill may be signed where the type is not, as ``_Unsigned`` makes it.
     dtype : dtype
-        Of the stored numbers.
+        Type of the stored numbers.
     unit : float, optional
         Value of one person, as somebody stated it. Default: 1.
     missing : sequence of float

@@ -200,7 +200,7 @@ class Relation:
     Attributes
     ----------
     axis : int
-        Of the grid.
+        Index of the grid's axis.
     total : int
         Number of the label.
     parts : bool[labels]
@@ -279,7 +279,7 @@ def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
     Parameters
     ----------
     left, together : int64[n]
-        Of every cell: the label's people less those of the others, and all of them.
+        For every cell: the label's people less those of the others, and all of them.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def describe_balance(
     terms : Terms
         Those of the event.
     errors : sequence of BlockError
-        Of the method, the total first.
+        Errors of the method, the total's first.
     people : float or None
         A public estimate of the sum of all counts.
     """

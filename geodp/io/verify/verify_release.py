@@ -660,7 +660,7 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
 class Level:
     """Nodes of one level of a tree in key order, the cells being the lowest.
 
-    Of each: its key, its count, and how many cells below it are listed (``listed``) and hold
+    Each has its key, its count, and how many cells below it are listed (``listed``) and hold
     somebody beyond doubt (``sure``).
     """
 
@@ -734,8 +734,8 @@ class Tree:
     ) -> tuple[float, float]:
         """Return how many standard errors a cell is off below and above at most, by its class.
 
-        Of the ``cells`` around it, itself among them, some are listed and some hold somebody beyond
-        doubt; its parent has ``children``. Infinite where a cell stands alone.
+        Among the ``cells`` around it, itself included, ``listed`` are listed and ``sure`` hold
+        somebody beyond doubt; its parent has ``children``. Infinite for an isolated cell.
         """
         others, zeros = cells - 1, cells - listed
         if sure <= is_sure or zeros >= others:

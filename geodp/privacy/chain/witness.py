@@ -48,7 +48,7 @@ class Witness:
     path : Path
         Absolute, without symbolic links.
     ledger : Path
-        Of the ledger, for errors.
+        Path of the ledger, for errors.
     """
 
     def __init__(self, file: BinaryIO, path: Path, ledger: Path) -> None:

@@ -69,7 +69,7 @@ class StatedGuarantee:
     assumptions : tuple of Assumption, optional
         What is assumed of the input, and who answers for it.
     model, period, reports, further_charge : optional
-        Of reports that devices randomised themselves, where otherwise an office added the noise:
+        Set if devices randomised their own reports; otherwise an office added the noise:
         how long a device waits until its next one, how many, what a further release costs.
     """
 

@@ -43,7 +43,7 @@ class Flags:
     Attributes
     ----------
     marks : tuple of str
-        Of any width; ``()`` encloses the number. Case matters.
+        Symbols of any width; ``()`` encloses the number. Case matters.
     """
 
     marks: tuple[str, ...] = ()
