@@ -54,8 +54,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--delta",
             group="Privacy",
             everyday=True,
-            help="With --epsilon: Gaussian noise for both parameters. With --rho: also state the "
-            "epsilon.",
+            help="With --epsilon: use Gaussian noise for this epsilon and delta. With --rho: also "
+            "state the epsilon for this delta.",
         ),
     ),
     "method": (

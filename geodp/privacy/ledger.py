@@ -159,9 +159,9 @@ class Ledger:
             New file, or the ledger's witness under a new name; best on another disk, and out of
             the ledger's backups. It has the same path for all who charge.
         head : str, optional
-            Head of the latest release's card, which must be in the chain: where the ledger's
-            witness is lost or was set back, nothing else tells that this ledger is the latest.
-            A witness that is there and has seen what the ledger lacks is still believed.
+            Head of the latest release's card, which must be in the chain: if the ledger's
+            witness is lost or was set back, nothing else shows that this ledger is the latest.
+            An existing witness that has entries which the ledger lacks still takes precedence.
 
         Raises
         ------

@@ -97,8 +97,8 @@ def warn_of_delta(
 ) -> tuple[str, ...]:
     """Warn of each area for which a pure release of the same epsilon would be more accurate.
 
-    Nothing is said where rho was given or the ledger's cap is in rho: there Gaussian noise costs
-    far less than pure noise of the same error.
+    There is no warning where rho was given or the ledger's cap is in rho: there Gaussian noise
+    costs far less than pure noise of the same error.
     """
     if terms.by_rho or _is_in_rho(ledger, dataset):
         return ()

@@ -324,9 +324,9 @@ def _ranges(text: str, codes: bool) -> tuple[str, float, float]:
             return (_without(text, match), *ends) if not math.isnan(value) else none
     if match := OPEN.search(text):
         return _without(text, match), _value(match[1], match[2]), math.inf
-    alone = [*ONE.finditer(text)]
-    if len(alone) == 1 and not math.isnan(value := _value(alone[0][1], alone[0][2])):
-        return _without(text, alone[0]), value, value
+    single = [*ONE.finditer(text)]
+    if len(single) == 1 and not math.isnan(value := _value(single[0][1], single[0][2])):
+        return _without(text, single[0]), value, value
     return none
 
 

@@ -101,7 +101,7 @@ class Prior:
         if isinstance(cells, ReleasedTable) and not cells.event.is_private:
             raise UsageError(
                 "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
-                "tells the counts that it was made from. Take a public table, or a private "
+                "reveals the counts that it was made from. Take a public table, or a private "
                 "release.",
                 code="prior-not-private",
             )

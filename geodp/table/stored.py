@@ -266,8 +266,8 @@ def read_stored(
 def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
     """Raise UsageError if attributes say that numbers are not counts of people.
 
-    Classes never are. Densities, rates, multiples and measures are asked for: who states the value
-    of one person (``unit``) has said how they become counts.
+    Classes never are. Densities, rates, multiples and measures need the value of one person
+    (``unit``), by which they become counts.
 
     Parameters
     ----------

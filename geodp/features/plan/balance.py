@@ -17,7 +17,7 @@ SPARSE = 7
 most by the clamp where cells are measured alone."""
 
 WORSE = 1.25
-"""Ratio of a block's standard error to that of the paper's method from which on it is told."""
+"""Ratio of a block's standard error to that of the paper's method above which a note is added."""
 
 
 def describe_balance(
@@ -68,10 +68,11 @@ def describe_balance(
 def _describe_cells(mean: float, cell: BlockError) -> str:
     if mean < SPARSE * cell.standard_error:
         return (
-            f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
-            "average, few for this noise: sums of many cells are better with pyramid:setting=fine."
+            f"In this small domain single cells are measured. Each has {mean:,.1f} people on "
+            "average, few compared with the noise: for sums of many cells, "
+            "pyramid:setting=fine is better."
         )
     return (
-        f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
-        "average, many for this noise: that suits them."
+        f"In this small domain single cells are measured. Each has {mean:,.1f} people on average, "
+        "many compared with the noise, so this is suitable."
     )

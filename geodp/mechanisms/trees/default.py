@@ -88,7 +88,7 @@ LADDERS = {
 The last one is repeated. The root is no rung, see ``ROOT``."""
 
 ROOT = 3
-"""Weight of the root beside a ladder's."""
+"""Weight of the root relative to a ladder's."""
 
 REGIONS = {False: 14, True: 8}
 """Smallest weight of the finest regions, which users ask for, without and with Gaussian noise."""

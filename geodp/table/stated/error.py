@@ -93,7 +93,7 @@ class StatedSettlements:
 
 @dataclass(frozen=True)
 class StatedLabel:
-    """Bias of the total of a small label of an attribute, in counts, beside its stated error."""
+    """Bias of the total of a small label of an attribute, in counts, and its stated error."""
 
     attribute: str
     people_per_cell: Amount
@@ -119,7 +119,7 @@ Factors = tuple[tuple[Amount | None, ...], ...]
 
 @dataclass(frozen=True)
 class StatedTree:
-    """What the intervals of a method that clamps follow from, beside the counts.
+    """Parameters of the intervals of a method that clamps, other than the counts.
 
     Numbers have nine significant digits, with which an end is within a millionth of its width.
 

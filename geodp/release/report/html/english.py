@@ -28,12 +28,12 @@ PAGE: Mapping[str, str] = {
     "date": "{day} {month} {year}",
     "period": " to ",
     "not_private": "NOT PRIVATE: the noise was made with a fixed key, for tests only. Anybody can "
-    "take it off.",
+    "remove it.",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
     "them.{amount} Sums of many squares are reliable; single squares often are not. The map "
-    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
-    "errors of the counting itself come on top.",
+    'begins with what can be believed. On this page, "95 % sure" refers to this noise only: '
+    "errors of the counting itself come in addition.",
     "skip": "To the map",
     "contents": "On this page",
     "heading_map": "The map",
@@ -193,7 +193,7 @@ PAGE: Mapping[str, str] = {
     "hazards_table": "Questions of a careful reader",
     "hazards_intro": "The last column says who vouches for an answer. geodp is the software that "
     "made this release.",
-    "hazard_key": "Could somebody find out the random noise and take it off again?",
+    "hazard_key": "Could somebody find out the random noise and remove it again?",
     "hazard_bound": "Could one {unit} have been counted more often than allowed?",
     "hazard_budget": "Could many publications about the same people together reveal too much?",
     "hazard_domain": "Does the choice of the places on the map reveal something?",
@@ -383,7 +383,7 @@ SCRIPT: Mapping[str, str] = {
     "area_near_part": "the part on this map of the circle of {km} km around the centre of {place}",
     "quote_unsure": "{where}, about {count} {who} were counted, but this number is very uncertain "
     "(95 % sure: between {low} and {high}).",
-    "pin_few": "Do not quote this square: it cannot be told whether there are any {who} in it (95 "
+    "pin_few": "Do not quote this square: it is uncertain whether there are any {who} in it (95 "
     "% sure: at most {high}).",
     "pin_unsure": "Do not quote this square: its number of about {count} is very uncertain (95 % "
     "sure: between {low} and {high}; of many such squares, 1 in 20 lies outside its interval).",
@@ -411,8 +411,8 @@ PAGE_OF_UNITS: Mapping[str, str] = {
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
     "them.{amount} Sums of many areas are reliable; areas of few people often are not. The map "
-    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
-    "errors of the counting itself come on top.",
+    'begins with what can be believed. On this page, "95 % sure" refers to this noise only: '
+    "errors of the counting itself come in addition.",
     "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
     "numbers are off by less. An area is coloured if its number is at least the chosen multiple "
     "of its margin. At 0 every area is shown as it was released.",
@@ -449,7 +449,7 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
     "mean_own": "the area's own number",
     "term_unit": "area",
     "estimate_facts": "{cells} areas added up; typical error {error}; 95 % sure: {low} to {high}.",
-    "pin_few": "Do not quote this area: it cannot be told whether there are any {who} in it (95 % "
+    "pin_few": "Do not quote this area: it is uncertain whether there are any {who} in it (95 % "
     "sure: at most {high}).",
     "pin_unsure": "Do not quote this area: its number of about {count} is very uncertain (95 % "
     "sure: between {low} and {high}; of many such areas, 1 in 20 lies outside its interval).",
