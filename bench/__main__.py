@@ -38,7 +38,7 @@ BENCHMARKS = {
     "pairs": "pairs of areal units on every level, beside other ways to publish them",
     "parts": "coverage of intervals of parts, and how much places differ from their surroundings",
     "detail": "marginals with measurements of their own, and tables of up to 4,074 parts",
-    "settlements": "what settlements that stand alone lose, by their people, on a made-up map",
+    "settlements": "losses of isolated settlements by their people, on a synthetic map",
     "islands": "what the setting for islands costs elsewhere, beside the default",
     "audit": "audits of conventional tables beside a plain loop of fractions and pandas",
     "select": "hot spots by geodp and by OpenDP, and how their cost grows with the domain",
