@@ -121,8 +121,8 @@ SENTENCES: Mapping[str, str] = {
     "limit_cell": "With {people:n} people in all, even single cells say more than zeros would.",
     "limit_none": "With {people:n} people in all, even the whole map says no more than zeros "
     "would.",
-    "limit_unknown": "Nobody guessed the number of all people, so the card names no smallest "
-    "useful block.",
+    "limit_unknown": "There is no guess of the number of all people, so the card names no "
+    "smallest useful block.",
     "heading_open": "What is not protected",
     "open_town": "What is true of a whole town is not hidden: to show it is what a release is for.",
     "open_others": "Other tables about the same people that have no noise are not covered.",

@@ -41,9 +41,9 @@ GUARANTEE = Guarantee(
 )
 
 POSTPROCESSING = (
-    "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
-    "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
-    "empty cells around it.",
+    "Non-negativity: children below 0 become 0 and their siblings are lowered by as much. It is "
+    "biased: an isolated occupied cell is lowered, and what it loses goes to the empty cells "
+    "around it.",
     "Additivity: every area's count is exactly the sum of its cells, and all cells together are "
     "the number of reports.",
     "Whole numbers: shares are rounded systematically with one public random number of their "

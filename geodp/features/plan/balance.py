@@ -1,4 +1,4 @@
-"""What the default's levels are good for on a grid, and what pays for it, in a sentence."""
+"""Notes on what the default's levels are good for on a grid, and what they make worse."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def describe_balance(
     if ratio <= WORSE:
         return []
     return [
-        f"Large aligned blocks pay for small areas: those of {one.cells:,} cells have a standard "
-        f"error of {one.standard_error:,.1f}, and {other.standard_error:,.1f} with topdown; "
-        "pyramid:setting=R is for these."
+        f"Large aligned blocks are less accurate: those of {one.cells:,} cells have a standard "
+        f"error of {one.standard_error:,.1f}, instead of {other.standard_error:,.1f} with topdown; "
+        "for these use pyramid:setting=R."
     ]
 
 

@@ -50,7 +50,7 @@ def check_files(folder: Path, card: Listing) -> str:
     require(
         not extra, Rule("files-unlisted", f"Files that the card does not list: {', '.join(extra)}.")
     )
-    return "the folder holds nothing that is not listed"
+    return "the folder has no unlisted file"
 
 
 def check_restricted(folder: Path, _: object) -> str:

@@ -498,9 +498,8 @@ _AS_THEY_ARE = (
     "real numbers, negative ones among them",
     (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
-        "holds. The clamp is biased: a lone occupied cell in an empty region is pulled down by "
-        "about 2 to 3 noise scales, and what it loses goes to the empty cells around it "
-        "(isolated-cell shrinkage)."
+        "holds. The clamp is biased: an isolated occupied cell is lowered by about 2 to 3 noise "
+        "scales, and what it loses goes to the empty cells around it (isolated-cell shrinkage)."
     ),
     (
         "None: negative counts stay as they are, every value is unbiased, and a sum over many "
@@ -525,15 +524,17 @@ _BLOCKS = (
 CARD: Mapping[str, str] = {
     **{one: one for one in _AS_THEY_ARE},
     "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
-    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": _BLOCKS.format(
+    "margin_95 = 1.96 standard errors; largest: of all such blocks, including those at the edges "
+    "of the domain; with a mask an upper bound.": _BLOCKS.format(
         which="squares where no number had to be raised to 0"
     ),
     "Closed form for an aligned block of cells wherever it lies; independent of the data; "
-    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": _BLOCKS.format(which="squares, wherever they lie"),
-    "256 bits from the operating system, forgotten after the run": "it was drawn with 256 random "
-    "bits of the computer, which were forgotten afterwards",
+    "margin_95 = 1.96 standard errors; largest: of all such blocks, including those at the edges "
+    "of the domain; with a mask an upper bound.": _BLOCKS.format(
+        which="squares, wherever they lie"
+    ),
+    "256 bits from the operating system, discarded after the run": "it was drawn with 256 random "
+    "bits of the computer, which were deleted afterwards",
     "derived from a 256-bit key kept by its owner and a digest of the input": "it was drawn with a "
     "secret of 256 bits, which its owner keeps, and a checksum of the data",
     "fixed by the calling program: NOT PRIVATE": "it was fixed by the program that made the "
@@ -549,8 +550,8 @@ CARD: Mapping[str, str] = {
     "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is "
     "charged": "that every file of the data has at least one row that counts: others are refused",
-    "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes the "
-    "populous ones less. It is biased: a lone occupied cell in an empty region is pulled down, and "
+    "Non-negativity: children below 0 become 0 and their siblings are lowered by as much, with two "
+    "passes the populous ones by less. It is biased: an isolated occupied cell is lowered, and "
     "what it loses goes to the empty cells around it.": "Numbers below 0: parts of a square that "
     "were below 0 became 0, and its other parts were lowered by as much together, populous ones by "
     "less. So a single inhabited square in an empty region comes out too low, and what it loses "
