@@ -96,7 +96,7 @@ def describe_factor(epsilon: Fraction) -> str:
 
 
 class Event(ABC):
-    """What is learned from confidential data, and its privacy loss.
+    """Use of confidential data, and its privacy loss.
 
     Attributes
     ----------

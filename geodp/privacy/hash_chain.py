@@ -100,12 +100,12 @@ class LedgerEntry:
 
     @property
     def place(self) -> Place:
-        """Where it lies."""
+        """Position of the last entry, and its hash."""
         return Place(self.head.start, self.head.hash)
 
 
 ROOT = Head("", -1, "0" * _HASH, START, START)
-"""Where a chain begins, before its first entry."""
+"""Head of an empty chain, before its first entry."""
 
 
 def canonical(value: Any) -> str:

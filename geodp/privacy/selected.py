@@ -34,7 +34,7 @@ def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fractio
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """By how much one person, counted once, changes a utility at most.
+    """Largest change of a utility by one person who is counted once.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ def simulate_estimates(
 
 @dataclass(frozen=True, eq=False)
 class Allowances:
-    """What clamps and thresholds can have changed beyond what stand-ins show.
+    """Possible effects of clamps and thresholds beyond those that stand-ins show.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Digest, Software, StatedGuarantee, StatedMechanism
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
-"""What ``schema`` says in the card of a release that this version writes and reads."""
+"""Schema of the card of a release that this version writes and reads."""
 
 PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
 """Schema of the card of a release in parts, see :mod:`geodp.io.folder.parts`."""
@@ -89,7 +89,7 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 @dataclass(frozen=True, kw_only=True)
 class StatedMetadata:
-    """What the publishing office says of what it publishes.
+    """Statements of the publishing office about what it publishes.
 
     A text with a caption is all that it takes for one to be shown wherever the others are.
 

@@ -50,7 +50,7 @@ StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
 
 @dataclass(frozen=True)
 class StatedCharge:
-    """What was charged to a ledger, before the release was written.
+    """Charge to a ledger, before the release was written.
 
     Attributes
     ----------

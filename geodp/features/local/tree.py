@@ -49,14 +49,14 @@ POSTPROCESSING = (
     "Whole numbers: shares are rounded systematically with one public random number of their "
     "node; unbiased.",
     "Depth: the cells of the release are the finest blocks that devices were asked about; nothing "
-    "below them was made up. A block at the edge may reach beyond the round's domain: it has the "
+    "is stated below them. A block at the edge may reach beyond the round's domain: it counts the "
     "devices of its part inside, as none was asked outside.",
 )
 
 SPREAD = (
     "Even within: devices were asked about larger blocks, and the cells of a block share its count "
-    "evenly; what differs between them was made up, and no error of a cell is known. The blocks as "
-    "they are, published from the same sums at no charge, have theirs."
+    "evenly; differences between them are not measured, and no error of a cell is known. The "
+    "blocks themselves, published from the same sums at no charge, have known errors."
 )
 
 
@@ -163,7 +163,7 @@ class Protocol(Method[LocalReports]):
         """Compute bias and root-mean-square error of an isolated cell in an empty region."""
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid is not supported; None if it is."""
+        """Explain why a grid is not supported; None if it is."""
         if grid.plain_map is None or not grid.order.follows_map:
             return Rule(
                 "round-needs-plain-order",

@@ -54,7 +54,7 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Which snapshots predict one.
+    """Choice of the snapshots that predict another.
 
     Attributes
     ----------

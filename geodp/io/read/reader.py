@@ -281,7 +281,7 @@ ROUND = Option(
 
 
 class MatchScore(IntEnum):
-    """How well a call matches a reader; the best match reads."""
+    """Match of a call with a reader; the reader with the best one is used."""
 
     NONE = 0
     ANY = 1

@@ -68,7 +68,7 @@ def check_restricted(folder: Path, _: object) -> str:
     Returns
     -------
     str
-        What was checked, in a sentence.
+        Message on what was checked.
 
     Raises
     ------

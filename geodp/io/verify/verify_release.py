@@ -70,10 +70,10 @@ MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
 
-def require(ok: object, sentence: str) -> None:
-    """Raise ValueError with a sentence if a condition does not hold."""
+def require(ok: object, message: str) -> None:
+    """Raise ValueError with a message if a condition does not hold."""
     if not ok:
-        raise ValueError(sentence)
+        raise ValueError(message)
 
 
 def plain_files(folder: str) -> list[str]:

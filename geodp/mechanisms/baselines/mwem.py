@@ -145,7 +145,7 @@ class Mwem(Mechanism):
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """All cells of the domain."""
+        """Release all cells of the domain."""
         grid = table.grid
         cells, query = intervals(grid)
         n = cells.size // 2

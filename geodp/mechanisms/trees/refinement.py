@@ -69,7 +69,7 @@ Scratch = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class RefinementRun:
-    """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
+    """Sums, noise and steps of a refinement; scratch arrays of finished descents are used again."""
 
     table: Cells
     noise: NodeNoise

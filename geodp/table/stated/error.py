@@ -196,7 +196,7 @@ class StatedCells:
 
 @dataclass(frozen=True)
 class StatedError:
-    """What is known of the error without any data, in counts.
+    """Errors that are known without any data, in counts.
 
     Attributes
     ----------

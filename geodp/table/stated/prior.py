@@ -20,7 +20,7 @@ ARRAY = "prior"
 
 @dataclass(frozen=True)
 class StatedPriorLevel:
-    """How far a prior was trusted on a level, as estimated from the noisy counts.
+    """Trust in a prior on a level, as estimated from the noisy counts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How the input was read, as a card states it: layout, columns and unit, but no record."""
+"""Reading of the input, as a card states it: layout, columns and unit, but no record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StatedCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class StatedReading:
-    """How the input was read, as the operator, a layout, a header or other metadata say.
+    """Reading of the input, as the operator, a layout, a header or other metadata state it.
 
     Nothing of it is taken from a record: neither numbers of rows nor what values look like. Names
     of files are no part of it.

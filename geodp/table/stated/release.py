@@ -18,7 +18,7 @@ Plain = bool | int | str
 
 @dataclass(frozen=True)
 class Software:
-    """What made the release.
+    """Software that made the release.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class StatedGuarantee:
     in_words, variant : str
         One sentence, and the notion of privacy.
     precondition : str
-        What it needs to hold.
+        Conditions under which it holds.
     source : str
         Where it is proved.
     sensitivity_counts : str or None

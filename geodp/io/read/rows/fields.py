@@ -40,7 +40,7 @@ ERRORS = (
     *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
     *("#SPILL!", "#CALC!", "#FIELD!"),
 )
-"""How workbooks show the error of a formula."""
+"""Texts by which workbooks show the error of a formula."""
 
 ERROR = Rule(
     "count-is-error",

@@ -137,7 +137,7 @@ def _without(flag: str, text: str) -> str | None:
 
 
 def is_flag(symbol: str) -> bool:
-    """Whether a symbol beside a number leaves its value unchanged."""
+    """Whether a symbol next to a number leaves its value unchanged."""
     if symbol in BRACKETS:
         return True
     if not symbol.strip(SEPARATORS) or any(map(str.isdecimal, symbol)) or symbol.lower() in TIMES:
