@@ -43,7 +43,7 @@ IN_README = (
     "diffprivlib histogramdd",
     "NumPy laplace, each cell",
 )
-"""Peers in the README: the default, Laplace noise by geodp, and one of each kind of the others."""
+"""In the README: the default, Laplace noise by geodp, and one of each kind of the others."""
 PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", "scipy")
 
 
@@ -77,7 +77,7 @@ def measure(
     patience: float = 60,
     readme: bool = False,
 ) -> dict[str, Any]:
-    """Measure a row for each peer; list settings, versions, and peers with reasons."""
+    """Measure a row for each library; list settings, versions and missing libraries."""
     # Documents can be filled again without measuring.
     if readme:
         return fill_document()
@@ -173,7 +173,7 @@ def _accuracy(
 
 
 def show(result: dict[str, Any]) -> str:
-    """Format cost, then error, then the peers that are not in the tables."""
+    """Format cost, then error, then the libraries that are not in the tables."""
     cost_rows = [
         {
             "peer": row["peer"],
