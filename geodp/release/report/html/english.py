@@ -418,11 +418,11 @@ PAGE_OF_UNITS: Mapping[str, str] = {
     "of its margin. At 0 every area is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
     "cannot tell what to believe, and shows every area.",
-    "legend_pale": "Of each area: its number over its size.",
+    "legend_pale": "Density of each area: its number divided by its size.",
     "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
     "adds up the released numbers of all areas of the map whose inner point lies inside, and says "
-    "how far the sum may be off. They are added up whole, also where the line that you draw cuts "
-    "them; geodp estimate refuses such lines. Nothing leaves your browser.",
+    "how far the sum may be off. Areas are added up entirely, even where the line that you draw "
+    "cuts them; geodp estimate refuses such lines. Nothing leaves your browser.",
     "column_cells": "areas",
     "intro_amount": " A single area is off by about {error}, as a rule.",
     "intro_alone": " A single area is off by about {error}, as a rule; where few people live, an "
