@@ -71,7 +71,7 @@ class Guarantee:
 
 NOT_PRIVATE = "NOT PRIVATE: the noise was made with a fixed key, for tests only."
 NOISE_KEYS = {
-    "entropy": "256 bits from the operating system, discarded after the run",
+    "entropy": "256 bits from the operating system, forgotten after the run",
     "file": "derived from a 256-bit key kept by its owner and a digest of the input",
     "fixed": "fixed by the calling program: NOT PRIVATE",
 }

@@ -533,7 +533,7 @@ CARD: Mapping[str, str] = {
     "of the domain; with a mask an upper bound.": _BLOCKS.format(
         which="squares, wherever they lie"
     ),
-    "256 bits from the operating system, discarded after the run": "it was drawn with 256 random "
+    "256 bits from the operating system, forgotten after the run": "it was drawn with 256 random "
     "bits of the computer, which were deleted afterwards",
     "derived from a 256-bit key kept by its owner and a digest of the input": "it was drawn with a "
     "secret of 256 bits, which its owner keeps, and a checksum of the data",
