@@ -50,7 +50,7 @@ AT_ONCE = 1 << 16
 
 
 class ErrorModel(Protocol):
-    """What intervals need from a method: whether it clamps, and its error model."""
+    """Properties of a method that intervals need: whether it clamps, and its error model."""
 
     nonnegative: ClassVar[bool]
 

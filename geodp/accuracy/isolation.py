@@ -41,16 +41,16 @@ def find_depths(
         Keys of cells, in any order.
     few : float
     """
-    depth, alone = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
+    depth, isolated = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
     node, stride = key, 1
     here = sums.of(node, stride)
     for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
         node, stride = node // np.uint64(fanout), stride * fanout
         held = sums.of(node, stride)
-        alone &= held - here < few * np.sqrt(variance)
-        if not alone.any():
+        isolated &= held - here < few * np.sqrt(variance)
+        if not isolated.any():
             break
-        depth += alone
+        depth += isolated
         here = held
     return depth
 

@@ -51,7 +51,7 @@ class Margins:
         Maximal loss in people of a cell that is isolated over 0, 1, 2 ... levels; empty: only the
         closed form applies.
     releases : int
-        Number of simulated releases behind the margins; 0: margins of public maps.
+        Number of simulated releases behind the margins; 0: those of public maps.
     """
 
     __repr__ = one_line

@@ -34,7 +34,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--workers",
         group="Cluster",
         type=click.IntRange(1),
-        help="The same with this many processes on this machine, which nobody else can reach.",
+        help="Like --cluster, with this many processes on this machine, which nobody else can "
+        "reach.",
     ),
     option(
         "--key-folder",

@@ -60,7 +60,7 @@ def is_there(target: Target) -> bool:
 
 
 def compile_apart(target: Target, place: str) -> subprocess.Popen[bytes]:
-    """Start a process that compiles for a target, as its environment tells Numba.
+    """Start a process that compiles for a target, which its environment names for Numba.
 
     Its ordinary cache is the temporary folder ``place``.
     """

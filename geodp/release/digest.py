@@ -85,7 +85,7 @@ def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, P
     """List the components of the digest other than the table, by name."""
     qualified_name = (type(method).__module__, type(method).__qualname__)
     # Names of built-in methods are unique and survive a move of their module. Two plug-ins may
-    # share a name, so their classes are told apart by module, too.
+    # share a name, so the module also identifies their classes.
     is_builtin = qualified_name[0].startswith("geodp.")
     # A base release has noise of its own, and the table drawn from it depends on that.
     base = method.base(grid, event)

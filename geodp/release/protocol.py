@@ -37,7 +37,7 @@ class PartsOfMap(Protocol):
 
 
 class ReleaseProtocol(Protocol):
-    """A released table and all that may be said about it; see :class:`geodp.Release`."""
+    """A released table, its errors and the facts about it; see :class:`geodp.Release`."""
 
     @property
     def table(self) -> ReleasedTable:

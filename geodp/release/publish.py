@@ -147,7 +147,7 @@ def publish(
         the data. The card then states the resolution floor.
     method : str or Mechanism, optional
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
-        own, whose releases under a kept key are told apart by its name, version, settings and
+        own, whose releases under a kept key are identified by its name, version, settings and
         queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     prior : CountTable, Release or Prior, optional
         Public knowledge of where people are likely to be: a public table on the same grid or on

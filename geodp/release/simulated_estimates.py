@@ -119,7 +119,7 @@ def simulate_estimates(
 
 @dataclass(frozen=True, eq=False)
 class Allowances:
-    """What clamps and thresholds can have changed beyond what stand-ins show.
+    """Possible effects of clamps and thresholds beyond those that stand-ins show.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Allowances:
 
     @cached_property
     def taken(self) -> list[tuple[float, float]]:
-        """What clamps take on each level."""
+        """Mean and deviation of what the clamp takes on each level."""
         one = self.simulation
         losses = one.method.clamp_losses(one.table.grid, one.event)
         return losses or [(0.0, 0.0)] * len(one.tree.fanouts)
@@ -153,7 +153,7 @@ class Allowances:
         Parameters
         ----------
         side, depth : int
-            Of the region, as indices of the losses; in the release.
+            The region's indices in ``losses``, the depth being that in the release.
         """
         prior = self.simulation.prior
         assert prior is not None
@@ -161,8 +161,8 @@ class Allowances:
             return -np.inf
         # The release shows people around whom it took from the settlement; the prior does not.
         sums = NodeSums(prior)
-        alone = int(find_depths(self.simulation.tree, sums, region.key, UNKNOWN_TO).max(initial=0))
-        some = self.losses[side, : max(depth, alone) + 1]
+        unknown = find_depths(self.simulation.tree, sums, region.key, UNKNOWN_TO)
+        some = self.losses[side, : max(depth, int(unknown.max(initial=0))) + 1]
         return float(some[np.isfinite(some)].max(initial=0.0))
 
     def widen(self, ends: FloatArray, region: Region, estimate: Estimate) -> FloatArray:

@@ -51,7 +51,7 @@ class Prior:
     Attributes
     ----------
     grid : Grid
-        Of the release.
+        Grid of the release.
     key : uint64[m]
         First key of each of the prior's cells, in the release's order, strictly increasing.
     count : int64[m]
@@ -101,7 +101,7 @@ class Prior:
         if isinstance(cells, ReleasedTable) and not cells.event.is_private:
             raise UsageError(
                 "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
-                "tells the counts that it was made from. Take a public table, or a private "
+                "reveals the counts that it was made from. Take a public table, or a private "
                 "release.",
                 code="prior-not-private",
             )

@@ -14,7 +14,7 @@ from geodp.table.released import ReleasedTable
 GRID = Grid.regular((16, 16))
 TREE = TreeVariance((4, 8, 8), (1.0, 1.0, 1.0, 1.0))
 LOSSES = [(0.0, 0.0), (0.0, 0.0), (70.0, 1.0)]
-"""Of the lowest level 10 for each empty child, as many as seven of eight."""
+"""Losses on the lowest level: 10 for each empty child, up to seven of eight."""
 
 
 def released(key, count, grid=GRID):

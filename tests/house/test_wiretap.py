@@ -68,7 +68,7 @@ def forgetful():
 
 
 def few(grid):
-    """Of a grid small enough for the optimised strategies of the matrix mechanism."""
+    """Test whether a grid is small enough for the strategies of the matrix mechanism."""
     return grid.bits <= 6
 
 

@@ -111,7 +111,7 @@ def another_version(patch):
 
 
 def another_setting(patch):
-    """Of what is done to noisy values: no query shows it."""
+    """The digest depends on what is done to noisy values, which no query shows."""
     return GRID, Pyramid(prune=Fraction(1)), use()
 
 

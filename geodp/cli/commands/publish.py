@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Rehearse: refuse what publishing would refuse, and write a summary of what would be "
+    help="Dry run: refuse what publishing would refuse, and write a summary of what would be "
     "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
     "budget; publishing to the same OUTPUT replaces it.",
 )

@@ -64,7 +64,7 @@ class Simulated:
     def objective(self, families: Sequence[Family], *, relative: bool) -> float:
         """Return the weighted geometric mean of errors over the families.
 
-        Of losses, for settlements.
+        For families of settlements it is the mean of losses.
         """
         means = (self.relative if relative else self.absolute).mean(axis=0)
         isolated = [isinstance(group, Settlements) for one in families for group in one.groups]

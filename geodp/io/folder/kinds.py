@@ -45,7 +45,7 @@ class Check:
     name : str
     ok : bool
     detail : str
-        The result, in a sentence.
+        Message on the result.
     """
 
     name: str

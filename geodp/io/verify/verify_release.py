@@ -70,10 +70,10 @@ MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
 
-def require(ok: object, sentence: str) -> None:
-    """Raise ValueError with a sentence if a condition does not hold."""
+def require(ok: object, message: str) -> None:
+    """Raise ValueError with a message if a condition does not hold."""
     if not ok:
-        raise ValueError(sentence)
+        raise ValueError(message)
 
 
 def plain_files(folder: str) -> list[str]:
@@ -660,7 +660,7 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
 class Level:
     """Nodes of one level of a tree in key order, the cells being the lowest.
 
-    Of each: its key, its count, and how many cells below it are listed (``listed``) and hold
+    Each has its key, its count, and how many cells below it are listed (``listed``) and hold
     somebody beyond doubt (``sure``).
     """
 
@@ -734,8 +734,8 @@ class Tree:
     ) -> tuple[float, float]:
         """Return how many standard errors a cell is off below and above at most, by its class.
 
-        Of the ``cells`` around it, itself among them, some are listed and some hold somebody beyond
-        doubt; its parent has ``children``. Infinite where a cell stands alone.
+        Among the ``cells`` around it, itself included, ``listed`` are listed and ``sure`` hold
+        somebody beyond doubt; its parent has ``children``. Infinite for an isolated cell.
         """
         others, zeros = cells - 1, cells - listed
         if sure <= is_sure or zeros >= others:

@@ -15,7 +15,7 @@ from geodp.kernels.jit import bare_inline, inline, kernel, part
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
-"""How much of a node lies in the domain."""
+"""Fractions of a node that lie in the domain."""
 
 NOWHERE = -(1 << 31)
 """Stands for the noisy count of a child that contains no cell, and for noise that is undecided."""

@@ -82,8 +82,8 @@ class Parts(Mechanism):
         precondition=PUBLIC_DOMAIN,
         source="the map has its share of the budget, see pyramid; one person changes exactly one "
         "part of one node on each further level, by 1, and their shares are what is left. Which "
-        "levels and nodes are looked at depends on the released map only (adaptive composition), "
-        "and noises are independent; everything else is post-processing",
+        "levels and nodes are measured depends only on the released map (adaptive composition), "
+        "and the noise of nodes is independent; everything else is post-processing",
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True

@@ -49,9 +49,9 @@ SMALL = 1 << 10
 share of the total costs the blocks below it more than it gains them."""
 
 PURPOSE = (
-    "; they are the default's, for cells, municipalities and polygons, and large aligned blocks "
-    "pay: those of more than 1,024 cells can have up to 3 times the error of topdown; setting=R "
-    "is for those"
+    "; they are the default's, chosen for cells, municipalities and polygons; aligned blocks of "
+    "more than 1,024 cells can have up to 3 times the error of topdown, and for these setting=R "
+    "is better"
 )
 """The default's strengths and costs, measured by ``python -m bench shares``."""
 
@@ -98,7 +98,7 @@ class Pyramid(Mechanism):
 
     name: ClassVar[str] = "pyramid"
     version: ClassVar[int] = 6
-    title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
+    title: ClassVar[str] = "noisy counts of few levels, divided from the top down"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Pyramid."
     )
@@ -108,8 +108,8 @@ class Pyramid(Mechanism):
         source="one person changes exactly one count on each level, by 1; level i has noise of "
         "scale 1/e_i, so the L1 norm of the change in units of the noise is the sum of all e_i, "
         "which is epsilon; Gaussian noise with the share of rho that the level has adds up to rho. "
-        "Whether a node is looked at depends on noisy values above it only, and "
-        "noises are independent; everything else is post-processing",
+        "Whether a node is visited depends only on noisy values above it, and the noise of nodes "
+        "is independent; everything else is post-processing",
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
@@ -117,9 +117,9 @@ class Pyramid(Mechanism):
     informed: ClassVar[bool] = True
     skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
-        "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes "
-        "the populous ones less. It is biased: a lone occupied cell in an empty region is pulled "
-        "down, and what it loses goes to the empty cells around it.",
+        "Non-negativity: children below 0 become 0 and their siblings are lowered by as much, with "
+        "two passes the populous ones by less. It is biased: an isolated occupied cell is lowered, "
+        "and what it loses goes to the empty cells around it.",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",

@@ -95,7 +95,7 @@ TRUSTING = {
 people a prior does not know, and less for the cells, whose distribution it knows."""
 
 ROOT = 3
-"""Weight of the root beside a ladder's."""
+"""Weight of the root relative to a ladder's."""
 
 TRUSTED_ROOT = 2
 """Weight of the root beside a trusting ladder's."""

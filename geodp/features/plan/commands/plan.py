@@ -77,18 +77,20 @@ DRAWN = (
 @click.option(
     "--target",
     multiple=True,
-    help="CELLS=MARGIN or AREA=MARGIN: choose them for these 95 % margins; repeatable.",
+    help="CELLS=MARGIN or AREA=MARGIN: choose levels and budgets for these 95 % margins; "
+    "repeatable.",
 )
 @click.option(
     "--dominate",
-    help="Choose them so that the planned errors of aligned blocks exceed those of a METHOD at no "
+    help="Choose levels and budgets so that the planned errors of aligned blocks exceed those of "
+    "a METHOD at no "
     "size, or a list of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,... "
     "Other areas, and sizes that are not in the list, may be worse.",
 )
 @click.option(
     "--for",
     "purpose",
-    help="Choose them for families of regions, separated by commas: your own "
+    help="Choose levels and budgets for families of regions, separated by commas: your own "
     "(polygons:FILE.geojson), synthetic (municipalities, polygons, polygons:10km2, "
     "polygons:64 with 64 cells, rectangles), cells, squares, areas, islands (the losses of "
     "isolated settlements); FAMILY=WEIGHT if weights differ; and `relative`.",
@@ -118,7 +120,11 @@ DRAWN = (
     type=click.Choice(("all", "one")),
     help="With --snapshots: in how many snapshots a person is.",
 )
-@click.option("--chain", default="", help="With these: your own levels, such as 2-4-4-4-4.")
+@click.option(
+    "--chain",
+    default="",
+    help="With --weight, --target, --dominate or --for: your own levels, such as 2-4-4-4-4.",
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of error by area."
 )
