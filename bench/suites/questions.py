@@ -1,4 +1,4 @@
-"""What people ask of a map, answered by the default, its former version and others, in one table."""
+"""Common queries of a map, by the default, its former version and others, in one table."""
 
 from __future__ import annotations
 

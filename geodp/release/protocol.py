@@ -146,6 +146,6 @@ class ReleaseProtocol(Protocol):
         """Compute 95 % intervals of single cells."""
         ...
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[Estimate]:
+    def estimate_all(self, regions: Iterable[Any], *, method: str = ...) -> list[Estimate]:
         """Estimate many regions, in their order."""
         ...
