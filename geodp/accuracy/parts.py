@@ -245,8 +245,8 @@ class Sum:
 
     def _noise_of(self, i: int, share: FloatArray) -> FloatArray:
         """Return the variance of measured counts that are fitted to their sum: float64[n]."""
-        variance, rest = self.noise[:, i].tolist()
-        return (1 - share) ** 2 * variance + share**2 * rest
+        variance, rest = self.noise[:, i]
+        return np.asarray((1 - share) ** 2 * variance + share**2 * rest)
 
     @cached_property
     def factor(self) -> float:
