@@ -32,7 +32,7 @@ from geodp.accuracy.interval import (
     round_out,
     spread_of,
 )
-from geodp.accuracy.isolation import FEW, find_depths
+from geodp.accuracy.isolation import FEW, find_depths, node_margins
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance
@@ -216,9 +216,7 @@ class ClampedIntervals:
         for part, paths, states, _ in self.climb_paths(once):
             ends = low[part], high[part]
             cell_paths.find_ends(paths, states, root, self._climb.around, self._rule, *ends)
-            # Margins from simulated releases also bound the loss of isolated cells.
-            if self.margins.isolated_losses:
-                self._bound_isolated(once[part], paths, ends[1])
+            self._bound_isolated(once[part], paths, ends)
         return (low, high) if back is None else (low[back], high[back])
 
     def classes(self, key: KeyArray) -> IntArray:
@@ -287,20 +285,32 @@ class ClampedIntervals:
             states, visited = cell_paths.climb(keys, *climb, full, paths)
             yield part, paths, states, visited
 
-    def _bound_isolated(self, key: KeyArray, paths: cell_paths.Paths, high: FloatArray) -> None:
-        """Bound the high ends of isolated cells by the maximal loss of such a cell."""
+    def _bound_isolated(
+        self, key: KeyArray, paths: cell_paths.Paths, ends: tuple[FloatArray, FloatArray]
+    ) -> None:
+        """Set the ends of isolated cells, changed in place, by the levels that bound their errors.
+
+        The low ends allow for the error of the node that holds hardly anybody else, which is the
+        cell's as well; high ends are bounded by the largest losses in simulated releases.
+        """
         kind = np.empty(key.size, np.int64)
         cell_paths.find_classes(paths, self._climb.around, self._rule, kind)
+        # An infinite margin marks a class without measured errors.
         isolated = np.flatnonzero(np.isinf(self._rule.up[kind]))
-        # An infinite margin marks a class without measured errors: only the levels above can bound
-        # such a cell's loss.
         depth = find_depths(self.tree, self.sums, key[isolated])
-        lost = np.array(self.margins.isolated_losses)[
-            np.minimum(depth, len(self.margins.isolated_losses) - 1)
-        ]
-        lost = lost + (paths.moved[0][isolated] if self.tree.drops else 0.0)
-        count = paths.people[PLAIN, isolated]
-        high[isolated] = np.minimum(high[isolated], count + round_out(lost, count))
+        count, (low, high) = paths.people[PLAIN, isolated], ends
+        out, into = paths.moved[:, isolated] if self.tree.drops else np.zeros((2, 1))
+        margin = round_out(self._node_margins[depth], count) + into
+        low[isolated] = np.maximum(np.minimum(low[isolated], count - margin), 0.0)
+        losses = np.array(self.margins.isolated_losses)
+        if losses.size:
+            lost = losses[np.minimum(depth, losses.size - 1)] + out
+            high[isolated] = np.minimum(high[isolated], count + round_out(lost, count))
+
+    @cached_property
+    def _node_margins(self) -> FloatArray:
+        """Half the intervals of nodes, from the cells up, for methods that clamp: float64[h + 1]."""
+        return node_margins(self.tree)
 
     @cached_property
     def _climb(self) -> _Climb:

@@ -7,12 +7,13 @@ that were released as nearly empty.
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import NodeSums
+from geodp.accuracy.interval import LAPLACE_Z, NodeSums, Z
+from geodp.accuracy.reach import RegionKeys
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -53,6 +54,55 @@ def find_depths(
         depth += isolated
         here = held
     return depth
+
+
+def region_depths(
+    tree: TreeVariance, sums: NodeSums, regions: RegionKeys
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the levels on which regions are isolated, and the nodes that they touch there.
+
+    As :func:`find_depths`, with the people around all cells of a region together.
+
+    Returns
+    -------
+    depth, nodes : int64[n], int64[n]
+    """
+    node, stride = regions, 1
+    inside = np.add.reduceat(sums.of(node.key, 1), node.first)
+    depth = np.zeros(inside.size, np.int64)
+    nodes, isolated = np.diff(np.append(node.first, node.key.size)), inside > 0
+    for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
+        node, stride = node.above(fanout)[0], stride * fanout
+        held = np.add.reduceat(sums.of(node.key, stride), node.first)
+        isolated = isolated & (held - inside < FEW * np.sqrt(variance))
+        if not isolated.any():
+            break
+        touched = np.diff(np.append(node.first, node.key.size))
+        nodes = np.where(isolated, touched, nodes)
+        depth += isolated
+        inside = held
+    return depth, nodes
+
+
+def node_margins(tree: TreeVariance) -> NDArray[np.float64]:
+    """Compute half of a node's 95 % interval without a clamp, from the cells up: float64[levels].
+
+    If all around a cell is released as 0 up to some node, the cell is given all that is estimated
+    of this node, with its error.
+    """
+    fourths, margins = tree.fourths or (0.0,) * len(tree.variances), []
+    for start in range(len(tree.fanouts), -1, -1):
+        part, variance, fourth = 1.0, 0.0, 0.0
+        for i in range(start, 0, -1):
+            b = tree.fanouts[i - 1]
+            mean = part / b
+            variance += tree.variances[i] * (part**2 - b * mean**2)
+            fourth += fourths[i] * ((part - mean) ** 4 + (b - 1) * mean**4)
+            part = mean
+        variance = max(variance + tree.variances[0] * part**2, 1e-12)
+        excess = (fourth + fourths[0] * part**4) / variance**2 / 3
+        margins.append((Z + (LAPLACE_Z - Z) * min(max(excess, 0.0), 1.0)) * sqrt(variance))
+    return np.array(margins)
 
 
 def draw_empty(

@@ -40,6 +40,10 @@ follows: stand-ins do not show it, because the moved people are part of them."""
 TILT_INFORMED = 1.25
 """The same with a prior, which knows coasts, mostly."""
 
+SURROUNDINGS, AROUND = 64, 0.05
+"""Fewest cells of the nodes that surround an isolated region, and the largest number of people in
+them beside its own, as a fraction of these."""
+
 DOUBT = 0.01
 """Probability of taking an empty child for a populated one, over all around a region."""
 
@@ -101,6 +105,9 @@ def simulate_estimates(
     for i, (region, estimate) in enumerate(zip(regions, closed, strict=True)):
         # Without a clamp the error is that of the noise, which the closed form has exactly.
         ends = estimate.count - np.array([high[i], low[i]])
+        if estimate.clamped and allowances.is_island(region):
+            estimates.append(estimate)
+            continue
         if estimate.clamped:
             ends = allowances.widen(ends, region, estimate)
         elif plain:
@@ -146,6 +153,19 @@ class Allowances:
         one = self.simulation
         losses = one.method.clamp_losses(one.table.grid, one.event)
         return losses or [(0.0, 0.0)] * len(one.tree.fanouts)
+
+    def is_island(self, region: Region) -> bool:
+        """Return whether hardly anybody was released around a region, whose closed form stands.
+
+        Stand-ins show only those islands that the release shows.
+        """
+        stride = 1
+        for fanout in reversed(self.simulation.tree.fanouts):
+            stride *= fanout if stride < SURROUNDINGS else 1
+        sums = self.release.node_sums
+        held = int(sums.of(np.unique(region.key // np.uint64(stride)), stride).sum())
+        inside = int(self.release.table.counts_at(region.key).sum())
+        return held - inside <= AROUND * inside
 
     def loss_informed(self, region: Region, side: int, depth: int) -> float:
         """Return the possible loss of a settlement that the prior does not know; -inf if it does.

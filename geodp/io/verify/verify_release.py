@@ -712,6 +712,14 @@ class Tree:
         else:
             self.strong = math.log(0.5 / chance) / math.sqrt(2)
         self.company = FEW * math.sqrt(self.variances[0])
+        self.whole = [self.margin_of_node(level) for level in range(len(self.variances))]
+
+    def margin_of_node(self, level: int) -> float:
+        """Return half the interval of a node without a clamp, by its level from the cells up."""
+        state = (1.0, 0.0, 0.0) * 2 + (0.0,)
+        for i in range(level, len(self.fanouts)):
+            state = share_out(state, self.fanouts[i], 0, False, self.variances[i], self.fourths[i])
+        return margin(state[:3], (self.variances[-1], self.fourths[-1]))
 
     def losses_at(self, levels: int) -> tuple[float, float]:
         """Return mean and standard deviation of what the clamp takes at levels, which are bits."""
@@ -839,6 +847,9 @@ class Climb:
                 max(low, 0.0, value - down * error[state]),
                 min(high, value + up * error[state]),
             )
+            # An isolated cell has all that is estimated of the node that holds hardly anybody else.
+            if up == math.inf:
+                low = max(0.0, min(low, value - tree.whole[self.depth[c]] - self.moved[c]))
             if tree.lost and up == math.inf:
                 high = min(high, value + tree.lost[min(self.depth[c], len(tree.lost) - 1)])
             yield low, high
