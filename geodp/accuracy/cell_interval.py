@@ -32,7 +32,7 @@ from geodp.accuracy.interval import (
     round_out,
     spread_of,
 )
-from geodp.accuracy.isolation import FEW, find_depths, node_margins
+from geodp.accuracy.isolation_depth import FEW, find_depths, node_margins
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance
@@ -116,14 +116,18 @@ def cell_intervals(
 def count_unseen(
     losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
 ) -> list[tuple[float, float]] | None:
-    """Return the losses to a clamp for each node that shows one, by an empty child released as 0.
+    """Convert losses of every split to losses for each node that shows one.
 
-    If a node has two children, an empty one is released as 0 in every second split only. In the
-    other splits it receives what its sibling loses, and is indistinguishable from a child with
-    people: each node that shows a loss stands for another one. The loss of both varies no more than
-    these splits do without a clamp, which the margin of the sum includes: with e the noise of a
-    split and b its scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2.
-    Among more children, one is nearly always 0.
+    A node shows a loss if an empty child of it was released as 0, since its siblings lost what was
+    raised there. Only such nodes can be counted in a release. With more than two children nearly
+    every split with an empty child shows its loss, so the losses stay as they are.
+
+    With two children, the empty one is released as 0 in every second split only. In the others it
+    receives people from its sibling and looks inhabited: a loss that does not show. So each node
+    that shows a loss stands for two, with twice the mean. Their losses need no standard deviation
+    of their own, because the margin of the sum contains the noise of both splits, which varies
+    more. With e the noise of a split and b its scale: the loss max(e, 0) - b [e < 0] has a variance
+    of 1.5 b^2, and e one of 2 b^2.
 
     Parameters
     ----------

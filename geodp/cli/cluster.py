@@ -10,7 +10,7 @@ import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
-from geodp.registry import find_modules
+from geodp.feature_registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid

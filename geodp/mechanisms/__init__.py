@@ -20,11 +20,11 @@ from types import ModuleType
 from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
+from geodp.feature_registry import find_modules
 from geodp.grid.grid import Grid
 from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.privacy.event import Guarantee
-from geodp.registry import find_modules
 
 __all__ = [
     "METHODS",

@@ -11,8 +11,8 @@ What may never change
 ---------------------
 - The names of the fields of :class:`Measurement`, their order and their values: all but
   ``key_origin`` and ``layout``, on which no noise depends, enter the digest that derives a
-  release's noise from a kept key (:mod:`geodp.release.digest`). A changed field would draw new
-  noise for a release that was published before, and charge for it again.
+  release's noise from a kept key (:mod:`geodp.release.noise_identity`). A changed field would draw
+  new noise for a release that was published before, and charge for it again.
 - ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
   and an entry is recognised by them.
 - The keys of :meth:`Measurement.describe` stand in release cards, which are read back.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
-from geodp.accuracy.isolation import node_margins, region_depths
+from geodp.accuracy.isolation_depth import node_margins, region_depths
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError

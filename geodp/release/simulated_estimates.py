@@ -15,7 +15,7 @@ import numpy as np
 
 from geodp import progress
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, NodeSums
-from geodp.accuracy.isolation import find_depths, list_nodes, tilt
+from geodp.accuracy.isolation_depth import find_depths, list_nodes, tilt
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.errors import UsageError
 from geodp.grid.region import Region

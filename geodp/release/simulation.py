@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.isolation import draw_empty, find_depths, settlement_cells
+from geodp.accuracy.isolation_depth import draw_empty, find_depths, settlement_cells
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism

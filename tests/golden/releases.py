@@ -22,7 +22,7 @@ from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.key import NOISE_FORMAT, digest
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.digest import encode
+from geodp.release.noise_identity import encode
 from geodp.table.counts import CountTable
 
 FILE = Path(__file__).with_name("releases.json")

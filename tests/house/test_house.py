@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "advice errors progress registry reprs typing"
+GROUND = "advice errors feature_registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -31,7 +31,7 @@ FLOORS = {
     "advice": "",
     "errors": "",
     "progress": "",
-    "registry": "",
+    "feature_registry": "",
     "reprs": "",
     "typing": "",
     "kernels": "",

@@ -7,7 +7,7 @@ import geodp
 from geodp.accuracy.blocks import keys_of_domain
 from geodp.accuracy.cell_interval import cell_intervals
 from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, Z
-from geodp.accuracy.isolation import FEW
+from geodp.accuracy.isolation_depth import FEW
 from geodp.accuracy.margins import AROUND, CHILDREN, SHARES
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.mechanisms import mechanism

@@ -139,8 +139,8 @@ class Informed:
             above, np.uint64(layer.stride), fanout, self.table.key, self.cumulative, noisy
         )
         inside = np.empty(0, np.bool_)
-        # Children outside the domain are drawn as well, and then ignored: a block of noise serves
-        # all children of a node.
+        # A block of noise serves all children of a node, so noise is also drawn for those outside
+        # the domain. It is ignored: `inside` excludes them.
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
         return noisy, inside

@@ -1,4 +1,4 @@
-"""Isolation: over how many levels of the tree a place has no people around it in a release.
+"""Isolation depth: over how many levels of the tree a place has no people around it in a release.
 
 A clamp takes most from a settlement without neighbours, and a release shows little of such a
 settlement or nothing. Its maximal loss depends on the number of levels of nodes around its place

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.isolation import draw_empty, find_depths, list_nodes, settlement_cells, tilt
+from geodp.accuracy.isolation_depth import (
+    draw_empty,
+    find_depths,
+    list_nodes,
+    settlement_cells,
+    tilt,
+)
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement

@@ -19,7 +19,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.digest import components, digest_stream, encode, release_digest
+from geodp.release.noise_identity import components, digest_stream, encode, release_digest
 from tests.mechanisms.kept import forget_levels
 
 GRID = geodp.Grid.regular((8, 8))
@@ -80,7 +80,7 @@ BASE = (GRID, Pyramid(), use())
 
 
 def another_noise_format(patch):
-    patch.setattr("geodp.release.digest.NOISE_FORMAT", "another")
+    patch.setattr("geodp.release.noise_identity.NOISE_FORMAT", "another")
     return BASE
 
 
