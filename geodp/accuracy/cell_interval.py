@@ -313,7 +313,7 @@ class ClampedIntervals:
 
     @cached_property
     def _node_margins(self) -> FloatArray:
-        """Half the intervals of nodes, from the cells up, for methods that clamp: float64[h + 1]."""
+        """Half the intervals of nodes, from the cells up: float64[h + 1]."""
         return node_margins(self.tree)
 
     @cached_property

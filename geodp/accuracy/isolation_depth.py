@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, NodeSums, Z
-from geodp.accuracy.reach import RegionKeys
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -54,34 +53,6 @@ def find_depths(
         depth += isolated
         here = held
     return depth
-
-
-def region_depths(
-    tree: TreeVariance, sums: NodeSums, regions: RegionKeys
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the levels on which regions are isolated, and the nodes that they touch there.
-
-    As :func:`find_depths`, with the people around all cells of a region together.
-
-    Returns
-    -------
-    depth, nodes : int64[n], int64[n]
-    """
-    node, stride = regions, 1
-    inside = np.add.reduceat(sums.of(node.key, 1), node.first)
-    depth = np.zeros(inside.size, np.int64)
-    nodes, isolated = np.diff(np.append(node.first, node.key.size)), inside > 0
-    for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
-        node, stride = node.above(fanout)[0], stride * fanout
-        held = np.add.reduceat(sums.of(node.key, stride), node.first)
-        isolated = isolated & (held - inside < FEW * np.sqrt(variance))
-        if not isolated.any():
-            break
-        touched = np.diff(np.append(node.first, node.key.size))
-        nodes = np.where(isolated, touched, nodes)
-        depth += isolated
-        inside = held
-    return depth, nodes
 
 
 def node_margins(tree: TreeVariance) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
-from geodp.accuracy.isolation_depth import node_margins, region_depths
+from geodp.accuracy.isolation_depth import node_margins
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
@@ -154,13 +154,7 @@ def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -
     if visited.clamped.any():
         isolated = method.isolated_cell(grid, event)
         losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
-    low, high = visited.interval(isolated, losses)
-    if visited.clamped.any():
-        # A region that is alone in its nodes was given all that is estimated of these.
-        depth, nodes = region_depths(tree, release.node_sums, cells)
-        margin = round_out(node_margins(tree)[depth] * np.sqrt(nodes), count) + visited.moved[1]
-        alone = visited.clamped & (depth > 0)
-        low = np.where(alone, np.maximum(np.minimum(low, count - margin), 0.0), low)
+    low, high = visited.interval(isolated, losses, node_margins(tree))
     single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
     # One cell has a narrower interval of its own, with margins measured on maps; the files have
     # it, and an estimate must not contradict them.

@@ -716,7 +716,7 @@ class Tree:
 
     def margin_of_node(self, level: int) -> float:
         """Return half the interval of a node without a clamp, by its level from the cells up."""
-        state = (1.0, 0.0, 0.0) * 2 + (0.0,)
+        state: tuple[float, ...] = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
         for i in range(level, len(self.fanouts)):
             state = share_out(state, self.fanouts[i], 0, False, self.variances[i], self.fourths[i])
         return margin(state[:3], (self.variances[-1], self.fourths[-1]))
