@@ -47,9 +47,10 @@ class Parts(Mechanism):
     The totals of all cells are released first, by pyramid, with a separate share of the budget.
     Then the parts (combinations of labels) of coarse areas are measured, down to the last level on
     which the expected count of a part is at least two noise scales. From the root down, the parts
-    of an area are apportioned to the areas inside it: the measurements there, on the last measured
-    level shrunk towards the shares of the area above as their noise requires, are fitted to the
-    released counts of the areas and to the parts above, and rounded so that both sums are kept.
+    of an area are apportioned to the areas inside it: the measurements there, shrunk towards the
+    shares of the area above as their noise requires (above the last measured level only where these
+    explain nearly all), are fitted to the released counts of the areas and to the parts above, and
+    rounded so that both sums are kept.
     Below the last measured level the shares of the area above are used. More than 64 parts are
     apportioned in two steps: first groups of neighbouring labels, then the parts inside each group.
 

@@ -27,6 +27,9 @@ from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
 
+SURE = 4, 5
+"""Smallest gain of predictions above the last measured level, as a fraction of the variance."""
+
 ENTRIES = 1 << 18
 """Number of parts of children that are apportioned together."""
 
@@ -235,10 +238,6 @@ class Group:
         """
         level, (predicted, even) = measured[i], expected
         z, law = level.z[level.at(nodes.prefix)], level.law
-        # Only the last measured level is noisy enough for shrinkage. Above, it would pull towns
-        # towards the country around them, by little in each area and by much in their sum.
-        if i < len(measured) - 1:
-            return np.maximum(z, 0.0)
         y = level.y[level.at(nodes.prefix)]
         sd = sqrt(variance_of(law))
         residuals = Residuals.of(y.reshape(-1), predicted.reshape(-1), even.reshape(-1), sd)
@@ -248,8 +247,11 @@ class Group:
             laplace=self.chain.event.rho is None,
             cells=self.schedule.strides[i] == 1,
         )
-        # Predictions that explain nothing are ignored, and measurements are only clamped.
-        if learned is None:
+        # Predictions that explain nothing are ignored, and measurements are only clamped. Above the
+        # last measured level, which is the noisiest, predictions must explain nearly all: they pull
+        # towns towards the country around them, by little in each area and by much in their sum.
+        is_last = i == len(measured) - 1
+        if learned is None or not (is_last or learned.gains(SURE, residuals)):
             return np.maximum(z, 0.0)
         min_variance = float(level.variance.min())
         tables = (
