@@ -16,6 +16,7 @@ BENCHMARKS = {
     "methods": "time, memory, visited nodes and error of every method, by data and size",
     "peers": "geodp and other libraries on one input in one run",
     "questions": "common queries of a map: the default, its former version and others",
+    "bound": "distance of the defaults from the best linear noise for common queries",
     "regions": "geodp's methods, HDMM, PrivTree and AG by families of regions",
     "dominate": "a plan against every method: predicted and measured errors",
     "pyramid": "the pyramid, the paper's method and the pyramid's own plans, on public statistics",
