@@ -139,11 +139,7 @@ class Reach:
         """Return half the intervals of the three sums, without a clamp: float64[3]
         or float64[3, n].
         """
-        variance = np.maximum(self.variance, 1e-12)
-        # The excess kurtosis, 3 for Laplace and 0 for normal errors, interpolates between the two
-        # factors.
-        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
-        return round_out((Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance), self.count)
+        return round_out(half_interval(self.variance, self.fourth), self.count)
 
     def approximations(self) -> tuple[Any, Any]:
         """Return the low end of the inner approximation's interval and the high of the outer's."""
@@ -174,6 +170,15 @@ class Reach:
             distance = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
             moved_by = np.where(self.total_clamped, moved_by, np.minimum(moved_by, distance))
         return moved_by
+
+
+def half_interval(variance: Any, fourth: Any) -> Any:
+    """Compute half a 95 % interval of noise with a variance and a fourth cumulant."""
+    variance = np.maximum(variance, 1e-12)
+    # The excess kurtosis, 3 for Laplace and 0 for normal errors, interpolates between the two
+    # factors.
+    excess = np.clip(fourth / variance**2 / 3, 0, 1)
+    return (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
 
 
 def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

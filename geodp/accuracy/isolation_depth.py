@@ -7,12 +7,12 @@ that were released as nearly empty.
 
 from __future__ import annotations
 
-from math import prod, sqrt
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import LAPLACE_Z, NodeSums, Z
+from geodp.accuracy.interval import NodeSums, half_interval
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -70,9 +70,8 @@ def node_margins(tree: TreeVariance) -> NDArray[np.float64]:
             variance += tree.variances[i] * (part**2 - b * mean**2)
             fourth += fourths[i] * ((part - mean) ** 4 + (b - 1) * mean**4)
             part = mean
-        variance = max(variance + tree.variances[0] * part**2, 1e-12)
-        excess = (fourth + fourths[0] * part**4) / variance**2 / 3
-        margins.append((Z + (LAPLACE_Z - Z) * min(max(excess, 0.0), 1.0)) * sqrt(variance))
+        variance += tree.variances[0] * part**2
+        margins.append(half_interval(variance, fourth + fourths[0] * part**4))
     return np.array(margins)
 
 

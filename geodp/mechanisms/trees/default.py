@@ -91,8 +91,9 @@ TRUSTING = {
     False: (50, 32, 16, 8, 4, 2),
     True: (50, 25, 16, 12, 8, 6, 4, 3, 2),
 }
-"""The same for who trusts a prior, for keys of all kinds: more above the cells, whose numbers of
-people a prior does not know, and less for the cells, whose distribution it knows."""
+"""Weights of the setting ``informed``, as in ``LADDERS``, for keys of all kinds: more above the
+cells, whose numbers of people a prior does not know, and less for the cells, whose distribution it
+knows."""
 
 ROOT = 3
 """Weight of the root relative to a ladder's."""
