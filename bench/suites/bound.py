@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.inputs.regions import SEED, draw_areas
 from bench.suites.shares import DOCUMENT
 from bench.tables import fill_saved, markdown, table
-from geodp.features.plan.families import Objectives, draw_families
-from geodp.features.plan.regions import Boxes, CellSets
 from geodp.grid.grid import Grid
 from geodp.mechanisms import mechanism
 from geodp.privacy.terms import Terms
@@ -27,7 +25,7 @@ geometric mean; regions are averaged over all translations of the map, so that t
 follows from a Fourier transform of their mean Gram matrix."""
 
 SIDE = 512
-FAMILIES = Objectives.parse("cells=1,municipalities=1,rectangles=1")
+FAMILIES = ("municipalities", "rectangles")
 ROUNDS = 100
 """Rounds in which the families' weights follow their errors."""
 
@@ -65,32 +63,19 @@ def measure(regions: int) -> dict[str, Any]:
         (unit,) = (UNITS[name] for name in loss)
         row: dict[str, Any] = {"": label}
         for name, keys in drawn.items():
-            # Spread over the family, whose regions are listed by size.
-            some = keys[:: max(1, len(keys) // regions)]
-            row[name] = sqrt(np.mean([tree.region(key) for key in some])) / unit
+            row[name] = sqrt(np.mean([tree.region(key) for key in keys[:regions]])) / unit
         rows.append(row)
     return {"rows": rows, "settings": {"side": SIDE, "regions": regions}}
 
 
 def list_regions(grid: Grid) -> dict[str, list[NDArray[np.uint64]]]:
     """List the keys of the regions of each family on a public synthetic map."""
-    drawn: dict[str, list[NDArray[np.uint64]]] = {}
-    for family in draw_families(FAMILIES, grid, Proxy.make_up(grid, None)):
-        for group in family.groups:
-            drawn.setdefault(group.name, []).extend(_keys_of(grid, group))
-    return drawn
-
-
-def _keys_of(grid: Grid, group: Any) -> Iterator[NDArray[np.uint64]]:
-    if isinstance(group, CellSets):
-        yield from map(np.sort, np.split(group.key, group.start[1:]))
-    elif isinstance(group, Boxes):
-        for low, high in zip(group.low.T, group.high.T, strict=True):
-            index = np.indices(tuple(high - low)).reshape(2, -1) + low[:, None]
-            yield np.sort(grid.encode(index))
-    else:
-        # Single cells: all are alike, and a few stand for their places in the tree.
-        yield from np.arange(0, grid.size, grid.size // 64 + 1, dtype=np.uint64)[:, None]
+    # Single cells are all alike, and a few stand for their places in the tree.
+    cells = np.arange(0, grid.size, grid.size // 64 + 1, dtype=np.uint64)
+    places, random = Proxy.make_up(grid, None).table, np.random.default_rng(SEED)
+    drawn = draw_areas(places, FAMILIES, grid.size, random)
+    areas = {name: [region.key for region in group] for name, group in drawn.items()}
+    return {"cells": [*cells[:, None]], **areas}
 
 
 def power_of(grid: Grid, keys: list[NDArray[np.uint64]]) -> Floats:

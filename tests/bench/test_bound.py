@@ -9,14 +9,13 @@ pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import bound
 from bench.tables import markdown
 from geodp.grid.grid import Grid
+from tests.bench.documents import shown
 
 KEPT = json.loads(bound.SAVED.read_text(encoding="utf-8"))
 
 
 def test_the_document_shows_the_kept_figures():
-    text = bound.DOCUMENT.read_text(encoding="utf-8")
-    shown = text.split(bound.MARKS[0])[1].split(bound.MARKS[1])[0].strip()
-    assert shown == markdown(bound.lines(KEPT))
+    assert shown(bound) == markdown(bound.lines(KEPT))
 
 
 def test_no_method_is_below_the_bound_of_a_family_alone():

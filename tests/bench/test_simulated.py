@@ -7,14 +7,13 @@ import pytest
 pytest.importorskip("bench", reason="the benchmarks are no part of the wheel")
 from bench.suites import simulated
 from bench.tables import markdown
+from tests.bench.documents import shown
 
 KEPT = json.loads(simulated.SAVED.read_text(encoding="utf-8"))
 
 
 def test_the_document_shows_the_kept_figures():
-    text = simulated.DOCUMENT.read_text(encoding="utf-8")
-    shown = text.split(simulated.MARKS[0])[1].split(simulated.MARKS[1])[0].strip()
-    assert shown == markdown(simulated.lines(KEPT))
+    assert shown(simulated) == markdown(simulated.lines(KEPT))
 
 
 def test_every_kind_of_region_is_held_as_often_as_the_document_says():
