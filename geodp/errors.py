@@ -32,9 +32,9 @@ class Rule(str):
 
     code: str
 
-    def __new__(cls, code: str, sentence: str) -> Self:
+    def __new__(cls, code: str, message: str) -> Self:
         """Make a message with the code of its rule."""
-        rule = super().__new__(cls, sentence)
+        rule = super().__new__(cls, message)
         rule.code = code
         return rule
 
@@ -87,7 +87,7 @@ class InputError(GeodpError, ValueError):
     Parameters
     ----------
     rule : str
-        What is allowed and what to do, in one sentence, without any value of the data.
+        Message that states what is allowed and what to do, without any value of the data.
     file : str, optional
         The file (and, of an archive, its member).
     row : int, optional
@@ -207,16 +207,16 @@ def why_without(library: str, what: str, extra: str = "") -> str | None:
     Parameters
     ----------
     library : str
-        As it is imported, and as the extra is called: ``"scipy"``.
+        Name of the module, and of the extra: ``"scipy"``.
     what : str
-        What needs it, as a sentence begins.
+        Subject that needs it, as the start of the message.
     extra : str
-        That installs it, where it is called otherwise.
+        Extra that installs it, if it has another name.
 
     Returns
     -------
     str or None
-        One sentence; None where the library is installed.
+        Message; None if the library is installed.
 
     Examples
     --------

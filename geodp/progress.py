@@ -5,13 +5,13 @@ caller shows that (:func:`show`). The logger ``geodp`` gets the names of steps, 
 nothing else; it has no handler of its own.
 
 Who may see what: the person at a terminal is the operator, and sees shares and estimates of all
-steps. What goes elsewhere may end in a log that others read, as may what is logged. There a step of
-confidential data is its name alone, since how quickly its share grows depends on them. Only a step
-that works on what is public (``public=True``), such as a release that is written, tells what is
-left of it. That something is compiled is told there, and not what: which kernels a run needs may
-depend on its data. Totals are public everywhere: bytes of the files given, runs of subtrees, and
-what is released. Lines come at full ten seconds of the whole run, so that when a step began is told
-no more exactly; where even a run's duration is to tell nothing (``--pad-time``), none come.
+steps. Other output may end in a log that others read, and so may the logger's. There a step on
+confidential data shows only its name, since the growth of its share depends on the data. Only a
+step on public data (``public=True``), such as writing a release, shows how much of it is left. That
+something is compiled is shown, but not what: which kernels a run needs may depend on its data.
+Totals are public everywhere: bytes of the input files, runs of subtrees, and released counts. Lines
+appear at multiples of ten seconds of the entire run, so that they do not reveal more precisely when
+a step began; where even the duration must reveal nothing (``--pad-time``), there are none.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def show(
     at_compiling : callable, optional
         Called when the first kernel is compiled, if one is.
     lines : bool
-        Whether a stream that is no terminal is told a line every ``EVERY`` seconds.
+        Whether a stream that is no terminal gets a line every ``EVERY`` seconds.
     """
     global _bar, _at_compiling
     outer, outer_callback = _bar, _at_compiling

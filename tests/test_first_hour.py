@@ -82,7 +82,7 @@ def publish(frame=FRAME, *args, **more):
 ASKED = {
     "nothing but a frame": (lambda *_: publish(), "Give either epsilon or rho."),
     "no grid": (lambda *_: publish(**BUDGET), "on which public grid .* grid='jis:half'"),
-    "no contribution": (lambda *_: publish(grid=GRID, epsilon=1), "so say it: .*contribution=N"),
+    "no contribution": (lambda *_: publish(grid=GRID, epsilon=1), "so state it: .*contribution=N"),
     "a misspelt grid": (lambda *_: publish(grid="jis:bsic", **BUDGET), "no code system jis:bsic"),
     "another keyword": (lambda *_: publish(grid=GRID, eps=1), r"takes no eps=; give epsilon="),
     "a misspelt keyword": (lambda *_: publish(griid=GRID), r"takes no griid=; give grid="),
@@ -95,7 +95,7 @@ ASKED = {
     "no epsilon": (lambda *_: publish(grid=GRID, epsilon=0), "must be above 0"),
     "points": (
         lambda *_: publish(PLACES[["geometry"]], grid=GRID, **BUDGET),
-        r"say that every row is one person .* or name the counts \(value=\)",
+        r"state that every row is one person .* or name the counts \(value=\)",
     ),
     "a dictionary": (lambda *_: publish({"mesh": []}, grid=GRID, **BUDGET), "takes a table of"),
     "a Series": (

@@ -44,7 +44,7 @@ INTERNAL = {
         "geodp.table.stated.release.StatedGuarantee",
         "geodp.table.stated.release.StatedMechanism",
     ),
-    "what a method is made of: for those who write one, in this house": (
+    "what a method is made of: for those who write one in geodp": (
         "geodp.accuracy.interval.NodeSums",
         "geodp.accuracy.parts.Split",
         "geodp.accuracy.variance.TreeVariance",

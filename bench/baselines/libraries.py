@@ -1,4 +1,4 @@
-"""Peers that release one table: geodp's methods, and other libraries.
+"""Methods of geodp and of other libraries that release one table.
 
 A peer takes its input in the form that it would have at hand (a table, an array in index
 order, or a vector in key order), and making that form is not timed. A library that is not

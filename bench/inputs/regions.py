@@ -104,12 +104,12 @@ def draw(
         _box(grid, np.maximum(at - AROUND, 0), np.minimum(at + AROUND + 1, grid.shape))
         for at in villages.T
     ]
-    regions |= _areas(table, ("municipalities", "polygons", "rectangles"), number, random)
+    regions |= draw_areas(table, ("municipalities", "polygons", "rectangles"), number, random)
     # Polygons are drawn around places by people, so edges are given as a table of their own.
     edge = CountTable.from_dense((inhabited & ~full).astype(np.int64), grid)
     beyond = CountTable.from_dense((near_others & inside(grid)).astype(np.int64), grid)
     for name, places in (("polygons at edges", edge), ("polygons in the empty", beyond)):
-        kinds = _areas(places, ("polygons",), number // 3 + 1, random)
+        kinds = draw_areas(places, ("polygons",), number // 3 + 1, random)
         regions[name] = [region for group in kinds.values() for region in group][:number]
     wide = [region for name, group in regions.items() if name.startswith(WIDE) for region in group]
     land = [np.isin(region.key, table.key) for region in wide]
@@ -126,7 +126,7 @@ def draw(
     }
 
 
-def _areas(
+def draw_areas(
     places: CountTable, families: tuple[str, ...], number: int, random: np.random.Generator
 ) -> dict[str, list[Region]]:
     """Draw regions of families of the planner, around places drawn by their people."""

@@ -24,7 +24,7 @@ TITLE = """\
 Kanto, census 2020, 512 x 512 cells of 500 m: sex x 8 ages as they are, and in more detail that is
 made up: each age is divided evenly and at random until there are 21, and people by nationality with
 shares 1/2, 1/4 ... of those before. Mean absolute errors of aligned blocks of so many cells, of one
-sex; then processor time of one release, beside that of its map, and the rows of both tables."""
+sex; then processor time of one release, and that of its map, and the rows of both tables."""
 
 SAVED = Path(__file__).parents[1] / "results" / "detail.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"

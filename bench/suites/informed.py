@@ -39,6 +39,9 @@ PAIRS = {
 TOWN, LARGE = 16, 500
 """Cells of a town, and the smallest number of its people."""
 
+SIDE_OF_PLACE, LISTED, WIDTH_OF_PLACE = 8, 40, 6.0
+"""Cells of a side of a gazetteer's place, number of places, and width of their clouds in cells."""
+
 CHANGED = 200
 """Change in people up to which a cell has changed little."""
 
@@ -112,6 +115,9 @@ def lines(part: str, rows: Rows) -> Rows:
                 line[name] = row[name]
         for i in range(0, len(row["ratio"]), 2):
             line[f"2^{i}"] = f"{row['ratio'][i]:.2f}"
+        if part == "priors":
+            without, with_prior = row["empty"]
+            line["empty cells with people"] = f"{with_prior / max(without, 1):.2f}"
         if part == "pairs":
             line["kept, below 200"] = f"{row['kept'][0]:.2f}"
             line["above"] = f"{row['kept'][1]:.2f}"
@@ -141,12 +147,13 @@ def compare(
     # The prior is scaled to the same total, so that growth alone is no change of place.
     change = truth - expected * truth.sum() / max(expected.sum(), 1)
     errors: tuple[list[Reals], list[Reals]] = [], []
-    slopes = []
+    slopes, empty = [], np.zeros(2)
     for trial in range(trials):
         key = secret_of(f"{epsilon} {trial}")
         # The same key: both releases have the same noisy counts, and only the prior differs.
         plain = method.release(now, event, key).to_vector() - truth
         informed = method.release_informed(now, event, key, prior)[0].to_vector() - truth
+        empty += [((one > 0) & (truth == 0)).sum() for one in (plain, informed)]
         for trials_of, difference in zip(errors, (plain, informed), strict=True):
             trials_of.append(by_area(difference.astype(np.float64)))
         little = np.abs(change) < CHANGED
@@ -157,6 +164,7 @@ def compare(
         "mae": [plain_mae.tolist(), informed_mae.tolist()],
         "ratio": (informed_mae / plain_mae).tolist(),
         "ratio_se": (np.array(spread) / plain_mae).tolist(),
+        "empty": (empty / trials).tolist(),
         "kept": np.mean(slopes, axis=0).tolist(),
     }
 
@@ -239,12 +247,30 @@ def _shuffled(vector: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.random.default_rng(20150901).permutation(vector)
 
 
+def gazetteer(before: geodp.CountTable, now: geodp.CountTable, epsilon: str) -> Prior:
+    """Make a prior of the largest places of the earlier census, each a round cloud of people."""
+    people = before.to_dense().astype(np.float64)
+    rows, cols = (size // SIDE_OF_PLACE for size in people.shape)
+    squares = people[: rows * SIDE_OF_PLACE, : cols * SIDE_OF_PLACE]
+    squares = squares.reshape(rows, SIDE_OF_PLACE, cols, SIDE_OF_PLACE).sum(axis=(1, 3))
+    row, col = np.indices(people.shape)
+    clouds = np.zeros(people.shape)
+    for place in np.argsort(squares, axis=None, kind="stable")[-LISTED:]:
+        middle = np.array(divmod(int(place), cols)) * SIDE_OF_PLACE + SIDE_OF_PLACE // 2
+        away = (row - middle[0]) ** 2 + (col - middle[1]) ** 2
+        clouds += squares.flat[place] * np.exp(-away / (2 * WIDTH_OF_PLACE**2))
+    # Whole numbers fine enough that the clouds' edges are kept.
+    count = np.rint(clouds / (np.pi * WIDTH_OF_PLACE**2)).astype(np.int64)
+    return Prior.of(now.grid, geodp.CountTable.from_dense(count, now.grid), "a gazetteer")
+
+
 PRIORS: dict[str, Made] = {
     "exact": exact,
     "squares of 2 x 2": squares(4),
     "squares of 4 x 4": squares(16),
     "inhabited or not": inhabited,
     "own release, same epsilon": earlier_release,
+    "gazetteer of towns": gazetteer,
     "uniform": moved(np.ones_like),
     "mirrored": moved(lambda vector: vector[::-1].copy()),
     "shuffled": moved(_shuffled),

@@ -72,7 +72,7 @@ def row(name: str, scale: Fraction, rounds: int = ROUNDS) -> dict[str, Any]:
 
 
 def _floats(scale: float) -> dict[str, tuple[int, Callable[[], object]]]:
-    """List the floating-point peers: draws per call, and the call."""
+    """List the floating-point libraries: draws per call, and the call."""
     n = GROUPS * WORDS_PER_BLOCK
     generator = np.random.default_rng(1)
     # Buffers are reused, as an optimised implementation would do.

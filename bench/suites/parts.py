@@ -1,4 +1,4 @@
-"""Intervals of parts of cells and of regions, and differences of places from surroundings."""
+"""Intervals and errors of parts of cells and regions, and how places differ from surroundings."""
 
 from __future__ import annotations
 
@@ -11,29 +11,50 @@ from typing import Any
 import numpy as np
 
 import geodp
+from bench.baselines.libraries import by_name
 from bench.inputs import public
+from bench.inputs.regions import draw_areas
 from bench.suites.attributes import budgets
 from bench.suites.methods import names
 from bench.tables import fill, markdown, table
+from geodp.accuracy.interval import Z
 from geodp.accuracy.parts import spread
 from geodp.grid.joint import split_grid
 from geodp.grid.region import Region
+from geodp.release.simulation import CLOSED_FORM, SIMULATION
+from geodp.table.counts import coalesce
 
 TITLE = """\
 Per cent of 95 % intervals that hold the truth. Parts of cells: single parts (one sex of one age) of
 all cells of the domain, by how many people they truly have. Regions: one sex, one age, or one of
 both in inhabited rectangles of 2 to 80 cells a side. Then mean squares of what parts of areas hold
 more or less than their people times the shares of 16 times as large areas around them, over the law
-that intervals go by, where so many are expected: t s (1 - s) of t people and the share s."""
+that intervals go by, where so many are expected: t s (1 - s) of t people and the share s. Then
+mean absolute errors of one part of a cell and of a municipality, and of all its people. Last, how
+many intervals of areas hold the truth, in closed form and simulated, and their widths over those
+that the errors of these releases need."""
 
 MAPS = ["kanto-parts", "hiroshima-parts"]
 MAX_PEOPLE = (0, 9, 99)
 KINDS = ("0", "1 to 9", "10 to 99", "100 and more", "regions")
 SIDES, REGIONS, SEED = (2, 3, 6, 12, 30, 80), 60, 20201001
+METHODS = ("OpenDP laplace, each cell", "parts", "parts:share=3/10", "parts:share=7/10")
+"""Methods whose errors are compared; OpenDP adds noise to each part of each cell."""
+
+ERRORS = ("part of a cell", "part of a municipality", "its people")
+MUNICIPALITIES = 200
+FAMILIES, AREAS = ("municipalities", "polygons"), 30
+"""Areas whose intervals are tested, and the number of each kind."""
+
+LEAST_ERROR = 0.3
+"""Standard error of a width's comparison at least: a few releases can all be right."""
+
 CELLS, EXPECTED, ENOUGH = (1, 16, 256), (1, 16, 256, 4096), 100
 SAVED = Path(__file__).parents[1] / "results" / "parts.json"
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "attributes.md"
 MARKS = ("<!-- bench:parts -->", "<!-- /bench:parts -->")
+MARKS_OF_AREAS = ("<!-- bench:parts:areas -->", "<!-- /bench:parts:areas -->")
+MARKS_OF_ERRORS = ("<!-- bench:parts:errors -->", "<!-- /bench:parts:errors -->")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,15 +69,26 @@ def measure(
     data: Path | None, maps: list[str], epsilons: list[Fraction], trials: int
 ) -> dict[str, Any]:
     """Measure a row for each map and budget, and one for each map and size of area."""
-    rows, apart = [], []
+    rows, apart, areas, wide = [], [], [], []
     for name in maps:
         source = public.load(name, data)
         title = {"map": public.SOURCES[name].title}
         for epsilon in epsilons:
             shares = covered(source, epsilon, trials)
             rows.append({**title, "epsilon": str(epsilon), **shares})
+            compared = compare(source, epsilon, trials)
+            areas += [{**title, "epsilon": str(epsilon), **row} for row in compared]
+            tested = hold_areas(source, epsilon, trials)
+            wide += [{**title, "epsilon": str(epsilon), **row} for row in tested]
         apart += [{**title, **row} for row in differences(source)]
-    return {"rows": rows, "differences": apart, "settings": {"trials": trials}}
+    settings = {"trials": trials}
+    return {
+        "rows": rows,
+        "differences": apart,
+        "areas": areas,
+        "intervals": wide,
+        "settings": settings,
+    }
 
 
 def covered(source: geodp.CountTable, epsilon: Fraction, trials: int) -> dict[str, float]:
@@ -134,6 +166,74 @@ def differences(source: geodp.CountTable) -> list[dict[str, Any]]:
     return rows
 
 
+def hold_areas(source: geodp.CountTable, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Compute how often intervals of parts of areas hold the truth, and their relative widths."""
+    places, (sex, age) = add_up_parts(source), source.grid.attributes
+    drawn = draw_areas(places, FAMILIES, AREAS, np.random.default_rng(SEED))
+    labels = {
+        "one sex": {sex.name: sex.labels[0]},
+        "the oldest": {age.name: age.labels[-1]},
+        "one sex and age": {sex.name: sex.labels[1], age.name: age.labels[2]},
+        "all people": {},
+    }
+    kinds = [(name, part) for name in drawn for part in labels]
+    regions = [
+        Region.of_map(source.grid, *np.array(places.grid.decode(region.key)), labels[part])
+        for name, part in kinds
+        for region in drawn[name]
+    ]
+    truth = np.array([source.count[np.isin(source.key, one.key)].sum() for one in regions])
+    ends: dict[str, list[Any]] = {CLOSED_FORM: [], SIMULATION: []}
+    for trial in range(trials):
+        noise = geodp.NoiseKey((trial + 1).to_bytes(32, "little"))
+        release = geodp.publish(source, method="parts", epsilon=epsilon, contribution=1, key=noise)
+        for method, estimates in ends.items():
+            estimates.append(
+                [(e.low, e.high, e.count) for e in release.estimate_all(regions, method=method)]
+            )
+    rows, sizes = [], np.cumsum([0, *(len(drawn[name]) for name, _ in kinds)])
+    for (name, part), start, stop in zip(kinds, sizes, sizes[1:], strict=False):
+        row: dict[str, Any] = {"areas": name, "of": part, "intervals": int(stop - start) * trials}
+        for method, estimates in ends.items():
+            low, high, count = np.moveaxis(np.array(estimates, np.float64)[:, start:stop], 2, 0)
+            people = truth[start:stop]
+            error = np.sqrt(np.square(count - people).mean(axis=0))
+            width = (high - low).mean(axis=0) / (2 * Z * np.maximum(error, LEAST_ERROR))
+            row[method] = float(((low <= people) & (people <= high)).mean())
+            row[f"width, {method}"] = float(np.median(width))
+        rows.append(row)
+    return rows
+
+
+def add_up_parts(source: geodp.CountTable) -> geodp.CountTable:
+    """Add up the parts of each cell."""
+    joint = split_grid(source.grid)
+    assert joint is not None
+    cell, count = coalesce(source.key // np.uint64(joint.width), source.count)
+    return geodp.CountTable.of_cells(joint.map, cell, count, bound=source.bound)
+
+
+def compare(source: geodp.CountTable, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Compute mean absolute errors of parts of cells and of municipalities, by method."""
+    joint, random = split_grid(source.grid), np.random.default_rng(SEED)
+    assert joint is not None
+    drawn = draw_areas(add_up_parts(source), ("municipalities",), MUNICIPALITIES, random)
+    regions = [region.key.astype(np.int64) for group in drawn.values() for region in group]
+    everywhere = np.concatenate(regions)
+    truth, rows = source.to_vector().astype(np.float64), []
+    for name in METHODS:
+        run, to_vector = by_name(name).prepare(source, epsilon)
+        summed = np.zeros(3)
+        for trial in range(trials):
+            off = (to_vector(run(trial)) - truth).reshape(-1, joint.width)[:, joint.low]
+            sums = np.array([off[region].sum(axis=0) for region in regions])
+            people = np.abs(sums.sum(axis=1)).mean()
+            summed += np.abs(off[everywhere]).mean(), np.abs(sums).mean(), people
+        figures = (summed / trials).tolist()
+        rows.append({"method": name, **dict(zip(ERRORS, figures, strict=True))})
+    return rows
+
+
 def lines(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the rows of the document's first table."""
     return [
@@ -151,12 +251,35 @@ def apart(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def errors(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the rows of its third table."""
+    return [
+        {name: row[name] for name in ("map", "epsilon", "method")}
+        | {name: f"{row[name]:,.0f}" if row[name] >= 100 else f"{row[name]:.3g}" for name in ERRORS}
+        for row in result["areas"]
+    ]
+
+
+def held(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the rows of its fourth table."""
+    return [
+        {name: row[name] for name in ("map", "epsilon", "areas", "of", "intervals")}
+        | {
+            name: f"{100 * row[name]:.1f} % ({row[f'width, {name}']:.1f})"
+            for name in (CLOSED_FORM, SIMULATION)
+        }
+        for row in result["intervals"]
+    ]
+
+
 def show(result: dict[str, Any]) -> str:
-    """Format both tables."""
-    return "\n\n".join([table(lines(result)), table(apart(result))])
+    """Format all tables."""
+    return "\n\n".join([table(part(result)) for part in (lines, apart, errors, held)])
 
 
 def fill_document() -> None:
     """Fill the document's tables with the saved figures."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
     fill(DOCUMENT, MARKS, f"{markdown(lines(saved))}\n\n{markdown(apart(saved))}")
+    fill(DOCUMENT, MARKS_OF_ERRORS, markdown(errors(saved)))
+    fill(DOCUMENT, MARKS_OF_AREAS, markdown(held(saved)))

@@ -43,7 +43,7 @@ IN_README = (
     "diffprivlib histogramdd",
     "NumPy laplace, each cell",
 )
-"""Peers in the README: the default, Laplace noise by geodp, and one of each kind of the others."""
+"""In the README: the default, Laplace noise by geodp, and one of each kind of the others."""
 PACKAGES = ("opendp", "diffprivlib", "scikit-learn", "python-dp", "PyWavelets", "scipy")
 
 
@@ -77,7 +77,7 @@ def measure(
     patience: float = 60,
     readme: bool = False,
 ) -> dict[str, Any]:
-    """Measure a row for each peer; list settings, versions, and peers with reasons."""
+    """Measure a row for each library; list settings, versions and missing libraries."""
     # Documents can be filled again without measuring.
     if readme:
         return fill_document()
@@ -173,7 +173,7 @@ def _accuracy(
 
 
 def show(result: dict[str, Any]) -> str:
-    """Format cost, then error, then the peers that are not in the tables."""
+    """Format cost, then error, then the libraries that are not in the tables."""
     cost_rows = [
         {
             "peer": row["peer"],
@@ -216,7 +216,7 @@ def shares(row: dict[str, Any], settings: dict[str, Any]) -> str:
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Format the README's table: few peers, with the columns of the comparison."""
+    """Format the README's table: few libraries, with the columns of the comparison."""
     settings = result["settings"]
     empty = 100 * (1 - settings["occupied"] / settings["cells"])
     rows = {row["peer"]: row for row in result["rows"]}
@@ -236,7 +236,7 @@ def summary(result: dict[str, Any]) -> str:
         f"blocks of so many cells, over up to {settings['trials']} releases. Laplace noise on each "
         "cell has nearly the same errors in every library; at 2^12 the rows differ by chance. MAE "
         f"1 is over all cells, {empty:.0f} % of them truly empty. [All "
-        "peers](docs/measured/comparison.md)."
+        "libraries](docs/measured/comparison.md)."
     )
     return f"{paragraph(caption)}\n\n{markdown(lines)}"
 

@@ -23,9 +23,9 @@ from bench.suites.speed_parts import Rows
 from bench.tables import fill, markdown, table
 
 TITLE = """\
-Seconds of processor time, user and system, of whole commands, each in a process of its own; the
-least of some rounds. Phases of `geodp publish` add up to it; peers write the same rows or pixels,
-which lie in their memory before.
+Seconds of processor time, user and system, of entire commands, each in its own process: the
+minimum of some rounds. Phases of `geodp publish` add up to it; libraries write the same rows or
+pixels from memory.
   GB                      peak memory of the whole process, 10^9 bytes"""
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def measure(
     patience: float = 20,
     quick: bool = False,
 ) -> dict[str, Any]:
-    """Measure rows of commands, of phases and of peers, input by input."""
+    """Measure rows of commands, of phases and of other libraries, input by input."""
     makers: dict[str, Callable[[Path], tuple[list[str], str]]] = {"example": example}
     if not quick:
         # Large inputs are left out of a quick run.
@@ -96,7 +96,7 @@ def measure(
 
 
 def versions(names: set[str]) -> dict[str, str]:
-    """Look up the versions of the installed peers, and of GDAL."""
+    """Look up the versions of the installed libraries, and of GDAL."""
     installed = {}
     for name in sorted(names):
         if importlib.util.find_spec(name) is not None:
@@ -158,7 +158,7 @@ def giant(cells: int) -> Callable[[Path], tuple[list[str], str]]:
 
 
 def measure_one(arguments: list[str], folder: Path, limits: tuple[int, float]) -> dict[str, Rows]:
-    """Publish, verify and report one input; then let the peers write the rows of the release."""
+    """Publish, verify and report one input; then let libraries write the rows of the release."""
     output, page = folder / "release", folder / "page.html"
     done = fastest(lambda: phases.publish(arguments, output, folder), limits)
     # Verification and reports read what publishing wrote.

@@ -27,7 +27,7 @@ from geodp.privacy.terms import Terms
 from geodp.table.proxy import Proxy
 
 TITLE = """\
-The default beside the best of random pyramids within its bound on aligned blocks, each searched on
+The default, and the best of random pyramids within its bound on aligned blocks, each searched on
 the very map: more than rows by signal could ever give. Geometric means over cells, polygons,
 municipalities, rectangles and squares of mean absolute errors over those of the paper's method.
   signal          epsilon times the people of a cell

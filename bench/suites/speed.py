@@ -15,7 +15,7 @@ from bench.tables import fill, markdown, paragraph, table, text
 from geodp.errors import UsageError
 
 TITLE = """\
-Ratios within one run: peers take turns, each figure is the least of some rounds, and all is
+Ratios within one run: libraries take turns, each figure is the least of some rounds, and all is
 compiled before. One thread, unless it says 2."""
 
 SAVED = Path(__file__).parents[1] / "results" / "speed.json"

@@ -243,7 +243,7 @@ def _few(bits: int) -> int:
 
 
 def _run(name: str, table: geodp.CountTable) -> Callable[[], Any] | None:
-    """Prepare a peer of ``bench peers`` with its input; None if it is not installed."""
+    """Prepare a library of ``bench peers`` with its input; None if it is not installed."""
     peer = libraries.by_name(name)
     if libraries.version(peer.package) is None:
         return None

@@ -48,7 +48,7 @@ PRIORS = {
 """Maps, and public ones that are named as prior: an older date, another place, or none."""
 
 YEARS = {"hiroshima-2020": 10, "europe-2018-7-5": 7, "europe-2018-9-8": 7}
-"""Years between a map and its prior map; not told of a map of another place."""
+"""Years between a map and its prior map; None for a map of another place."""
 
 MEASUREMENTS = "measurements"
 """In place of a prior map: the measurements of all cells."""

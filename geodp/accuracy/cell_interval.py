@@ -32,7 +32,7 @@ from geodp.accuracy.interval import (
     round_out,
     spread_of,
 )
-from geodp.accuracy.isolation import FEW, find_depths
+from geodp.accuracy.isolation_depth import FEW, find_depths, node_margins
 from geodp.accuracy.margins import CHILDREN, MARGINS, SHARES, Margins, margins_of, span_of
 from geodp.accuracy.reach import RegionKeys, strength
 from geodp.accuracy.variance import TreeVariance
@@ -50,7 +50,7 @@ AT_ONCE = 1 << 16
 
 
 class ErrorModel(Protocol):
-    """What intervals need from a method: whether it clamps, and its error model."""
+    """Properties of a method that intervals need: whether it clamps, and its error model."""
 
     nonnegative: ClassVar[bool]
 
@@ -116,14 +116,18 @@ def cell_intervals(
 def count_unseen(
     losses: list[tuple[float, float]] | None, fanouts: tuple[int, ...]
 ) -> list[tuple[float, float]] | None:
-    """Return the losses to a clamp for each node that shows one, by an empty child released as 0.
+    """Convert losses of every split to losses for each node that shows one.
 
-    If a node has two children, an empty one is released as 0 in every second split only. In the
-    other splits it receives what its sibling loses, and is indistinguishable from a child with
-    people: each node that shows a loss stands for another one. The loss of both varies no more than
-    these splits do without a clamp, which the margin of the sum includes: with e the noise of a
-    split and b its scale, max(e, 0) - b [e < 0] has a variance of 1.5 b^2, and e one of 2 b^2.
-    Among more children, one is nearly always 0.
+    A node shows a loss if an empty child of it was released as 0, since its siblings lost what was
+    raised there. Only such nodes can be counted in a release. With more than two children nearly
+    every split with an empty child shows its loss, so the losses stay as they are.
+
+    With two children, the empty one is released as 0 in every second split only. In the others it
+    receives people from its sibling and looks inhabited: a loss that does not show. So each node
+    that shows a loss stands for two, with twice the mean. Their losses need no standard deviation
+    of their own, because the margin of the sum contains the noise of both splits, which varies
+    more. With e the noise of a split and b its scale: the loss max(e, 0) - b [e < 0] has a variance
+    of 1.5 b^2, and e one of 2 b^2.
 
     Parameters
     ----------
@@ -216,9 +220,7 @@ class ClampedIntervals:
         for part, paths, states, _ in self.climb_paths(once):
             ends = low[part], high[part]
             cell_paths.find_ends(paths, states, root, self._climb.around, self._rule, *ends)
-            # Margins from simulated releases also bound the loss of isolated cells.
-            if self.margins.isolated_losses:
-                self._bound_isolated(once[part], paths, ends[1])
+            self._bound_isolated(once[part], paths, ends)
         return (low, high) if back is None else (low[back], high[back])
 
     def classes(self, key: KeyArray) -> IntArray:
@@ -287,20 +289,32 @@ class ClampedIntervals:
             states, visited = cell_paths.climb(keys, *climb, full, paths)
             yield part, paths, states, visited
 
-    def _bound_isolated(self, key: KeyArray, paths: cell_paths.Paths, high: FloatArray) -> None:
-        """Bound the high ends of isolated cells by the maximal loss of such a cell."""
+    def _bound_isolated(
+        self, key: KeyArray, paths: cell_paths.Paths, ends: tuple[FloatArray, FloatArray]
+    ) -> None:
+        """Set the ends of isolated cells, changed in place, by the levels that bound their errors.
+
+        The low ends allow for the error of the node that holds hardly anybody else, which is the
+        cell's as well; high ends are bounded by the largest losses in simulated releases.
+        """
         kind = np.empty(key.size, np.int64)
         cell_paths.find_classes(paths, self._climb.around, self._rule, kind)
+        # An infinite margin marks a class without measured errors.
         isolated = np.flatnonzero(np.isinf(self._rule.up[kind]))
-        # An infinite margin marks a class without measured errors: only the levels above can bound
-        # such a cell's loss.
         depth = find_depths(self.tree, self.sums, key[isolated])
-        lost = np.array(self.margins.isolated_losses)[
-            np.minimum(depth, len(self.margins.isolated_losses) - 1)
-        ]
-        lost = lost + (paths.moved[0][isolated] if self.tree.drops else 0.0)
-        count = paths.people[PLAIN, isolated]
-        high[isolated] = np.minimum(high[isolated], count + round_out(lost, count))
+        count, (low, high) = paths.people[PLAIN, isolated], ends
+        out, into = paths.moved[:, isolated] if self.tree.drops else np.zeros((2, 1))
+        margin = round_out(self._node_margins[depth], count) + into
+        low[isolated] = np.maximum(np.minimum(low[isolated], count - margin), 0.0)
+        losses = np.array(self.margins.isolated_losses)
+        if losses.size:
+            lost = losses[np.minimum(depth, losses.size - 1)] + out
+            high[isolated] = np.minimum(high[isolated], count + round_out(lost, count))
+
+    @cached_property
+    def _node_margins(self) -> FloatArray:
+        """Half the intervals of nodes, from the cells up: float64[h + 1]."""
+        return node_margins(self.tree)
 
     @cached_property
     def _climb(self) -> _Climb:

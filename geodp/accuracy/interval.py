@@ -81,6 +81,9 @@ class Reach:
         Whether all counts were released as 0, so that the true sum may have been lost at the root.
     moved : float64[2] or float64[2, n]
         People whom a threshold can have moved out of the region, and into it.
+    isolated : (int64, int64) or (int64[n], int64[n])
+        Number of levels, from the cells up, on which hardly anybody else was released in the nodes
+        that the region touches; and the number of these nodes on the highest such level.
     """
 
     count: FloatArray
@@ -91,6 +94,7 @@ class Reach:
     is_path: Any = True
     total_clamped: Any = False
     moved: Any = (0.0, 0.0)
+    isolated: Any = (0, 1)
 
     @property
     def clamped(self) -> Any:
@@ -101,6 +105,7 @@ class Reach:
         self,
         isolated: dict[str, float] | None = None,
         losses: list[tuple[float, float]] | None = None,
+        of_nodes: FloatArray | None = None,
     ) -> tuple[Any, Any]:
         """Return low and high ends of a 95 % interval: float64, or float64[n] for many regions.
 
@@ -111,6 +116,8 @@ class Reach:
         losses : list of (mean, standard deviation), optional
             Loss to the clamp in one node of each level, the root's first, for each node that shows
             one; see :func:`~geodp.accuracy.cell_interval.count_unseen`.
+        of_nodes : float64[levels], optional
+            Half the intervals of nodes, see :func:`~geodp.accuracy.isolation_depth.node_margins`.
         """
         margin = self._margins()
         (low, _, inner), (high, outer, _) = self.count - margin, self.count + margin
@@ -118,6 +125,12 @@ class Reach:
         # Both bounds hold, so the tighter one is taken. Without a cut node that gained or lost,
         # the sum has noise only.
         low = np.where(self.gaining.any(axis=0), np.maximum(inner, down), low)
+        if of_nodes is not None:
+            # A region that is alone in its nodes was given all that is estimated of these.
+            depth, nodes = self.isolated
+            half = round_out(of_nodes[depth] * np.sqrt(nodes), self.count[PLAIN])
+            whole = np.minimum(low, self.count[PLAIN] - half)
+            low = np.where(self.clamped & (np.asarray(depth) > 0), whole, low)
         up = self.count[PLAIN] + self._move(self.losing, margin[PLAIN], isolated, losses)
         high = np.where(self.losing.any(axis=0) | self.total_clamped, np.minimum(outer, up), high)
         return np.maximum(low - self.moved[1], 0.0), high + self.moved[0]
@@ -126,11 +139,7 @@ class Reach:
         """Return half the intervals of the three sums, without a clamp: float64[3]
         or float64[3, n].
         """
-        variance = np.maximum(self.variance, 1e-12)
-        # The excess kurtosis, 3 for Laplace and 0 for normal errors, interpolates between the two
-        # factors.
-        excess = np.clip(self.fourth / variance**2 / 3, 0, 1)
-        return round_out((Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance), self.count)
+        return round_out(half_interval(self.variance, self.fourth), self.count)
 
     def approximations(self) -> tuple[Any, Any]:
         """Return the low end of the inner approximation's interval and the high of the outer's."""
@@ -161,6 +170,15 @@ class Reach:
             distance = np.tensordot(mean, nodes, 1) + np.hypot(margin, lost)
             moved_by = np.where(self.total_clamped, moved_by, np.minimum(moved_by, distance))
         return moved_by
+
+
+def half_interval(variance: Any, fourth: Any) -> Any:
+    """Compute half a 95 % interval of noise with a variance and a fourth cumulant."""
+    variance = np.maximum(variance, 1e-12)
+    # The excess kurtosis, 3 for Laplace and 0 for normal errors, interpolates between the two
+    # factors.
+    excess = np.clip(fourth / variance**2 / 3, 0, 1)
+    return (Z + (LAPLACE_Z - Z) * excess) * np.sqrt(variance)
 
 
 def freeze(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

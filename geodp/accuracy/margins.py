@@ -20,10 +20,10 @@ from geodp.accuracy.dropped import Drop
 from geodp.reprs import one_line
 from geodp.typing import FloatArray, IntArray
 
-VERSION = 2
+VERSION = 4
 """Version of the margins, in cards: increases with every change of intervals in files."""
 
-DROPPED_VERSION = 3
+DROPPED_VERSION = 5
 """Version for methods that drop children; intervals of earlier versions ignore dropped people."""
 
 CHILDREN = (2, 4, 16)
@@ -51,7 +51,7 @@ class Margins:
         Maximal loss in people of a cell that is isolated over 0, 1, 2 ... levels; empty: only the
         closed form applies.
     releases : int
-        Number of simulated releases behind the margins; 0: margins of public maps.
+        Number of simulated releases behind the margins; 0: those of public maps.
     """
 
     __repr__ = one_line
@@ -111,9 +111,9 @@ def read_margins(text: str) -> Margins:
 
 PUBLIC = """
 2.19/2.19 2.20/2.40 2.24/2.69 2.12/2.58 2.12/2.56
-2.15/2.55 2.17/2.32 2.16/2.44 2.47/2.52 2.12/2.54
-2.34/2.54 2.26/2.47 2.33/2.73 2.51/2.77 3.37/3.70
-2.82/2.29 2.29/2.64 2.30/2.59 2.32/2.59 3.09/2.99
+2.23/2.47 2.16/2.32 2.24/2.52 2.31/2.79 2.52/2.71
+2.83/2.67 2.22/2.79 2.51/2.51 2.67/2.77 3.39/3.70
+2.69/2.43 2.26/2.65 2.36/2.65 2.30/2.65 2.50/3.09
 """
 """Largest margins on all public maps, budgets and methods of ``python -m bench margins``."""
 
@@ -123,32 +123,32 @@ DROPPED: dict[int, str] = {
     1: """
 - - - - -
 - - - - -
-2.77/2.47 2.47/2.63 2.47/2.94 3.37/2.77 4.07/3.39
-2.44/2.29 2.72/2.45 2.27/2.59 2.27/2.59 2.51/2.92
+2.65/2.66 2.43/2.83 2.34/2.52 3.40/2.77 4.16/3.39
+2.48/2.65 2.84/2.70 2.40/2.65 2.36/2.65 2.48/3.09
 """,
     2: """
 - - - - -
 - - - - -
-2.77/2.77 3.39/2.92 4.41/2.94 4.87/3.08 6.12/3.39
-2.86/2.92 2.76/2.92 2.72/2.60 3.04/2.92 4.90/3.24
+2.65/2.66 3.70/2.83 4.65/2.83 4.93/3.08 5.84/3.39
+2.48/2.65 2.84/3.34 2.48/3.00 3.17/2.70 4.77/3.09
 """,
     3: """
 - - - - -
 - - - - -
-3.08/3.55 5.24/3.68 6.12/3.21 7.07/3.39 8.78/3.70
-2.86/2.92 2.76/3.24 2.99/3.24 3.53/3.24 10.78/3.68
+2.78/3.08 4.62/3.68 5.69/3.27 7.41/3.39 8.75/3.70
+2.48/3.06 2.84/3.34 2.70/3.17 3.51/3.30 11.68/3.53
 """,
     4: """
 - - - - -
 - - - - -
-3.08/3.83 6.17/3.89 6.78/4.01 8.72/4.01 11.29/4.32
-2.86/3.51 2.99/4.54 3.07/3.80 4.35/3.99 15.59/4.22
+2.78/3.72 6.70/4.32 6.79/4.06 9.33/4.01 11.10/4.32
+2.63/3.06 2.84/3.97 3.04/3.87 4.05/3.97 15.70/3.97
 """,
     5: """
 - - - - -
 - - - - -
-7.09/4.62 7.96/4.62 8.02/4.44 11.14/4.62 14.80/4.62
-2.86/3.51 2.99/4.86 3.07/4.54 5.43/4.54 19.56/4.60
+7.40/4.53 7.34/5.29 9.24/4.59 11.75/4.62 14.49/4.62
+2.65/4.38 2.84/4.41 3.09/4.41 5.07/4.41 22.42/4.85
 """,
 }
 """Margins of pyramids, by the threshold in noise scales below which they drop children."""

@@ -4,10 +4,12 @@ Parts of areas are measured down to some level; below it every cell has the shar
 the error of a sum of parts over some cells has three sources. The map's count of the cells has an
 error, and the parts with it. The parts of measured areas have noise; an area's error is apportioned
 by people to the areas inside. And areas differ from their surroundings: of t people, of whom the
-area above has the share s in some parts, ``D = mu (1 + 0.7 sqrt(mu))`` is the expected squared
-deviation from ``s t``, with ``mu = t s (1 - s)``. The constants are those of public tables
-(``python -m bench parts``). If a level is measured with the variance V, the remaining variance is
-``V D / (V + D)``.
+area above has the share s in some parts, ``D = k mu (1 + 0.7 sqrt(mu))`` is the expected squared
+deviation from ``s t``, with ``mu = t s (1 - s)``. Measurements with the variance V leave V; on the
+last measured level, where they are shrunk, ``V D / (V + D)``. The released deviations there have
+the variance ``D**2 / (V + D)``, so that the factor k follows from the release. It is far from 1 for
+many parts (``python -m bench parts``): the sexes differ less from place to place, and the old more.
+Levels below have the same factor.
 
 With f(v) the part of a node's people that live in the region, the variance is
 
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 from typing import Any, Self
 
 import numpy as np
@@ -30,11 +33,17 @@ from geodp.grid.joint import Joint
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-VERSION = 1
+VERSION = 2
 """Version of the constants, in cards: increases with every change of intervals in files."""
 
 DIFFERENCE = 0.7
 """Constant of the differences between places: see above."""
+
+FACTORS, HALVINGS = (-5.0, 9.0), 12
+"""Range of the binary logarithm of a level's factor, and steps of its bisection."""
+
+FEWEST_NODES = 10
+"""Smallest number of nodes, weighted by how well they are known, from which a factor is learned."""
 
 BELOW, ABOVE = 2.12, SKEWED_Z
 """Half of a 95 % interval, in standard errors, below and above a count: small parts are skewed."""
@@ -229,24 +238,38 @@ class Sum:
         """The level whose shares are used: the last measured one above the cells."""
         return max(0, min(int(np.isfinite(self.noise[0]).sum()), len(self.held) - 1) - 1)
 
+    def _share_above(self, i: int) -> FloatArray:
+        """Return the share of each node's parent, at the root its own: float64[n]."""
+        above = max(i - 1, 0)
+        return (self.held[above] / self.tree.count[above])[self.tree.parent[i]]
+
+    def _noise_of(self, i: int, share: FloatArray) -> FloatArray:
+        """Return the variance of measured counts that are fitted to their sum: float64[n]."""
+        variance, rest = self.noise[:, i]
+        return np.asarray((1 - share) ** 2 * variance + share**2 * rest)
+
+    @cached_property
+    def factor(self) -> float:
+        """Factor of the differences between places, learned on the last measured level."""
+        i = int(np.isfinite(self.noise[0]).sum()) - 1
+        if i < 1:
+            return 1.0
+        people, share = self.tree.count[i], self._share_above(i)
+        differ, noise = difference(people, share), self._noise_of(i, share)
+        factor, nodes = learn_factor(self.held[i] - people * share, differ, noise)
+        return factor if nodes >= FEWEST_NODES else max(factor, 1.0)
+
     @cached_property
     def left(self) -> list[FloatArray]:
         """Variances that remain of the nodes' own counts, by level: float64[n] each."""
-        remaining = []
-        for i, (variance, rest) in enumerate(self.noise.T):
-            people, parent = self.tree.count[i], self.tree.parent[i]
-            above = max(i - 1, 0)
-            share = (self.held[above] / self.tree.count[above])[parent]
-            differ = difference(people, share)
-            # Nothing was measured here: places differ, and counts were rounded at random.
-            if not np.isfinite(variance):
-                remaining.append(differ + np.minimum(people * share, COIN))
-                continue
-            others = spread(people * np.clip(1 - share, 0.0, 1.0))
-            if i:
-                variance = variance * differ / (variance + differ)
-                rest = rest * others / (rest + others)
-            left = (1 - share) ** 2 * variance + share**2 * rest
+        remaining, measured = [], int(np.isfinite(self.noise[0]).sum())
+        for i in range(len(self.held)):
+            people, share = self.tree.count[i], self._share_above(i)
+            differ = self.factor * difference(people, share)
+            left = differ if i >= measured else self._noise_of(i, share)
+            if i == measured - 1 and i:
+                left = left * differ / (left + differ)
+            # Counts are rounded at random.
             remaining.append(left + np.minimum(people * share, COIN))
         return remaining
 
@@ -255,7 +278,8 @@ class Sum:
         """Estimates for the nodes of each level."""
         root = self.held[0] / self.tree.count[0]
         variance = self.left[0]
-        estimates = [PartEstimates(root, np.sqrt(variance) / self.tree.count[0], variance)]
+        doubt = np.sqrt(variance) / self.tree.count[0]
+        estimates = [PartEstimates(root, doubt, variance)]
         for i in range(1, len(self.held)):
             people, parent = self.tree.count[i], self.tree.parent[i]
             part = people / self.tree.count[i - 1][parent]
@@ -329,6 +353,40 @@ def pool(one: FloatArray, other: FloatArray) -> FloatArray:
     pooled = np.minimum(one, other)
     pooled[both] = one[both] * other[both] / (one[both] + other[both])
     return pooled
+
+
+def learn_factor(apart: FloatArray, differ: FloatArray, noise: FloatArray) -> tuple[float, float]:
+    """Estimate by which factor places differ more than expected, from released counts.
+
+    Parameters
+    ----------
+    apart : float64[n]
+        Released deviations from the shares of the areas above.
+    differ : float64[n]
+        Expected squared deviations, for a factor of 1.
+    noise : float64[n]
+        Variances of the measurements, above 0.
+
+    Returns
+    -------
+    factor : float
+        With an allowance for the number of nodes.
+    nodes : float
+        Number of nodes, each weighted by 0 to 1: how much of its deviation is measured.
+    """
+    some = differ > 0
+    apart, differ, noise = np.square(apart[some]), differ[some], noise[some]
+    low, high = FACTORS
+    for _ in range(HALVINGS):
+        factor = 2.0 ** ((low + high) / 2)
+        weight = factor * differ / (factor * differ + noise)
+        # A deviation that is shrunk towards 0 by its weight w has the variance w D.
+        if float((apart / differ).sum()) > factor * float(weight.sum()):
+            low = (low + high) / 2
+        else:
+            high = (low + high) / 2
+    nodes = float(weight.sum())
+    return factor * (1 + 2 * sqrt(2 / nodes)) if nodes else factor, nodes
 
 
 def _add_up(place: IntArray, held: FloatArray, n: int) -> FloatArray:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.dropped import INSIDE, find_moved
 from geodp.accuracy.interval import NodeSums, Reach
+from geodp.accuracy.isolation_depth import FEW
 from geodp.accuracy.variance import MAX_CHILDREN, TreeVariance
 from geodp.grid.grid import Grid
 from geodp.grid.tree import overlaps
@@ -123,6 +124,7 @@ def reach(
     count = np.repeat(here[None], 3, axis=0)
     variance, fourth, stride = np.zeros((3, n)), np.zeros((3, n)), 1
     losing, gaining, is_path = [], [], np.ones(n, np.bool_)
+    isolation = _Isolation.of(regions, here)
     fourths, moved = tree.fourths or (0.0,) * len(tree.variances), np.zeros((2, n))
     drops = tree.drops[::-1] or (None,) * len(tree.fanouts)
     steps = zip(tree.fanouts[::-1], tree.variances[:0:-1], fourths[:0:-1], drops, strict=True)
@@ -138,9 +140,9 @@ def reach(
         held, possible = sums.of(above.key, stride * fanout), around.possible
         cut = np.add.reduceat(covered.astype(np.int64), first) < possible
         risky = cut & (held > 0)
-        touched = np.diff(np.append(first, node.key.size))
-        each = above.first
+        touched, each = np.diff(np.append(first, node.key.size)), above.first
         is_path &= np.logical_and.reduceat(~cut | (touched == 1), each)
+        isolation.climb(above, held, level_variance)
         losing.append(np.add.reduceat((risky & (around.zero > 0)).astype(np.int64), each))
         lost = risky & np.logical_or.reduceat(here == 0, first)
         gaining.append(np.add.reduceat(lost.astype(np.int64), each))
@@ -172,7 +174,51 @@ def reach(
     variance += tree.variances[0] * part**2
     fourth += fourths[0] * part**4
     losses, gains = (np.array(levels[::-1]).reshape(-1, n) for levels in (losing, gaining))
-    return Reach(count, variance, fourth, losses, gains, is_path, empty, moved)
+    return Reach(count, variance, fourth, losses, gains, is_path, empty, moved, isolation.levels)
+
+
+@dataclass
+class _Isolation:
+    """Levels on which regions are isolated, counted from the cells up.
+
+    Attributes
+    ----------
+    inside : float64[n]
+        People released in the nodes that each region touches.
+    isolated : bool[n]
+        Whether hardly anybody else was released on any level so far.
+    depth, nodes : int64[n]
+        As ``isolated`` of :class:`geodp.accuracy.interval.Reach`.
+    """
+
+    inside: FloatArray
+    isolated: NDArray[np.bool_]
+    depth: IntArray
+    nodes: IntArray
+
+    @classmethod
+    def of(cls, regions: RegionKeys, people: FloatArray) -> _Isolation:
+        """Begin with the cells of regions and their people."""
+        inside = np.add.reduceat(people, regions.first)
+        return cls(inside, inside > 0, np.zeros(inside.size, np.int64), _count(regions))
+
+    def climb(self, nodes: RegionKeys, people: FloatArray, variance: float) -> None:
+        """Go up to the parents, whose children are measured with this variance."""
+        inside = np.add.reduceat(people, nodes.first)
+        self.isolated = self.isolated & (inside - self.inside < FEW * sqrt(variance))
+        self.depth = self.depth + self.isolated
+        self.nodes = np.where(self.isolated, _count(nodes), self.nodes)
+        self.inside = inside
+
+    @property
+    def levels(self) -> tuple[IntArray, IntArray]:
+        """Depth and nodes of every region."""
+        return self.depth, self.nodes
+
+
+def _count(regions: RegionKeys) -> IntArray:
+    """Count the nodes of each region: int64[n]."""
+    return np.diff(np.append(regions.first, regions.key.size))
 
 
 def _list_children(

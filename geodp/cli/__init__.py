@@ -1,4 +1,4 @@
-"""The command line: parsing of options, and one sentence or one JSON document as the result.
+"""The command line: parsing of options, and a message or one JSON document as the result.
 
 Nothing heavy is imported here or at the top of a command's module, so that ``--help`` is quick.
 """
@@ -37,8 +37,8 @@ from geodp.errors import (
     WithdrawnWarning,
     printable,
 )
+from geodp.feature_registry import list_files
 from geodp.io.folder.stopping import begin, request_stop
-from geodp.registry import list_files
 
 # Commands inherit these settings only at run time, so _prepare adds them to each one, too.
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -128,7 +128,7 @@ class _Signals:
 
 
 def _show_warnings() -> None:
-    """Show warnings that are meant for people as sentences, without a line of code.
+    """Show warnings that are meant for people as messages, without a line of code.
 
     Warnings of other libraries quote a line of their code, and perhaps data: they are shown with
     GEODP_TRACEBACK alone.
@@ -172,7 +172,7 @@ def _silence_libraries() -> None:
     """Suppress logs and unraisable exceptions of libraries, which may quote data.
 
     GDAL's errors are logged by rasterio, with a traceback where one of its messages is no text;
-    geodp has a sentence of its own for each. With GEODP_TRACEBACK all is shown.
+    geodp has its own message for each. With GEODP_TRACEBACK all is shown.
     """
     # Messages of libraries quote values and rows; a screen or log may be seen by others than the
     # operator.
@@ -207,7 +207,7 @@ def _end(code: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Run the command line and turn every error into one sentence and an exit code."""
+    """Run the command line and turn every error into a message and an exit code."""
     signals = _Signals()
     # A process started with nohup or in the background keeps ignoring Ctrl-C of its terminal.
     # SIGBREAK is what Windows sends for Ctrl+Break, by which schedulers stop a process.
@@ -278,7 +278,7 @@ def _why_refused(error: Exception) -> str | None:
 
 
 def _explain(error: Exception, stopped: int) -> int:
-    """Print one sentence about an error; return the exit code."""
+    """Print a message about an error; return the exit code."""
     if stopped or isinstance(error, click.exceptions.Abort):
         click.echo(translate("Interrupted; nothing was published."), err=True)
         return INTERRUPTED

@@ -10,7 +10,7 @@ import click
 
 from geodp.cli.help import Command, add_options, option
 from geodp.errors import UsageError
-from geodp.registry import find_modules
+from geodp.feature_registry import find_modules
 
 if TYPE_CHECKING:
     from geodp.grid.grid import Grid
@@ -34,7 +34,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--workers",
         group="Cluster",
         type=click.IntRange(1),
-        help="The same with this many processes on this machine, which nobody else can reach.",
+        help="Like --cluster, with this many processes on this machine, which nobody else can "
+        "reach.",
     ),
     option(
         "--key-folder",

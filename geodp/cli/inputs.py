@@ -427,7 +427,7 @@ def _require_no_map(kind: str, options: Mapping[str, Any]) -> None:
 PAIRS_OF_LABELS = Rule(
     "pairs-take-no-attributes",
     "Pairs of units take no attributes: leave out --by and --labels. Publish one label "
-    "at a time, each at a budget of its own (--where COLUMN=VALUE), or the files of several hours "
+    "at a time, each with its own budget (--where COLUMN=VALUE), or the files of several hours "
     "as a series (geodp publish-series).",
 )
 

@@ -75,7 +75,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         group="Input",
         type=click.Path(path_type=Path),
         help="TOML file of options, from an earlier run (restricted/recipe.toml) or geodp new; "
-        "options on the command line go first.",
+        "options on the command line take precedence.",
     ),
 )
 
@@ -122,7 +122,7 @@ class ResolvedInputs:
     names : tuple of str
         Attributes of ``--by``.
     proposal : Proposal or None
-        Of the layout, if it was examined.
+        Proposal for the layout, if it was examined.
     """
 
     filled: bool
@@ -279,7 +279,7 @@ def _propose(
     explicit.pop("by", None)
     proposal = propose(options["inputs"][0], explicit, chosen, named=_named_columns(options, by))
     columns = proposal.options.get("column")
-    if columns and options["column"]:  # those of places stand beside those of attributes
+    if columns and options["column"]:  # those of places are kept with those of attributes
         _replace(context, options, {"column": (*columns, *options["column"])})
     _apply(context, options, {_name(name): value for name, value in proposal.options.items()})
     return proposal

@@ -367,7 +367,7 @@ def read_prior(options: Mapping[str, Any], grid: Grid) -> Prior | None:
     prior_kind, kind = choose_reader(prior_options), choose_reader(options)
     try:
         cells = read(prior_options, grid, None)
-    # Options of the inputs may not fit a prior in another format; that sentence is more helpful.
+    # Options of the inputs may not fit a prior in another format; that message is more helpful.
     except UsageError:
         if prior_kind is kind:
             raise

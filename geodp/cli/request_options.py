@@ -54,8 +54,8 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             "--delta",
             group="Privacy",
             everyday=True,
-            help="With --epsilon: Gaussian noise for both parameters. With --rho: also state the "
-            "epsilon.",
+            help="With --epsilon: use Gaussian noise for this epsilon and delta. With --rho: also "
+            "state the epsilon for this delta.",
         ),
     ),
     "method": (
@@ -80,7 +80,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             type=click.Choice(NEIGHBOURS),
             default="add-remove-one",
             show_default=True,
-            help="What the guarantee hides: whether any one person is in the data, or which "
+            help="What the guarantee protects: whether any one person is in the data, or which "
             "person it is.",
         ),
     ),
@@ -179,8 +179,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             group="Input",
             type=click.Path(path_type=Path),
             help="Totals of areas that are already public and that the table has: columns code "
-            "and total, or with --regions its levels and total. The release meets them "
-            "exactly.",
+            "and total, or with --regions its levels and total. The release matches them exactly.",
         ),
         option(
             "--public-totals-source",
@@ -219,7 +218,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             type=int,
             default=0,
             help="Number of releases to simulate for the intervals of cells and for the card's "
-            "figures on settlements; 0: margins of public maps.",
+            "figures on settlements; 0: use margins measured on public maps.",
         ),
     ),
     "metadata": (
@@ -236,8 +235,7 @@ FIELDS: Mapping[str, tuple[Callable[[Any], Any], ...]] = {
             type=click.IntRange(2, 1 << 31),
             metavar="K",
             help="Show released counts above 0 and below K as <K on maps, on pages and in printed "
-            "estimates. This is a rule of display that protects nobody: the files contain "
-            "the counts.",
+            "estimates. This display rule gives no protection: the files contain the counts.",
         ),
     ),
     # A part of the metadata, but separate: a series does not supersede a release.
@@ -275,7 +273,7 @@ def read_request(options: dict[str, Any], grid: Grid, **fields: Any) -> Request:
     Parameters
     ----------
     options : dict
-        Of the command. Nothing of the inputs is read.
+        Options of the command. The inputs are not read.
     grid : Grid
         The grid that is published.
     **fields

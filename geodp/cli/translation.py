@@ -2,7 +2,7 @@
 
 Catalogues are gettext's, one folder a language in ``geodp/cli/locale``; ``LANGUAGE``, ``LC_ALL``,
 ``LC_MESSAGES`` and ``LANG`` choose, as they do for other programs. Their keys are the English
-sentences, so that a sentence without a translation stays English. Click's own are looked up there,
+messages, so that a message without a translation stays English. Click's own are looked up there,
 too. In English nothing here is used but :func:`choose_language`.
 """
 
@@ -69,7 +69,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def translate(text: str) -> str:
-    """Translate one sentence or paragraph; unchanged if the catalogue does not have it."""
+    """Translate one message or paragraph; unchanged if the catalogue does not have it."""
     return gettext.gettext(text) if text else text
 
 
@@ -141,7 +141,7 @@ def format_error(error: GeodpError) -> str:
 
 
 def translate_error(error: GeodpError) -> str:
-    """Translate the sentence of an error; its file and row stay unchanged."""
+    """Translate the message of an error; its file and row stay unchanged."""
     text = str(error)
     if isinstance(error, InputError):
         return text.removesuffix(error.rule) + translate_message(error.rule)

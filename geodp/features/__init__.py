@@ -1,6 +1,6 @@
 """Features: what a publisher of one map never loads, each in a folder of its own.
 
-The core finds them through :mod:`geodp.registry`, by the names of their files:
+The core finds them through :mod:`geodp.feature_registry`, by the names of their files:
 
 - ``api``: public names, such as those of ``geodp.select``;
 - ``kind``: kinds of release;

@@ -1,1 +1,1 @@
-"""Ground floor: compiled functions on bare arrays. They trust their input and never raise."""
+"""Lowest layer: compiled functions on bare arrays. They trust their input and never raise."""

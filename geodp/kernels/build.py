@@ -60,12 +60,14 @@ def is_there(target: Target) -> bool:
 
 
 def compile_apart(target: Target, place: str) -> subprocess.Popen[bytes]:
-    """Start a process that compiles for a target, as its environment tells Numba.
+    """Start a process that compiles for a target, which its environment names for Numba.
 
     Its ordinary cache is the temporary folder ``place``.
     """
     command = [sys.executable, "-m", "geodp.kernels.build", "--only", target.name]
-    environment = {**os.environ, **target.environment, "NUMBA_CACHE_DIR": place}
+    # Numba names constants after their hashes: with a fixed seed, equal sources give equal bytes.
+    fixed = {"NUMBA_CACHE_DIR": place, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, **target.environment, **fixed}
     return subprocess.Popen(command, env=environment)
 
 

@@ -2,7 +2,7 @@
 
 Most of what a path accumulates is the same for many cells: shares and variances depend on the
 pattern of nodes on the way, not on the people in them. Such a *state* is computed once for all
-cells that share it, and a cell stores its number. A cell that is alone in its nodes is visited
+cells that share it, and a cell stores its number. A cell that is isolated in its nodes is visited
 again where it first has company.
 
 Everything here reads released counts, so it is post-processing. :mod:`geodp.accuracy.cell_interval`
@@ -239,10 +239,10 @@ def find_full(
     Parameters
     ----------
     key : uint64[n]
-        Of cells of the domain, strictly increasing.
+        Keys of the domain's cells, strictly increasing.
     steps, edges
     at : int64[a], overwritten
-        Of the domain's axes.
+        Index of a cell along each of the domain's axes.
     full : int64[n], written
     """
     top = steps.fanout.size
@@ -272,7 +272,7 @@ def find_company(
     far: Layer,
     full: NDArray[np.int64],
     start: NDArray[np.int64],
-    alone: NDArray[np.int64],
+    isolated: NDArray[np.int64],
 ) -> None:
     """Find the level up to which a listed cell's nodes contain no other listed or requested cell.
 
@@ -284,7 +284,7 @@ def find_company(
         As for :func:`climb`.
     start : int64[n], written
         Number of listed keys that are smaller.
-    alone : int64[n], written
+    isolated : int64[n], written
         At most ``full``, and below the level of the nodes of ``far``.
     """
     top = steps.fanout.size
@@ -295,7 +295,7 @@ def find_company(
     at, met, listed = 0, 0, near.key
     for i in range(key.size):
         at = find_from(listed, key[i], at)
-        start[i], alone[i], before, met = at, 0, met, top + 1
+        start[i], isolated[i], before, met = at, 0, met, top + 1
         if i + 1 < key.size:
             met = min(met, _find_meeting(key[i], key[i + 1], steps))
         if at == listed.size or listed[at] != key[i]:
@@ -305,7 +305,7 @@ def find_company(
             level = min(level, _find_meeting(listed[at - 1], key[i], steps))
         if at + 1 < listed.size and (i + 1 == key.size or listed[at + 1] != key[i + 1]):
             level = min(level, _find_meeting(key[i], listed[at + 1], steps))
-        alone[i] = min(level - 1, full[i]) if full.size else level - 1
+        isolated[i] = min(level - 1, full[i]) if full.size else level - 1
 
 
 @part
@@ -855,16 +855,16 @@ def climb(
         Number of nodes visited, counted on every level.
     """
     n, top = key.size, steps.fanout.size
-    start, alone = np.empty(n, np.int64), np.empty(n, np.int64)
-    find_company(key, steps, near, far, full, start, alone)
+    start, isolated = np.empty(n, np.int64), np.empty(n, np.int64)
+    find_company(key, steps, near, far, full, start, isolated)
     _prepare(key, steps, near, start, paths, around)
-    cell, first = _sort_by(alone, top)
+    cell, first = _sort_by(isolated, top)
     capacity = n + 2 * (top + 2)
     now, then = _states(capacity), _states(capacity)
     memo = _make_memo(capacity)
     now.value[0, :, SHARE], now.value[0, :, VARIANCE], now.value[0, :, FOURTH] = 1.0, 0.0, 0.0
     now.sole[0] = True
-    # Cells that are alone differ only in the levels at which they may be empty: one chain of states
+    # Isolated cells differ only in the levels at which they may be empty: one chain of states
     # for every interval between thresholds serves all of them, until they have company.
     limit = np.sort(steps.min_people)
     chain, is_weak = np.zeros(top + 1, np.int64), np.zeros(top + 1, np.bool_)
@@ -1016,7 +1016,7 @@ def _class_of(paths: Paths, i: int, min_people: float, rule: Rule) -> int:
 
 @kernel
 def find_classes(paths: Paths, around: Around, rule: Rule, classes: NDArray[np.int64]) -> None:
-    """Find the classes of cells; -1: alone."""
+    """Find the classes of cells; -1: isolated."""
     for i in range(classes.size):
         classes[i] = _class_of(paths, i, around.min_people, rule)
 
@@ -1045,7 +1045,8 @@ def find_ends(
     m, h = states.sole.size, rule.losses.shape[0]
     margin, error, seen = np.empty((m, 3)), np.empty(m), np.zeros(m, np.bool_)
     cached, loss = np.zeros(LOSSES, np.uint64), np.zeros((LOSSES, 2))
-    gauss, laplace, skewed = rule.z
+    # Not unpacked: Numba's check of the length would store the name of this file's folder.
+    gauss, laplace, skewed = rule.z[0], rule.z[1], rule.z[2]
     for i in range(low.size):
         state = paths.state[i]
         if not seen[state]:

@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import platform
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,9 @@ from numba.core.serialize import dumps
 from geodp.kernels.signatures import text_of
 
 FOLDER = Path(__file__).with_name("compiled")
+
+HERE_ONLY = re.compile(r" at 0x[0-9a-f]+| from '[^']*'|(?<=^# File: ).*", re.MULTILINE)
+"""What Numba's annotated sources say of folders and of addresses of memory."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +200,12 @@ class Shipped:
 
 def save(target: Target, sources: str, results: Mapping[str, Any]) -> None:
     """Write a set atomically; ``results`` are Numba's compile results by kernel and types."""
-    codes = {
-        key: dumps(CompileResultCacheImpl.reduce(None, result)) for key, result in results.items()
-    }
+    codes = {}
+    for key, result in results.items():
+        # Equal sources give equal bytes only without folders and addresses of memory.
+        annotation = HERE_ONLY.sub("", str(result.type_annotation))
+        placeless = result._replace(type_annotation=annotation)
+        codes[key] = dumps(CompileResultCacheImpl.reduce(None, placeless))
     places, at = {}, 0
     for key, code in codes.items():
         places[key] = (at, len(code))

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 
 LIST = Path(__file__).with_name("signatures.json")
-"""By the name of a kernel, the signatures that it is called with from Python.
+"""File of the signatures with which Python calls each kernel, by the kernel's name.
 
 ``python -m tests.signatures`` writes it. Kernels that only other kernels call are compiled into
 these and not listed.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from geodp.kernels.jit import inline, kernel
 
 LEFT, RIGHT, BOTH = 1, 2, 3
-"""Which children of a node overlap the domain: the bits of a ``branch`` entry."""
+"""Bits of a ``branch`` entry: the children of a node that overlap the domain."""
 
 
 @inline

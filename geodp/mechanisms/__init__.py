@@ -20,11 +20,11 @@ from types import ModuleType
 from typing import Any
 
 from geodp.errors import NAMES, UsageError, add_plugins, is_name
+from geodp.feature_registry import find_modules
 from geodp.grid.grid import Grid
 from geodp.mechanisms import baselines, central
 from geodp.mechanisms.base import Mechanism, Method
 from geodp.privacy.event import Guarantee
-from geodp.registry import find_modules
 
 __all__ = [
     "METHODS",
@@ -108,7 +108,7 @@ def mechanism(chosen: str | Mechanism) -> Mechanism:
     if isinstance(chosen, Mechanism):
         if not is_name(chosen.name):  # what follows a colon would be read as settings
             raise UsageError(f"A method needs {NAMES}.", code="method-name-form")
-        # Cards and ledgers identify a method by name: two of one name could not be told apart.
+        # Cards and ledgers identify a method by name: two of one name would be indistinguishable.
         if type(METHODS.get(chosen.name, chosen)) is not type(chosen):
             raise UsageError(
                 f"{chosen.name} is the name of a method of geodp; choose another.",

@@ -116,7 +116,7 @@ class Method(ABC, Generic[E]):
 
     @abstractmethod
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why the method cannot take a grid; None: it can.
+        """Explain why the method does not support a grid; None if it does.
 
         Called before anything is allocated.
         """
@@ -365,7 +365,7 @@ class Mechanism(Method[Measurement]):
         raise NotImplementedError
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why the method cannot take a grid; None: it can."""
+        """Explain why the method does not support a grid; None if it does."""
         if 1 << grid.bits > MAX_CELLS:
             return Rule(
                 "method-too-many-cells",

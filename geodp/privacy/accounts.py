@@ -47,7 +47,7 @@ class Charge:
         Place in the chain, time by the machine's clock, and the head right after it.
     dataset, unit, neighbours : str
     loss, spent, cap : Loss
-        Of this release; of all releases up to it; the most that is allowed.
+        Loss of this release; of all releases up to it; the largest that is allowed.
     mechanism : str
     contribution : int
     fingerprint : str

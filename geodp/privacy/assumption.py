@@ -15,7 +15,7 @@ from geodp.errors import UsageError
 from geodp.reprs import one_line
 
 Responsible = Literal["operator", "geodp", "layout", "device"]
-"""Who answers for an assumption: the operator in this call; geodp, which enforces it on the
+"""Parties responsible for an assumption: the operator in this call; geodp, which enforces it on the
 records; the documented layout of a publisher's table; or each device that sends a report."""
 
 ANSWERS: dict[Responsible, str] = {
@@ -24,7 +24,7 @@ ANSWERS: dict[Responsible, str] = {
     "layout": "The layout of one table of its publisher states it",
     "device": "Each device sees to it",
 }
-"""Who is responsible, as the second half of a card's sentence."""
+"""Statements of responsibility, as the second half of a card's sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ What may never change
 ---------------------
 - The names of the fields of :class:`Measurement`, their order and their values: all but
   ``key_origin`` and ``layout``, on which no noise depends, enter the digest that derives a
-  release's noise from a kept key (:mod:`geodp.release.digest`). A changed field would draw new
-  noise for a release that was published before, and charge for it again.
+  release's noise from a kept key (:mod:`geodp.release.noise_identity`). A changed field would draw
+  new noise for a release that was published before, and charge for it again.
 - ``mechanism``, ``neighbours``, ``contribution`` and the text of ``loss`` stand in ledger entries,
   and an entry is recognised by them.
 - The keys of :meth:`Measurement.describe` stand in release cards, which are read back.
@@ -96,7 +96,7 @@ def describe_factor(epsilon: Fraction) -> str:
 
 
 class Event(ABC):
-    """What is learned from confidential data, and its privacy loss.
+    """Use of confidential data, and its privacy loss.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Measurement(TableEvent):
     mechanism : str
         Name in ``METHODS``, and settings.
     epsilon : Fraction or None
-        Of the pure guarantee; with rho, that of the approximate guarantee with delta, if stated.
+        Epsilon of the pure guarantee; with rho, of the approximate guarantee with delta, if stated.
     neighbours : str
         One of ``NEIGHBOURS``.
     contribution : int
@@ -203,7 +203,7 @@ class Measurement(TableEvent):
         ``"entropy"``: fresh and forgotten; ``"file"``: kept by its owner; ``"fixed"``: given by
         a program in the clear, which protects nobody.
     rho, delta : Fraction, optional
-        Of Gaussian noise; without rho the noise is Laplace.
+        Parameters of Gaussian noise; without rho the noise is Laplace.
     layout : str
         Name and title of the layout that states the contribution; empty where none does. Unless
         geodp or a layout answers for the contribution, the operator does.

@@ -4,7 +4,7 @@ An entry is one JSON text that holds the hash of the entry before it; its own ha
 that text, so that the latest hash, the *head*, stands for the whole history. Entries are only ever
 added, each as a line ``HASH JSON`` of a text file.
 
-One file and nothing beside it
+One file and no other
     There is no journal or log under a name of its own, so whoever has the file under any name
     (a hard link, a bind mount, a new name after a kill) has all of it. A lock on the file itself
     lets one at a time write (see `geodp.privacy.chain.locked_file`).
@@ -77,7 +77,7 @@ class Head:
     sequence : int
         Number of the last entry; the genesis is 0.
     hash : str
-        Of the last entry: 64 hexadecimal digits.
+        Hash of the last entry: 64 hexadecimal digits.
     start, end : int
         Where that entry lies in the file.
     """
@@ -100,12 +100,12 @@ class LedgerEntry:
 
     @property
     def place(self) -> Place:
-        """Where it lies."""
+        """Position of the last entry, and its hash."""
         return Place(self.head.start, self.head.hash)
 
 
 ROOT = Head("", -1, "0" * _HASH, START, START)
-"""Where a chain begins, before its first entry."""
+"""Head of an empty chain, before its first entry."""
 
 
 def canonical(value: Any) -> str:
@@ -317,8 +317,8 @@ class Log:
         except OSError as error:
             raise OutputError(
                 f"{self.path} cannot be written ({error.strerror}), and it is not known whether "
-                "the charge is in it: publish nothing; geodp budget show tells, once the file can "
-                "be used again.",
+                "the charge is in it: publish nothing; run geodp budget show once the file can be "
+                "used again.",
                 code="ledger-unsure",
             ) from None
 

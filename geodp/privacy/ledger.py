@@ -159,9 +159,9 @@ class Ledger:
             New file, or the ledger's witness under a new name; best on another disk, and out of
             the ledger's backups. It has the same path for all who charge.
         head : str, optional
-            Head of the latest release's card, which must be in the chain: where the ledger's
-            witness is lost or was set back, nothing else tells that this ledger is the latest.
-            A witness that is there and has seen what the ledger lacks is still believed.
+            Head of the latest release's card, which must be in the chain: if the ledger's
+            witness is lost or was set back, nothing else shows that this ledger is the latest.
+            An existing witness that has entries which the ledger lacks still takes precedence.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class Ledger:
         Parameters
         ----------
         dataset, loss, mechanism, neighbours, contribution
-            Of the release; the neighbours must be those of the data set.
+            Those of the release; the neighbours must be those of the data set.
         fingerprint : str
             Hexadecimal name of the release: the same only where data, parameters and noise are
             the same, so that publishing it again reveals nothing new. It must not depend on the
@@ -272,7 +272,7 @@ class Ledger:
         Returns
         -------
         Charge
-            Of this release, or the earlier one (``replay``) if the fingerprint is known.
+            Charge of this release, or the earlier one (``replay``) if the fingerprint is known.
 
         Raises
         ------
@@ -320,7 +320,7 @@ class Ledger:
         dataset : str
             Entered for devices' own reports: its model is local.
         loss : Loss
-            Of one report.
+            Loss of one report.
         mechanism : str
         fingerprint : str
             The round's random id.

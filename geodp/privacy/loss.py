@@ -92,8 +92,8 @@ class ApproximateDP(_Parameters):
     ----------
     epsilon, delta : Fraction
     original : ZeroConcentratedDP, optional
-        What these parameters were converted from. It tells more than they do, so cards and the
-        ledger keep it.
+        What these parameters were converted from. It is more informative than they are, so cards
+        and the ledger keep it.
     """
 
     variant: ClassVar[str] = "approximate"

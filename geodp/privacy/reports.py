@@ -24,7 +24,7 @@ class LocalReports(TableEvent):
     mechanism : str
         Name in ``PROTOCOLS``, and settings.
     epsilon : Fraction
-        Of one report.
+        Epsilon of one report.
     unit : str
         Whom the guarantee protects, as a noun: device.
     period : str

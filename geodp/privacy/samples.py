@@ -27,7 +27,7 @@ class SecretSample:
     Attributes
     ----------
     name : str
-        Of the sample, as the names of data sets are.
+        Name of the sample; the rules for names of data sets apply.
     """
 
     name: str
@@ -50,7 +50,7 @@ def follow_samples(dataset: str, samples: tuple[str, ...], records: Records) -> 
     ----------
     dataset : str
     samples : tuple of str
-        Of which a table was charged to the data set.
+        Names of the samples of which a table was charged to the data set.
     records : one of ``RECORDS``, SecretSample or None
         What the release was made from.
     """

@@ -34,7 +34,7 @@ def rate_of(epsilon: Fraction, sensitivity: Fraction, monotone: bool) -> Fractio
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """By how much one person, counted once, changes a utility at most.
+    """Largest change of a utility by one person who is counted once.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Selection(Event):
     mechanism : str
         What was asked and by which mechanism: ``select-top:permute-and-flip``.
     epsilon : Fraction
-        Of all rounds together, each of which has the same part.
+        Epsilon of all rounds together, each of which gets an equal share.
     neighbours : str
         One of ``NEIGHBOURS``.
     contribution : int

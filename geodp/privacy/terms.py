@@ -42,7 +42,7 @@ class Terms:
     people : float or None
         A public guess of the sum of all counts, above 0.
     by_rho : bool
-        Of an approximate loss: whether rho was given and epsilon follows from it; otherwise
+        For an approximate loss: whether rho was given and epsilon follows from it; otherwise
         epsilon was given, and rho follows.
     layout : str
         Name and title of the layout that states the contribution; empty where none does. Unless

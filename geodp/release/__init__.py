@@ -1,1 +1,1 @@
-"""The sentence: publish(table) makes a release."""
+"""Publish tables: publish(table) makes a release."""

@@ -132,12 +132,12 @@ def _error(release: ReleaseProtocol) -> StatedError:
         holds = "where nothing is clamped" if method.nonnegative else "wherever it lies"
         meaning = (
             f"closed form for an aligned block of cells {holds}; independent of the data; "
-            "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the "
-            "domain too, with a mask a bound"
+            "margin_95 = 1.96 standard errors; largest: of all such blocks, including those at the "
+            "edges of the domain; with a mask an upper bound"
         )
         if isolated is not None:
-            holds += "; isolated cells are pulled down"
-    about = "one lone populous cell in an empty region, which the clamp pulls down"
+            holds += "; isolated cells are lowered"
+    about = "one isolated populous cell, which the clamp lowers"
     settlement = method.isolated_block(grid, event)
     labels = describe(method, grid, event, release.people)
     return StatedError(
@@ -177,17 +177,17 @@ def state_cells(release: ReleaseProtocol) -> StatedCells | None:
         drops, public = True, public and intervals.margins is not UNKNOWN
     if releases:
         source = (
-            f"Margins of cells that have company are by {releases} simulated releases of this one"
+            f"Margins of cells near others are those of {releases} simulated releases of this one"
         )
     elif public:
-        source = "Margins of cells that have company are by releases of public maps"
+        source = "Margins of cells near others are those of releases of public maps"
     else:
         source = "Margins are those of the closed form"
     meaning = (
-        "low and high of a listed cell are in the files; a cell of the domain that is not listed "
-        "has the interval from low to at most beside, where another cell of the method's smallest "
-        "node of 16 cells or more holds somebody beyond doubt, and to at most alone elsewhere; the "
-        "raster has its own. " + source
+        "low and high of listed cells are in the files; the interval of an unlisted cell of the "
+        "domain reaches from low to at most beside if another cell of the method's smallest node "
+        "of 16 cells or more has people beyond doubt, and otherwise to at most alone; the raster "
+        "has each interval. " + source
     )
     low, near, isolated = (float(f"{one:.6g}") for one in (low, near, isolated))
     closed_form = not (releases or public)
@@ -244,12 +244,12 @@ def _cells_of_parts(parts: PartErrors) -> StatedCells:
     levels = zip(parts.split.tree.strides, noise, strict=True)
     measured = [f"{keys:,} ({error:.3g})" for keys, error in levels if np.isfinite(error)]
     meaning = (
-        "standard_error, low and high of listed parts of cells are in the tables, worked out from "
+        "standard_error, low and high of listed parts of cells are in the tables, computed from "
         "the release: errors of the map, noise of parts, and how much places differ from their "
         f"surroundings, by public tables. Parts were measured at areas of {', '.join(measured)} "
         "keys (in brackets the standard error of a part of them). A part of a cell of which "
         "nothing is listed has at most the cell's interval, from low to beside or alone; that of "
-        "another part is what the software gives of it"
+        "another part is computed by the software"
     )
     return StatedCells(meaning, VERSION, low, near, isolated, closed_form=False, parts=PARTS)
 

@@ -42,7 +42,7 @@ def draw_and_charge(
         Both or none; without them nothing is stored or charged.
     event : Measurement or Selection
     fingerprint : str
-        Of the release. Only with a kept key is a repeated release recognised by it.
+        Identifies the release. A repeated release is recognised by it only with a kept key.
     draw : callable
         Called only if the ledger would accept the charge.
     keep : callable, optional
@@ -64,8 +64,8 @@ def draw_and_charge(
     drawn = draw()
     if keep is not None:
         keep(drawn, fingerprint)
-    # Raises here, uncharged, if the run was told to stop. A signal during the charge waits for its
-    # end: a charge whose run does not know of it would be paid for nothing.
+    # Raises here, uncharged, if the run was requested to stop. A signal during the charge waits
+    # until it is complete: a charge that the run does not know of would be wasted.
     with hold_stops():
         return drawn, ledger.charge(fingerprint=fingerprint, **terms)
 

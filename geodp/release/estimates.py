@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.cell_interval import count_unseen
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, Z, round_out
+from geodp.accuracy.isolation_depth import node_margins
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import UsageError
@@ -22,6 +23,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Labels, Region, regions_of_polygons
 from geodp.kernels.cell_paths import PLAIN
 from geodp.release.protocol import ReleaseProtocol
+from geodp.release.simulation import CLOSED_FORM
 
 MAX_CELLS = 1 << 20
 """Cells of regions in one batch, about: bounds the memory of an estimate."""
@@ -90,7 +92,7 @@ def require_tree(release: ReleaseProtocol) -> TreeVariance:
 def error_of_region(release: ReleaseProtocol, region: Region) -> float:
     """Compute the closed-form standard error of a region; 0 where public totals fix the sum."""
     if release.parts is not None:
-        return release.parts.estimate(region).standard_error
+        return release.parts.estimate_all([region], CLOSED_FORM)[0].standard_error
     key = region.key
     if release.totals is not None:
         # Areas whose totals are public are met exactly, so only the other cells have an error.
@@ -107,7 +109,7 @@ def estimate_regions(release: ReleaseProtocol, regions: Sequence[Region]) -> Est
     Raises UsageError for a method without a closed form.
     """
     if release.parts is not None:
-        return Estimates.stack([release.parts.estimate(region) for region in regions])
+        return Estimates.stack(release.parts.estimate_all(regions, CLOSED_FORM))
     tree, count = require_tree(release), release.table.count
     keys = [region.key for region in regions]
     public_sums = np.zeros(len(regions), count.dtype)
@@ -152,7 +154,7 @@ def _estimate(release: ReleaseProtocol, tree: TreeVariance, cells: RegionKeys) -
     if visited.clamped.any():
         isolated = method.isolated_cell(grid, event)
         losses = count_unseen(method.clamp_losses(grid, event), tree.fanouts)
-    low, high = visited.interval(isolated, losses)
+    low, high = visited.interval(isolated, losses, node_margins(tree))
     single = np.flatnonzero(np.diff(np.append(first, cells.key.size)) == 1)
     # One cell has a narrower interval of its own, with margins measured on maps; the files have
     # it, and an estimate must not contradict them.

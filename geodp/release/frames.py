@@ -36,7 +36,7 @@ ALTERNATIVES = {
     "shape size": "grid has it",
     "total count counts": "table.total is the sum, and table.count has the counts of its rows",
 }
-"""What to call instead, by the attributes of frames that users try on a release."""
+"""Calls to suggest instead, by the attributes of frames that users try on a release."""
 
 ITEMS = (
     "A release has no items: the count of an area or a cell is estimate(code), and its rows are "

@@ -5,6 +5,7 @@ The formulas are in :mod:`geodp.accuracy.parts`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -40,11 +41,30 @@ class PartErrors:
 
     alike: ClassVar[int] = 1
 
-    def estimate(self, region: Region) -> Estimate:
-        """Estimate the sum over a region, with its standard error and its 95 % interval.
+    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+        """Estimate sums over regions, with their standard errors and 95 % intervals.
 
-        Raises UsageError if cells of the region have different parts.
+        Parameters
+        ----------
+        regions : sequence of Region
+        method : str
+            How the errors of the map are estimated, see :meth:`geodp.Release.estimate`.
+
+        Raises
+        ------
+        UsageError
+            If cells of a region have different parts.
         """
+        split = [self._divide(region) for region in regions]
+        # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
+        totals = self.map.estimate_all([cells for cells, _ in split], method=method)
+        return [
+            self._estimate(region, cells, parts, total)
+            for region, (cells, parts), total in zip(regions, split, totals, strict=True)
+        ]
+
+    def _divide(self, region: Region) -> tuple[KeyArray, IntArray]:
+        """Return the cells and the parts of a region whose cells all have the same parts."""
         cell, part = self.split.joint.split(region.key)
         cells, parts = np.unique(cell), np.unique(part)
         # Only a product of cells and parts has the same parts in all of its cells.
@@ -54,8 +74,12 @@ class PartErrors:
                 "itself, or for cells with all labels.",
                 code="region-labels-differ",
             )
-        # Parts of a cell sum up to the cell exactly, so all parts have no error beyond the map's.
-        (total,) = self.map.estimate_all([cells])
+        return cells, parts
+
+    def _estimate(
+        self, region: Region, cells: KeyArray, parts: IntArray, total: Estimate
+    ) -> Estimate:
+        """Estimate parts of cells from the estimate of all parts together."""
         if parts.size == self.split.joint.parts or not cells.size:
             return total
         sums = self._sum(parts)

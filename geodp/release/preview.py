@@ -52,8 +52,8 @@ def list_warnings(release: Release, request: Request | None = None) -> tuple[str
     ``request`` is that of a single release, which may be better off without its delta.
     """
     about = warnings_of(release.method, release.grid, release.event, release.people)
-    alone = () if request is None else _warn_of_delta(release, request)
-    return (*about, *warn_of_sea(release.grid), *alone)
+    delta_notes = () if request is None else _warn_of_delta(release, request)
+    return (*about, *warn_of_sea(release.grid), *delta_notes)
 
 
 def _warn_of_delta(release: Release, request: Request) -> tuple[str, ...]:

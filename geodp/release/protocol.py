@@ -5,7 +5,7 @@ They take this protocol instead of :class:`geodp.Release`, which imports them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -31,13 +31,13 @@ from geodp.table.stated.reading import StatedReading
 class PartsOfMap(Protocol):
     """Errors of parts of a map; see :class:`geodp.release.parts.PartErrors`."""
 
-    def estimate(self, region: Region) -> Estimate:
-        """Estimate the sum over a region, with its standard error and interval."""
+    def estimate_all(self, regions: Sequence[Region], method: str) -> list[Estimate]:
+        """Estimate sums over regions, with their standard errors and intervals."""
         ...
 
 
 class ReleaseProtocol(Protocol):
-    """A released table and all that may be said about it; see :class:`geodp.Release`."""
+    """A released table, its errors and the facts about it; see :class:`geodp.Release`."""
 
     @property
     def table(self) -> ReleasedTable:
@@ -146,6 +146,6 @@ class ReleaseProtocol(Protocol):
         """Compute 95 % intervals of single cells."""
         ...
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[Estimate]:
+    def estimate_all(self, regions: Iterable[Any], *, method: str = ...) -> list[Estimate]:
         """Estimate many regions, in their order."""
         ...

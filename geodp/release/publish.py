@@ -29,9 +29,9 @@ from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.digest import key_of_table
 from geodp.release.measurements import MeasurementsRequest, choose_measurements
 from geodp.release.metadata import state_metadata
+from geodp.release.noise_identity import key_of_table
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.prior import choose_prior
 from geodp.release.release import Release
@@ -147,7 +147,7 @@ def publish(
         the data. The card then states the resolution floor.
     method : str or Mechanism, optional
         A name in ``METHODS``, with settings after a colon: ``"hay:fanout=4"``; or a method of your
-        own, whose releases under a kept key are told apart by its name, version, settings and
+        own, whose releases under a kept key are identified by its name, version, settings and
         queries. Default: parts on a grid with attributes below its cells, otherwise pyramid.
     prior : CountTable, Release or Prior, optional
         Public knowledge of where people are likely to be: a public table on the same grid or on
@@ -178,8 +178,8 @@ def publish(
     key : NoiseKey, optional
         Default: fresh from the operating system and forgotten. With a kept key the noise
         depends on the key and a digest of the table, the grid, all parameters and what the method
-        measures (see :mod:`geodp.release.digest`): the same input gives the same release again,
-        and different inputs, or a method that has changed, never share noise.
+        measures (see :mod:`geodp.release.noise_identity`): the same input gives the same release
+        again, and different inputs, or a method that has changed, never share noise.
     ledger : Ledger, optional
         Checked before any noise is drawn, and charged before anything that was drawn is returned;
         the charge stays if the run fails afterwards. Publishing the same input again with the same

@@ -41,7 +41,7 @@ class Crossing:
     area : str
         Description of the area.
     pure, gaussian : float
-        Of a single release with the whole budget.
+        Mean errors of a single release with the whole budget.
     releases : int
         Smallest number of releases about the same people, sharing that budget equally, whose
         errors are smaller with Gaussian noise.
@@ -97,8 +97,8 @@ def warn_of_delta(
 ) -> tuple[str, ...]:
     """Warn of each area for which a pure release of the same epsilon would be more accurate.
 
-    Nothing is said where rho was given or the ledger's cap is in rho: there Gaussian noise costs
-    far less than pure noise of the same error.
+    There is no warning where rho was given or the ledger's cap is in rho: there Gaussian noise
+    costs far less than pure noise of the same error.
     """
     if terms.by_rho or _is_in_rho(ledger, dataset):
         return ()
@@ -122,7 +122,7 @@ def _is_in_rho(ledger: Ledger | None, dataset: str | None) -> bool:
 class Forms:
     """The closed forms of a method with either noise, under one budget for several releases.
 
-    Of a method that refines the release of another, such as ``parts``, they are those of the map.
+    For a method that refines the release of another, such as ``parts``, they are those of the map.
 
     Attributes
     ----------
@@ -131,9 +131,9 @@ class Forms:
     terms : Terms
         Neighbours and contribution.
     epsilon, rho : Fraction
-        Of all releases together, with pure and with Gaussian noise.
+        Budgets of all releases together, with pure and with Gaussian noise.
     squares : tuple of Region
-        Whose mean error is taken; may be empty.
+        Regions over which the mean error is taken; may be empty.
     """
 
     grid: Grid

@@ -41,9 +41,9 @@ EACH = 4
 """Settlements of every kind on one map, if there is space."""
 
 ISOLATION, MIN_ISOLATED, MAX_ISOLATED, CELLS_EACH = 16, 4, 256, 2800
-"""For maps of isolated settlements: empty cells in each direction, so that no lowest node has other
-people; minimum and maximum number of settlements; and cells of the domain for each of them, about
-half of which it clears."""
+"""Parameters of maps of isolated settlements: empty cells in each direction, so that no lowest node
+has other people; minimum and maximum number of settlements; and cells of the domain for each of
+them, about half of which it clears."""
 
 DRAWN, TRIED = 1 << 13, 64
 """Sites that are drawn in the domain, and how many of them are tried for a settlement."""

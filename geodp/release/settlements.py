@@ -82,8 +82,8 @@ def _describe(people: float, by_coast: bool, releases: int) -> str:
     return (
         "bias of settlements as released, in per cent of their people, with its simulation error: "
         f"of their own cells, and of all cells within {AROUND} each way. They are placed on a map "
-        f"of towns made up on the domain, {people:,.10g} people, of whom {releases} releases are "
+        f"of synthetic towns on the domain, {people:,.10g} people, of whom {releases} releases are "
         f"simulated under public keys. {ISOLATED}: nobody else lives within {EMPTY} cells; "
-        f"{COASTAL}: beside {coast} and towns as made up; {INLAND}: among inhabited cells. Each "
+        f"{COASTAL}: next to {coast} and to synthetic towns; {INLAND}: among inhabited cells. Each "
         f"has about (people / 30) ** 0.8 cells, and at most {SIZES[-1]:,} people"
     )

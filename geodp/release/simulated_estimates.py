@@ -15,7 +15,7 @@ import numpy as np
 
 from geodp import progress
 from geodp.accuracy.interval import LAPLACE_Z, Estimate, NodeSums
-from geodp.accuracy.isolation import find_depths, list_nodes, tilt
+from geodp.accuracy.isolation_depth import find_depths, list_nodes, tilt
 from geodp.accuracy.reach import RegionKeys, reach, strength
 from geodp.errors import UsageError
 from geodp.grid.region import Region
@@ -24,7 +24,7 @@ from geodp.privacy.event import Measurement
 from geodp.release import simulation
 from geodp.release.protocol import ReleaseProtocol
 from geodp.release.simulated_prior import errors_with_prior
-from geodp.release.simulation import SIDES, KeyRuns, Simulation
+from geodp.release.simulation import SIDES, SIMULATION, KeyRuns, Simulation
 from geodp.table.counts import Cells
 from geodp.table.prior import RULES, Prior
 from geodp.typing import FloatArray
@@ -39,6 +39,10 @@ follows: stand-ins do not show it, because the moved people are part of them."""
 
 TILT_INFORMED = 1.25
 """The same with a prior, which knows coasts, mostly."""
+
+SURROUNDINGS, AROUND = 64, 0.05
+"""Fewest cells of the nodes that surround an isolated region, and the largest number of people in
+them beside its own, as a fraction of these."""
 
 DOUBT = 0.01
 """Probability of taking an empty child for a populated one, over all around a region."""
@@ -72,6 +76,9 @@ def simulate_estimates(
     assert isinstance(method, Mechanism)
     assert isinstance(table.event, Measurement)
     known = _require_prior(release, prior)
+    # The map is simulated; how parts differ from place to place is learned from the release.
+    if release.parts is not None:
+        return release.parts.estimate_all(regions, SIMULATION)
     closed = release.estimate_all(regions)
     tree = method.tree_variance(table.grid, table.event)
     if not method.nonnegative or tree is None:
@@ -98,6 +105,9 @@ def simulate_estimates(
     for i, (region, estimate) in enumerate(zip(regions, closed, strict=True)):
         # Without a clamp the error is that of the noise, which the closed form has exactly.
         ends = estimate.count - np.array([high[i], low[i]])
+        if estimate.clamped and allowances.is_island(region):
+            estimates.append(estimate)
+            continue
         if estimate.clamped:
             ends = allowances.widen(ends, region, estimate)
         elif plain:
@@ -116,7 +126,7 @@ def simulate_estimates(
 
 @dataclass(frozen=True, eq=False)
 class Allowances:
-    """What clamps and thresholds can have changed beyond what stand-ins show.
+    """Possible effects of clamps and thresholds beyond those that stand-ins show.
 
     Attributes
     ----------
@@ -139,10 +149,23 @@ class Allowances:
 
     @cached_property
     def taken(self) -> list[tuple[float, float]]:
-        """What clamps take on each level."""
+        """Mean and deviation of what the clamp takes on each level."""
         one = self.simulation
         losses = one.method.clamp_losses(one.table.grid, one.event)
         return losses or [(0.0, 0.0)] * len(one.tree.fanouts)
+
+    def is_island(self, region: Region) -> bool:
+        """Return whether hardly anybody was released around a region, whose closed form stands.
+
+        Stand-ins show only those islands that the release shows.
+        """
+        stride = 1
+        for fanout in reversed(self.simulation.tree.fanouts):
+            stride *= fanout if stride < SURROUNDINGS else 1
+        sums = self.release.node_sums
+        held = int(sums.of(np.unique(region.key // np.uint64(stride)), stride).sum())
+        inside = int(self.release.table.counts_at(region.key).sum())
+        return held - inside <= AROUND * inside
 
     def loss_informed(self, region: Region, side: int, depth: int) -> float:
         """Return the possible loss of a settlement that the prior does not know; -inf if it does.
@@ -150,7 +173,7 @@ class Allowances:
         Parameters
         ----------
         side, depth : int
-            Of the region, as indices of the losses; in the release.
+            The region's indices in ``losses``, the depth being that in the release.
         """
         prior = self.simulation.prior
         assert prior is not None
@@ -158,8 +181,8 @@ class Allowances:
             return -np.inf
         # The release shows people around whom it took from the settlement; the prior does not.
         sums = NodeSums(prior)
-        alone = int(find_depths(self.simulation.tree, sums, region.key, UNKNOWN_TO).max(initial=0))
-        some = self.losses[side, : max(depth, alone) + 1]
+        unknown = find_depths(self.simulation.tree, sums, region.key, UNKNOWN_TO)
+        some = self.losses[side, : max(depth, int(unknown.max(initial=0))) + 1]
         return float(some[np.isfinite(some)].max(initial=0.0))
 
     def widen(self, ends: FloatArray, region: Region, estimate: Estimate) -> FloatArray:
@@ -207,11 +230,6 @@ def _require_simulated(release: ReleaseProtocol) -> None:
             "Smoothed snapshots of a series are not simulated: leave out method='simulation', or "
             "publish the series with smooth='none'.",
             code="series-not-simulated",
-        )
-    if release.parts is not None:
-        raise UsageError(
-            "Parts of a map are not simulated: leave out method='simulation'.",
-            code="parts-not-simulated",
         )
 
 

@@ -48,7 +48,7 @@ def errors_with_prior(
     Parameters
     ----------
     simulation : Simulation
-        Of a release with a prior.
+        Simulation of a release with a prior.
     stated : StatedPrior
         From the card: how far the prior was trusted on each level.
     runs : KeyRuns

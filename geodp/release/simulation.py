@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import NodeSums
-from geodp.accuracy.isolation import draw_empty, find_depths, settlement_cells
+from geodp.accuracy.isolation_depth import draw_empty, find_depths, settlement_cells
 from geodp.accuracy.variance import TreeVariance
 from geodp.grid.region import Region
 from geodp.mechanisms import Mechanism
@@ -46,7 +46,7 @@ RELEASES = 200
 """Number of simulated releases of every stand-in."""
 
 SHARPER = 2
-"""How often the release is sharpened; each step gives a stand-in."""
+"""Number of times that the release is sharpened; each step gives a stand-in."""
 
 RISK = 0.01
 """Probability beyond each end of the simulated sums: less than 2.5 %, because stand-ins lack some

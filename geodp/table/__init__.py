@@ -1,1 +1,1 @@
-"""What is counted: tables before and after the noise."""
+"""Tables of counts, before and after the noise."""

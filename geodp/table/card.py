@@ -22,7 +22,7 @@ from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Digest, Software, StatedGuarantee, StatedMechanism
 
 SCHEMA: Literal["geodp-release-2"] = "geodp-release-2"
-"""What ``schema`` says in the card of a release that this version writes and reads."""
+"""Schema of the card of a release that this version writes and reads."""
 
 PARTS_SCHEMA: Literal["geodp-release-parts-2"] = "geodp-release-parts-2"
 """Schema of the card of a release in parts, see :mod:`geodp.io.folder.parts`."""
@@ -89,7 +89,7 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 @dataclass(frozen=True, kw_only=True)
 class StatedMetadata:
-    """What the publishing office says of what it publishes.
+    """Statements of the publishing office about what it publishes.
 
     A text with a caption is all that it takes for one to be shown wherever the others are.
 
@@ -98,9 +98,9 @@ class StatedMetadata:
     title, description, publisher, contact, licence, source : str, optional
         In the office's words.
     reference_date : str, optional
-        Of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
+        Date of the counts: ``2020-10-01``, or a period, ``2020-04-01/2021-03-31``.
     language : str, optional
-        Of these words: ``ja``, ``en``, ``pt-BR``.
+        Language of these texts: ``ja``, ``en``, ``pt-BR``.
     supersedes : str, optional
         The release id of the earlier release that this one replaces.
     display_below : int, optional
@@ -162,9 +162,9 @@ class Card:
     prior : StatedPrior, optional
         That the release was made with.
     metadata : StatedMetadata, optional
-        Of the publishing office.
+        Metadata of the publishing office.
     name : str
-        Of the count and of the files; empty before there are any.
+        Name of the count and of the files; empty before there are any.
     release_id : str
         16 hexadecimal digits over the table and all of the above.
     files : tuple of File

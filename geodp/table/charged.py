@@ -50,13 +50,13 @@ StatedLoss = PureLoss | ConcentratedLoss | ApproximateLoss
 
 @dataclass(frozen=True)
 class StatedCharge:
-    """What was charged to a ledger, before the release was written.
+    """Charge to a ledger, before the release was written.
 
     Attributes
     ----------
     ledger, dataset, unit, neighbours : str
     loss : StatedLoss
-        Of this release; ``spent``: with it; ``cap``: the most that may be spent.
+        Loss of this release; ``spent``: including it; ``cap``: the largest that is allowed.
     earlier_releases : int
     sequence : int
         Number of the ledger's entry; ``head``: its hash.

@@ -50,7 +50,7 @@ def truncate(
         Which cells of a person with more are kept: those that come first among the person's
         records, or a uniform sample.
     secret : NoiseKey, optional
-        Of the sample; default: fresh from the operating system. A kept key samples again in
+        Key of the sample; default: fresh from the operating system. A kept key samples again in
         the same way from the same records.
 
     Returns
@@ -171,7 +171,7 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
 
 REQUEST_CONTRIBUTION = Rule(
     "contribution-unstated",
-    "Nothing in the input bounds how often one person is counted, so say it: --contribution N "
+    "Nothing in the input bounds how often one person is counted, so state it: --contribution N "
     "(contribution=N), which is 1 if everybody is counted once in all cells, labels, columns and "
     "files together; or name the column of persons (--person, person=), and geodp enforces it.",
 )

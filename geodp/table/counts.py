@@ -217,7 +217,7 @@ class CountTable(Cells):
         ----------
         grid : Grid
         key : uint64[n]
-            Of cells of the grid's domain.
+            Keys of cells of the grid's domain.
         count : int64[n]
             Whole and not negative.
         bound, reading

@@ -32,15 +32,15 @@ class NodeLevel(NamedTuple):
     Attributes
     ----------
     digits : int
-        Of a key, that name a node: 0 of the root.
+        Number of a key's digits that name a node: 0 for the root.
     under : int
-        Digits of the node whose released count decides whether a node is visited; of the root 0.
+        Digits of the node whose released count decides whether a node is visited; 0 for the root.
     measures : {"count", "difference"}
-        Of what: the node's people; those of its first half less those of its second one.
+        What is measured: the node's people; those of its first half less those of its second one.
     noise : (str, Fraction)
         Name and exact parameter of the law: its scale, or sigma squared of a Gaussian one.
     variance : float
-        Of the noise, in counts squared.
+        Variance of the noise, in counts squared.
     """
 
     digits: int
@@ -56,7 +56,7 @@ class Bias(NamedTuple):
     Attributes
     ----------
     people : int
-        Of each settlement of that map, which lies alone.
+        Number of people of each settlement of that map, all of which are isolated.
     missing : float
         Share of the settlements' nodes that were not visited.
     bias : float
@@ -82,7 +82,7 @@ class MeasuredLevel:
     value : int64[n]
         Count or difference with its noise: unbiased, and perhaps negative.
     bias : Bias or None
-        Of a level that is not complete.
+        Bias of a level that is not complete.
     """
 
     level: NodeLevel
@@ -112,7 +112,7 @@ def sums_of(key: KeyArray, count: IntArray, node: KeyArray, stride: int) -> IntA
     Parameters
     ----------
     key : uint64[m], count : int64[m]
-        Of the occupied cells, in key order.
+        The occupied cells, in key order.
     node : uint64[n]
     stride : int
         Keys that a node covers.

@@ -119,7 +119,7 @@ class People:
     low, high : float
         Both ends of a range, which may be ends of its neighbours too; a number alone is both.
     months : frozenset of str
-        Of a year or of any, days of a week likewise.
+        Months of a year or of any; days of a week likewise.
     everybody : bool
         Whether there is a word for all counted people.
     """
@@ -188,7 +188,7 @@ def _sharing(people: Sequence[People]) -> Iterator[tuple[int, int]]:
 def find_containing_labels(labels: Sequence[str]) -> list[str]:
     """Return the labels that certainly contain people of other labels, by their text.
 
-    Of two that share people the wider one is returned.
+    If two share people, the wider one is returned.
 
     Examples
     --------
@@ -324,9 +324,9 @@ def _ranges(text: str, codes: bool) -> tuple[str, float, float]:
             return (_without(text, match), *ends) if not math.isnan(value) else none
     if match := OPEN.search(text):
         return _without(text, match), _value(match[1], match[2]), math.inf
-    alone = [*ONE.finditer(text)]
-    if len(alone) == 1 and not math.isnan(value := _value(alone[0][1], alone[0][2])):
-        return _without(text, alone[0]), value, value
+    single = [*ONE.finditer(text)]
+    if len(single) == 1 and not math.isnan(value := _value(single[0][1], single[0][2])):
+        return _without(text, single[0]), value, value
     return none
 
 

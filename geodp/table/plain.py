@@ -47,7 +47,7 @@ def write_plain(value: Any) -> Any:
     """Convert dataclasses, tuples and mappings to dicts, lists, texts and numbers.
 
     A field whose default is None is left out where it is None; the names of a field that is
-    `inline` stand beside those of its dataclass.
+    `inline` are at the same level as those of its dataclass.
     """
     if is_dataclass(value):
         plain: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from geodp.table.counts import Cells, exact_sum
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.prior import StatedPrior
 
-RULES = 2
+RULES = 3
 """Version of the use of a prior, on cards: increased whenever releases would change."""
 
 FLOOR_OF_CELL = 2.0**-12
@@ -51,7 +51,7 @@ class Prior:
     Attributes
     ----------
     grid : Grid
-        Of the release.
+        Grid of the release.
     key : uint64[m]
         First key of each of the prior's cells, in the release's order, strictly increasing.
     count : int64[m]
@@ -101,7 +101,7 @@ class Prior:
         if isinstance(cells, ReleasedTable) and not cells.event.is_private:
             raise UsageError(
                 "The prior is a release that is NOT PRIVATE, as its noise had a fixed key, so it "
-                "tells the counts that it was made from. Take a public table, or a private "
+                "reveals the counts that it was made from. Take a public table, or a private "
                 "release.",
                 code="prior-not-private",
             )

@@ -36,7 +36,7 @@ class PublicTotals:
     Attributes
     ----------
     grid : Grid
-        Of one map.
+        Grid of one map.
     names : tuple of tuple of str
         Codes of each area, as its table has them.
     columns : tuple of str
@@ -67,7 +67,7 @@ class PublicTotals:
         Parameters
         ----------
         grid : Grid
-            Of one map.
+            Grid of one map.
         totals : mapping of str or tuple of str to int
             By the code of an area; of a region after the codes of those that hold it.
         source : str

@@ -155,7 +155,7 @@ def require_rows(rows: int, reading: Reading | None, *, allow_empty: bool) -> tu
     rows : int
         Occupied cells of a table without files.
     reading : Reading or None
-        Of the files; None: there are none.
+        How the files were read; None without files.
     allow_empty : bool
 
     Raises UsageError.

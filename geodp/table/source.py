@@ -81,13 +81,13 @@ class Source:
         Counts out of the domain by the reason: "bounds", "mask", "regions", or "units" that are in
         no table of units.
     missing : int
-        Values that count nobody as they are named as missing, or hidden by the publisher.
+        Values that count nobody: they are named as missing, or hidden by the publisher.
     flags : mapping of str to int
-        Numbers that have each mark beside them which was named (``--flags``).
+        Number of counts with each flag that was named (``--flags``).
     other : int
         Counts in the unit of codes which no table of units has (``--other``).
     without_person : int
-        Selected records in the domain whose persons are not told apart.
+        Selected records in the domain that identify no person.
     totals : tuple of str
         Columns of values whose titles say that they are the total of others.
     """

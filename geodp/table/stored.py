@@ -200,7 +200,7 @@ def read_stored(
         ``valid_max``, ``valid_range`` and others, with numbers, arrays of numbers or texts. A
         fill may be signed where the type is not, as ``_Unsigned`` makes it.
     dtype : dtype
-        Of the stored numbers.
+        Type of the stored numbers.
     unit : float, optional
         Value of one person, as somebody stated it. Default: 1.
     missing : sequence of float
@@ -266,8 +266,8 @@ def read_stored(
 def require_counts(attributes: Mapping[str, Any], unit: float | None) -> None:
     """Raise UsageError if attributes say that numbers are not counts of people.
 
-    Classes never are. Densities, rates, multiples and measures are asked for: who states the value
-    of one person (``unit``) has said how they become counts.
+    Classes never are. Densities, rates, multiples and measures need the value of one person
+    (``unit``), by which they become counts.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class Relation:
     Attributes
     ----------
     axis : int
-        Of the grid.
+        Index of the grid's axis.
     total : int
         Number of the label.
     parts : bool[labels]
@@ -266,20 +266,20 @@ def is_near(left: NDArray[np.int64], together: NDArray[np.int64]) -> bool:
     """Test whether a label is the sum of others up to rounding or perturbation.
 
     The difference of two independent counts has at least the variance of their sum: as many people
-    as both count. A total is told by differences that average 0 and have a tenth of that variance
-    at most, in so many populous cells that independent counts agree as well with a chance below
-    one in a million (the Chernoff bound of a chi-squared sum). Few people always agree within a
-    rounding, so cells of fewer than 100 are not asked.
+    as both count. A total is recognised by differences that average 0 and have at most a tenth of
+    that variance, in so many populous cells that the probability that independent counts agree as
+    well is below one in a million (the Chernoff bound of a chi-squared sum). Small counts always
+    agree within rounding, so cells of fewer than 100 are ignored.
 
-    It cannot tell totals whose parts leave people out, such as those of unknown age or in hidden
-    counts; totals of some of the other labels; and totals in tables of few or thin cells, against
-    their rounding: to base 10, of twelve parts, most. Other people who are as many for a reason,
-    one for one, are taken for a total.
+    It does not recognise totals whose parts leave out people, such as those of unknown age or in
+    hidden counts; totals of some of the other labels; and totals in tables whose cells are few, or
+    small compared with their rounding (with base 10, most totals of twelve parts). Equal counts of
+    different people, one for one, are mistaken for a total.
 
     Parameters
     ----------
     left, together : int64[n]
-        Of every cell: the label's people less those of the others, and all of them.
+        For every cell: the label's people less those of the others, and all of them.
 
     Examples
     --------

@@ -383,7 +383,7 @@ def test_a_settlement_is_found_as_well_as_its_measurements_tell(wide, share):
 
 
 def test_the_chance_to_name_a_place_is_that_of_who_guesses_by_the_largest_noisy_count():
-    """Of one cell with nodes that tell nothing: the largest of 1,024 noisy counts, or one near."""
+    """If nodes are uninformative: the cell of the largest of 1,024 noisy counts, or one near."""
     random, one = np.random.default_rng(2), np.zeros((2, 1), int)
     bound = [name_place(one, np.array([60]), (8, 32), [10.0, 1e9], 0, random) for _ in range(400)]
     seen = random.laplace(0, 10, (400, 1024))

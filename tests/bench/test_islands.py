@@ -100,9 +100,11 @@ def test_rows_by_signal_would_all_be_the_same():
     assert sorted(row["signal"] for row in rows) == [row["signal"] for row in rows]
     gains = [1 - row["best"]["mean"] / row["default"]["mean"] for row in rows]
     assert min(gains) > -0.01
-    assert round(max(gains), 3) <= 0.022
+    # On Samoa nearly all cells are empty, and the best of that map spends less on them.
+    assert round(max(gains[1:]), 3) <= 0.014
+    assert round(gains[0], 3) <= 0.093
     same = {row["pyramid"] for row in rows if row["n"] == "2^18"}
-    assert {spec.partition(",")[0] for spec in same} == {"pyramid:chain=1-3-4-4-6"}
+    assert {spec.partition(",")[0] for spec in same} == {"pyramid:chain=4-4-4-6"}
 
 
 def test_pyramids_that_are_searched_hold_to_the_default_s_bound():

@@ -71,7 +71,7 @@ def test_the_committed_figures_show_what_is_claimed():
             assert np.exp(np.mean(logs)) <= bound
     short = (ROOT / "README.md").read_text(encoding="utf-8")
     (row,) = [r for r in shares.means(FOUND) if (r["epsilon"], r["regions"]) == TOLD]
-    assert f"Municipalities: {float(row['mean']):.2f} of the error of the paper's method" in short
+    assert f"For municipalities it is {float(row['mean']):.2f} times that of `topdown`" in short
 
 
 def test_the_committed_figures_keep_the_bound_on_aligned_blocks():

@@ -49,7 +49,7 @@ def test_help_imports_little(arguments):
     ours = {name for name in modules if name.startswith("geodp.")}
     reads = r"|io\.read(\.\w+)?" if "publish" in arguments else ""
     light = (
-        r"geodp\.(advice|errors|progress|registry|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
+        r"geodp\.(advice|errors|feature_registry|progress|io|io\.folder|io\.folder\.stopping|cli(\.\w+)*"
         rf"|features(\.\w+(\.commands(\.\w+)?|\.tables)?)?{reads})"
     )
     assert all(re.fullmatch(light, name) for name in ours), ours

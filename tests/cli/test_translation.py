@@ -174,7 +174,7 @@ def templates(folder):
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.parts[-3])
 def test_every_message_of_a_catalogue_is_one_that_is_said(source):
     said = {*templates(Path(click.__file__).parent), *templates(FOLDER.parents[1])}
-    said |= {f"say {words}" for preset in presets() for words in preset.asks}
+    said |= {f"state {words}" for preset in presets() for words in preset.asks}
     said |= {f"{{}} {one}" for one in said}  # a sentence behind another
     others = sentences(source).keys() - {*help_sentences()}
     kept = {one for one in others if re.sub(r"\{[^{}]*\}", "{}", one) not in said}

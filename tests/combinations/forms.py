@@ -55,7 +55,7 @@ def _jis(random):
 
 
 def _primaries(random):
-    """Of 80 km or 10 km cells, in primary meshes that need not touch."""
+    """Grids of 80 km or 10 km cells, in primary meshes that need not touch."""
     codes = random.choice([5339, 5340, 5439, 5240], int(random.integers(1, 4)), replace=False)
     level = "secondary" if len(codes) < 3 else "primary"
     return grid_of_primaries(f"jis:{level}", codes.tolist())

@@ -229,7 +229,7 @@ def _maps(draw, table, release, given, folder):
 
 
 def _estimates(draw, table, release, given, folder):
-    """Of a cell, a block and a place: sums of the counts within finite intervals."""
+    """Estimates of a cell, a block and a place are sums of counts, within finite intervals."""
     random, grid = np.random.default_rng(draw.seed + 2), draw.grid
     at = int(random.integers(table.key.size))
     cell = grid.decode(table.key[at : at + 1])

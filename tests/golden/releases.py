@@ -22,7 +22,7 @@ from geodp.mechanisms import Mechanism, mechanism
 from geodp.privacy.key import NOISE_FORMAT, digest
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.digest import encode
+from geodp.release.noise_identity import encode
 from geodp.table.counts import CountTable
 
 FILE = Path(__file__).with_name("releases.json")
@@ -41,13 +41,14 @@ SETTINGS = {
         "setting=R",
         "setting=fine",
         "setting=flat",
+        "setting=informed",
         "passes=1,prune=1",
         "chain=1-2-3,shares=1-2-3-4",
     ],
     "quadtree": ["height=2", "budget=uniform"],
     "ugrid": ["c=1,share=1/10"],
 }
-"""Of methods that have any, beside the default: pinned on plain grids."""
+"""Settings of methods that have any, besides the default: pinned on plain grids."""
 
 TOLERANCE = {
     "matrix": 0.05,
@@ -67,7 +68,7 @@ LOOSE, FEW = 1e-3, 6
 """Optimised strategies are looked for on grids of at most ``2**6`` keys."""
 
 ASKED = ("barak",)
-"""Of which only what is measured is pinned: a linear program has many solutions."""
+"""Methods of which only the measurements are pinned: a linear program has many solutions."""
 
 AMOUNTS = {"epsilon": {"epsilon": "1/2"}, "rho": {"rho": "1/8"}}
 
@@ -165,7 +166,7 @@ def pinned(row: Mechanism, grid: Grid, amounts: dict[str, str], neighbours: str,
 
 
 def sha256(key: np.ndarray, count: np.ndarray) -> str:
-    """Of both arrays, little-endian, each after its type and length."""
+    """Hash both arrays, little-endian, each after its type and length."""
     state = hashlib.sha256()
     for array in (key, count):
         kind = array.dtype.newbyteorder("<")

@@ -46,7 +46,7 @@ def test_limits_in_the_documents_are_those_of_the_code(file, figure, value):
 
 @pytest.mark.parametrize("method", ["pyramid", "topdown"])
 def test_errors_that_the_documents_tell(method):
-    """Of a lone cell, and of sums of blocks, on the README's grid and budget."""
+    """Errors of an isolated cell, and of blocks, on the README's grid and budget."""
     short, text = text_of("README.md"), text_of("docs/guarantee.md")
     grid = geodp.Grid.regular((512, 512))
     empty = geodp.CountTable.from_index(grid, np.empty((2, 0), np.int64), np.empty(0, np.int64))

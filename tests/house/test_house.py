@@ -1,4 +1,4 @@
-"""The house has floors, and imports go down only: one table, one test that lists what breaks it."""
+"""Packages are layers, and imports go down only: one table, one test that lists violations."""
 
 import ast
 import graphlib
@@ -15,7 +15,7 @@ import geodp
 PACKAGE = Path(geodp.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-GROUND = "advice errors progress registry reprs typing"
+GROUND = "advice errors feature_registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
@@ -31,7 +31,7 @@ FLOORS = {
     "advice": "",
     "errors": "",
     "progress": "",
-    "registry": "",
+    "feature_registry": "",
     "reprs": "",
     "typing": "",
     "kernels": "",
@@ -178,7 +178,7 @@ def name_of(path: Path, package: Path = PACKAGE) -> str:
 
 
 def place_of(name: str) -> str | None:
-    """The place of a module by its name: the longest that holds it; None on no floor."""
+    """The place of a module by its name: the longest that contains it; None in no layer."""
     parts = name.split("/") if name else []
     for n in range(len(parts), 0, -1):
         if "/".join(parts[:n]) in FLOORS:
@@ -233,17 +233,17 @@ def wrong_imports(name: str, source: str, names: set[str]) -> list[str]:
     """Imports of the file ``name`` that the tables do not allow, as sentences."""
     place, bad = place_of(name), []
     if place is None:
-        return [f"{name} stands on no floor"]
+        return [f"{name} is in no layer"]
     if not name:
-        return []  # geodp itself offers names of all floors, and imports what is asked for
+        return []  # geodp itself has names of all layers, and imports them on demand
     for one in imports(source, names):
         library = one.module.partition(".")[0]
         if library == "geodp":
             target = "/".join(one.module.split(".")[1:])
-            floor = place_of(target)
-            if not target or floor is None or target not in names:
-                bad.append(f"{name} imports {one.module}, which stands on no floor")
-            elif not may(place, floor) and not (name.removesuffix("/__init__") == place == floor):
+            layer = place_of(target)
+            if not target or layer is None or target not in names:
+                bad.append(f"{name} imports {one.module}, which is in no layer")
+            elif not may(place, layer) and not (name.removesuffix("/__init__") == place == layer):
                 bad.append(f"{name} imports {one.module}, which {place or 'geodp'} may not")
         elif library not in sys.stdlib_module_names:
             if library not in OUTSIDE:
@@ -265,7 +265,7 @@ def only_offers(source: str) -> bool:
 
 
 def violations(package: Path) -> list[str]:
-    """All that breaks the plan of the house."""
+    """List all violations of the layering."""
     paths = sorted(path for path in package.rglob("*.py") if "__pycache__" not in path.parts)
     names = {name_of(path, package) for path in paths}
     bad = []
@@ -291,7 +291,7 @@ def long_functions(file: str, source: str) -> list[str]:
     return found
 
 
-def test_the_house_is_built_by_its_plan():
+def test_imports_go_down_only():
     assert violations(PACKAGE) == []
 
 
@@ -386,7 +386,7 @@ def test_other_faults_of_the_plan_are_caught(tmp_path):
     for said in (
         "file2: long has 61 lines",
         "errors only offers names of other files",
-        "cellar stands on no floor",
+        "cellar is in no layer",
         "errors imports geodp.grid.file1, which errors may not",
     ):
         assert said in found

@@ -42,7 +42,7 @@ def test_the_example_is_short():
 
 def test_the_house_and_the_readers_tests_take_it(project):
     files = ("house/test_house", "io/read/test_table_of_readers", "cli/test_process")
-    asked = "built_by_its_plan or frozen_value or spell or fields or imports_little"
+    asked = "imports_go_down_only or frozen_value or spell or fields or imports_little"
     words = ("-q", "-p", "no:cacheprovider", *(f"tests/{file}.py" for file in files))
     assert " passed" in run_module(project, "pytest", *words, "-k", asked)
 

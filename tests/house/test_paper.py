@@ -59,7 +59,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_errors_of_table_2_are_the_closed_forms(name):
-    """Of 100 trials with so many squares each; Laplace noise has the kurtosis 6."""
+    """Tolerances are those of 100 trials with so many squares; Laplace noise has kurtosis 6."""
     printed = [float(error) for error in PRINTED[name].split()]
     for i, (seen, stated) in enumerate(zip(printed, continuous(name), strict=True)):
         squares = 100 * max(4 ** (9 - i), 1)

@@ -29,8 +29,8 @@ from geodp.privacy.loss import ApproximateDP, PureDP
 from geodp.privacy.noise.draws import UNIFORM
 from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
-from geodp.release import digest
-from geodp.release.digest import encode
+from geodp.release import noise_identity
+from geodp.release.noise_identity import encode
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
 from tests.features.local.oracles.cases import oracle
@@ -68,7 +68,7 @@ def forgetful():
 
 
 def few(grid):
-    """Of a grid small enough for the optimised strategies of the matrix mechanism."""
+    """Test whether a grid is small enough for the strategies of the matrix mechanism."""
     return grid.bits <= 6
 
 
@@ -144,14 +144,14 @@ def test_another_version_of_the_maps_method_is_another_release_of_parts(where, k
 
 def test_the_versions_of_parts_are_seen_by_what_the_digest_says_of_the_map(key, ledger):
     """Without it, the fault is there: this is what the test above would find."""
-    components = digest.components
+    components = noise_identity.components
 
     def forgetful(grid, method, event):
         return {
             name: one for name, one in components(grid, method, event).items() if name != "base"
         }
 
-    with mock.patch.object(digest, "components", forgetful):
+    with mock.patch.object(noise_identity, "components", forgetful):
         found = by_versions("parts", GRIDS["attribute below"], key, ledger)
     assert [replay for replay, *_ in found] == [False, True, True, True]
     maps = [dense.sum(axis=-1) for _, dense, _ in found]
@@ -296,7 +296,7 @@ def test_parts_of_a_cluster_draw_what_the_release_declares(name, tmp_path):
         if cut.two_passes:
             count = fill_counts(top, cut.improve(totals, key, below.roots.z, below.roots.variance))
         cut.finish(below, count)
-    wire.encoded.append(encode(tuple(digest.components(grid, method, event).items())))
+    wire.encoded.append(encode(tuple(noise_identity.components(grid, method, event).items())))
     assert wire.drawn
     assert wire.faults() == []
 

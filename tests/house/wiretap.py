@@ -7,8 +7,8 @@ from unittest import mock
 
 from geodp.privacy.key import READING, NoiseKey
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
-from geodp.release import digest
-from geodp.release.digest import encode
+from geodp.release import noise_identity
+from geodp.release.noise_identity import encode
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def listening(*, guarded: bool = True) -> Iterator[Wire]:
     """Listen to all draws of this process; ``guarded``: whether undeclared draws are refused."""
     wire, named, depth = Wire(), [], [0]
     require, words = NoiseKey.require, NoiseKey.words
-    derive, fingerprint, written = NoiseKey.derive, NoiseKey.fingerprint, digest.encode
+    derive, fingerprint, written = NoiseKey.derive, NoiseKey.fingerprint, noise_identity.encode
 
     def hear(key, *draws):
         wire.heard.append(Heard(bytes(key._hold()), key.origin, key._draws, draws))
@@ -109,7 +109,7 @@ def listening(*, guarded: bool = True) -> Iterator[Wire]:
         mock.patch.object(NoiseKey, "words", take),
         mock.patch.object(NoiseKey, "derive", note),
         mock.patch.object(NoiseKey, "fingerprint", tell),
-        mock.patch("geodp.release.digest.encode", write),
+        mock.patch("geodp.release.noise_identity.encode", write),
         mock.patch("geodp.features.select.selected.encode", write),
     ):
         yield wire

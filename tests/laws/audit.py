@@ -19,7 +19,7 @@ from geodp.privacy.key import NoiseKey
 from geodp.privacy.terms import Terms
 
 RISK = 1e-6 / 20
-"""Of each bound: two ways round, five projections, two bounds for each."""
+"""Risk of each bound: two directions, five projections, two bounds for each."""
 
 STEPS = (1 / 16, 1 / 4, 1)
 """Parts of the trials after which an audit that is to catch something looks whether it has."""

@@ -29,7 +29,7 @@ from geodp.mechanisms.trees.least_squares import axis_bits, inside, sums_of_runs
 from geodp.privacy.noise.laplace import DiscreteLaplace
 
 MOST_KEYS = 1024
-"""Of a domain; methods that work on every key are released one by one on larger ones."""
+"""Largest domain on which methods that work on every key are released together."""
 
 PIECE = 1 << 21
 """Cells of maps that are released at once."""

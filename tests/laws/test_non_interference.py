@@ -171,7 +171,7 @@ def everything_made(desk, before):
 @pytest.mark.law
 @pytest.mark.parametrize("name", READERS)
 def test_what_reads_a_release_tells_nothing_of_what_it_was_made_from(offices, tmp_path, name):
-    """Of two folders that differ in ``restricted/`` alone all of it is the same."""
+    """Folders that differ only in ``restricted/`` give the same outputs."""
     results = []
     for number, office in enumerate(offices):
         desk = tmp_path / str(number) / "desk"

@@ -19,7 +19,7 @@ GRID = geodp.Grid.regular((64, 64))
 PEOPLE = 1_000_000
 TRIALS = 200
 LEAST = 200
-"""Of 10,000 parts of the budget: 2 % for every level."""
+"""Parts, of 10,000 of the budget, that every level gets: 2 %."""
 
 SURE = 0.007
 """Relative standard error below which 2 % is a test."""

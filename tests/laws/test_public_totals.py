@@ -74,7 +74,7 @@ class Met(Case):
 
     @property
     def claim(self):
-        """Of two steps, one person out and one in."""
+        """The distance of two steps: one person out and one in."""
         return 2 * super().claim
 
     @property

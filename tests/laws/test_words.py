@@ -32,7 +32,7 @@ class Draws:
         self.settled = self.open = 0
 
     def add(self, key, start, groups):
-        """Of 16 words for each group."""
+        """Add 16 words for each group."""
         address = np.arange(start, start + groups, dtype=np.uint64)
         word = blocks(key, 7, address).T.astype("<u8").view("<u4").astype(np.uint32).reshape(-1)
         noise, todo = np.empty(word.size, np.int32), np.empty(word.size + 1, np.int32)

@@ -18,7 +18,7 @@ from geodp.privacy.noise import node as node_noise
 from geodp.privacy.noise.geometric import GeometricDraws
 from geodp.privacy.noise.node import NodeNoise
 from geodp.privacy.terms import Terms
-from geodp.release.digest import encode
+from geodp.release.noise_identity import encode
 from tests.golden.releases import SETTINGS, grids
 from tests.mechanisms.kept import forget_levels, forget_strategies
 

@@ -385,7 +385,7 @@ TARGETS = (
     Target("geodp.cli.running", RESUME, ("<module>", "describe_call")),
     Target("geodp.io.folder.pending", RESUME),
     Target("geodp.io.folder.pending_tables", RESUME),
-    Target("geodp.cli.charging", RESUMED),
+    Target("geodp.cli.draw_storage", RESUMED),
     Target("geodp.cli.commands.publish", RESUMED, ("_Start.require_totals", "_release", "_resume")),
     Target("geodp.features.series.commands.publish_series", RESUMED, ("_release", "_resume")),
     Target(
@@ -394,8 +394,8 @@ TARGETS = (
         ("check_restricted", "_require_unchanged"),
     ),
     Target(
-        "geodp.release.digest",
-        ("tests/release/test_digest.py", "tests/release/test_publish_with_ledger.py"),
+        "geodp.release.noise_identity",
+        ("tests/release/test_noise_identity.py", "tests/release/test_publish_with_ledger.py"),
     ),
     Target(
         "geodp.release.publish",

@@ -22,7 +22,7 @@ from tests.refusals import refuses
 def spent(
     neighbours=ADD_REMOVE, contribution=1, sensitivity=1, rho=None, key_origin="entropy", **changed
 ):
-    """Of epsilon 1/3, or of rho."""
+    """Make an event of epsilon 1/3, or of rho."""
     amounts = {"rho": rho} if rho else {"epsilon": "1/3"}
     terms = Terms.of(**amounts, neighbours=neighbours, contribution=contribution, **changed)
     return Measurement.of("m", terms, sensitivity, key_origin)

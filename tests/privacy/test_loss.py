@@ -300,7 +300,7 @@ def test_delta_must_lie_between_0_and_1(delta):
 
 
 def test_the_digits_that_the_safe_side_counts_on():
-    """Of what is rounded, all but the last 20 digits are right, and the slack is 1e20 of them."""
+    """All but the last 20 digits of a rounded number are right, and the slack is 1e20."""
     assert (loss._WORK.prec, loss._WORK.Emin, loss._WORK.Emax) == (60, MIN_EMIN, MAX_EMAX)
     assert F(1, 10**40) == loss._SLACK
 

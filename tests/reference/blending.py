@@ -4,7 +4,7 @@ from math import inf, log
 
 
 def indicator(shares, channels):
-    """Of each label the largest, over inputs, of the least distance to any label's answer."""
+    """For each label: the largest, over inputs, of the least distance to any label's answer."""
     found = []
     for w, own in zip(shares, channels, strict=True):
         worst = 0.0

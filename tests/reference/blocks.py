@@ -37,7 +37,7 @@ def least_squares(key, fanouts, variances):
 
 
 def largest_variances(covariance, key, radices):
-    """Of all blocks of keys that share their first i digits, at index i: float64[digits + 1]."""
+    """Largest variance of a block of keys that share i digits, at index i: float64[digits + 1]."""
     found = []
     for digits in range(len(radices) + 1):
         block = key // np.uint64(prod(radices[digits:]))

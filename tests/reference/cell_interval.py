@@ -135,3 +135,28 @@ def interval(path, kind, known, margins, z):
     low, error, own = max(low, 0.0), sqrt(max(variance[PLAIN], 0.0)), np.spacing(count[PLAIN])
     down, up = margins[0][kind] * error + own, margins[1][kind] * error + own
     return max(low, count[PLAIN] - down), min(high, count[PLAIN] + up)
+
+
+def low_if_isolated(key, counts, tree, few, z):
+    """The low end of a cell that was given all that is estimated of the nodes around it."""
+    fanouts, variances, fourths = tree
+    depth, stride, here = 0, 1, counts.get(key, 0)
+    for level in range(len(fanouts), 0, -1):
+        stride *= fanouts[level - 1]
+        held = sum(n for other, n in counts.items() if other // stride == key // stride)
+        if held - here >= few * sqrt(variances[level]):
+            break
+        depth, here = depth + 1, held
+    # One node of that level, whose error is part of its ancestors' in equal shares.
+    part, variance, fourth = 1.0, 0.0, 0.0
+    for level in range(len(fanouts) - depth, 0, -1):
+        siblings = fanouts[level - 1]
+        shares = [part, *[0.0] * (siblings - 1)]
+        mean = sum(shares) / siblings
+        variance += variances[level] * sum((share - mean) ** 2 for share in shares)
+        fourth += fourths[level] * sum((share - mean) ** 4 for share in shares)
+        part = mean
+    variance += variances[0] * part**2
+    fourth += fourths[0] * part**4
+    excess = min(max(fourth / variance**2 / 3, 0.0), 1.0)
+    return max(counts.get(key, 0) - (z[0] + (z[1] - z[0]) * excess) * sqrt(variance), 0.0)

@@ -104,5 +104,5 @@ def design(people, epsilon, rng, published=False, rho=0.25):
 
 
 def published_scale(width, n):
-    """Of the noise of a cost in the authors' code, for a first budget of 1."""
+    """Scale of the noise of a cost in the authors' code, for a first budget of 1."""
     return 0 if width == 1 else 2 - 1 / width - 1 / n

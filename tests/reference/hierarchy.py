@@ -26,7 +26,7 @@ def least_squares(levels, noisy, variances):
 
 
 def covariance(levels, variances):
-    """Of the leaves' estimates; a variance of infinity is a level that is not measured."""
+    """Covariance of the leaves' estimates; an infinite variance is a level not measured."""
     precision = sum(rows.T @ rows / v for rows, v in zip(levels, variances, strict=True))
     return np.linalg.inv(precision)
 

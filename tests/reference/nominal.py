@@ -17,7 +17,7 @@ def leaf_sum(tree):
 
 
 def coefficients(tree):
-    """Of every list of siblings, in the order of levels: leaf sums less their mean, and weights.
+    """Leaf sums less their mean, and weights, of every list of siblings, level by level.
 
     The first is the total alone, with the weight 1.
     """

@@ -34,7 +34,7 @@ def number(place, radices):
 
 
 def covariance(keys, strides, variances):
-    """Of cells estimated by least squares from measurements of all nodes that hold one of them.
+    """Covariance of cells estimated by least squares from all nodes that hold one of them.
 
     ``strides`` and ``variances``: keys that a node of each level covers, and its noise.
     """

@@ -105,8 +105,6 @@ def test_what_is_no_sum_of_parts_is_refused_in_a_sentence(release):
     keys = GRID.encode(np.array([[0, 1], [0, 1], [0, 1], [0, 2]]))
     with refuses(UsageError, "region-labels-differ"):
         release.estimate(keys)
-    with refuses(UsageError, "parts-not-simulated"):
-        release.estimate(BOX, {"sex": "f"}, method="simulation")
     with refuses(UsageError, "simulated-nothing-clamped"):
         geodp.publish(
             geodp.CountTable.from_dense(np.ones(GRID.shape, int), GRID),

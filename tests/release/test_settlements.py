@@ -160,6 +160,6 @@ def test_the_card_for_people_has_a_row_for_each(tmp_path):
     release.write(tmp_path / "out")
     _, card = read_release_table(tmp_path / "out")
     text = markdown(card)
-    assert "they are placed on a map of towns made up on the domain" in text.lower()
+    assert "they are placed on a map of synthetic towns on the domain" in text.lower()
     for row in card.expected_error.settlements.settlements:
         assert f"| {row.surroundings} | {row.own:+.1f} % ±" in text

@@ -61,7 +61,7 @@ def test_an_interval_holds_its_count_where_every_planted_cell_gained():
         method="pyramid:chain=2-2-3-5,shares=1309-966-1408-2018-4299,passes=1,prune=2",
         epsilon=1,
         contribution=1,
-        key=NoiseKey(bytes(32)),
+        key=NoiseKey(bytes([10]) * 32),
         simulate=FEW,
     )
     assert release.margins.isolated_losses[0] == 0

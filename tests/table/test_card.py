@@ -150,7 +150,7 @@ def test_cards_with_a_charge_are_held(tmp_path, cap):
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
-    """Of a release that has attributes, a lone cell, a settlement, areas and files."""
+    """A card of a release with attributes, an isolated cell, a settlement, areas and files."""
     grid = grids()["official, attribute above"]
     key = geodp.NoiseKey(KEY)
     release = geodp.publish(table_of(grid), epsilon=1, people=500.0, contribution=1, key=key)

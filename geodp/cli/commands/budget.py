@@ -125,7 +125,7 @@ def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> N
             cap, spent = (_round_up(implied[name].epsilon) for name in ("cap", "spent"))
             _print_line(f"  at delta {chance}: cap epsilon {cap}, spent epsilon {spent}")
         if account.samples:
-            _print_line(f"  secret     {', '.join(account.samples)}: later releases say --records")
+            _print_line(f"  secret     {', '.join(account.samples)}: later releases need --records")
         if dataset is not None:
             for charge in ledger.charges(dataset):
                 cost = account.describe_cost(charge.loss)
@@ -136,7 +136,9 @@ def show(file: Path, dataset: str | None, delta: str | None, as_json: bool) -> N
 @_ledger
 @click.option("--head", help="Hash of an earlier head, such as a release card's.")
 @click.option(
-    "--no-witness", is_flag=True, help="Verify the chain alone, as of a copy without its witness."
+    "--no-witness",
+    is_flag=True,
+    help="Verify only the chain, for example of a copy without its witness.",
 )
 @_json
 def check(file: Path, head: str | None, no_witness: bool, as_json: bool) -> None:

@@ -45,7 +45,7 @@ def estimate(**options: Any) -> None:
     geodp estimate release-of-tracts --regions counties.shp --polygon-name GEOID
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
+        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     from geodp.release.opening import open_release
     from geodp.table.display import is_below, show_count, show_interval

@@ -303,8 +303,8 @@ OF_RELEASE = (
 ATTRIBUTE = "(attribute"
 
 NO_GRID = (
-    "The codes are of no grid that is known, and their form tells no coordinates: if they are "
-    "areas or cells of which a public list has all, give it as --grid units:TABLE."
+    "The codes belong to no known grid and contain no coordinates: if a public list has all of "
+    "these areas or cells, give it as --grid units:TABLE."
 )
 
 BY_NAMES = (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from geodp.cli.charging import Packed, keep_charged
 from geodp.cli.check import require_unpublished, write_check_file
 from geodp.cli.cluster import cluster_options, publish_on_cluster, wants_cluster
+from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.formats import choose_formats, formats_option, try_formats, write_formats
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, read_plan_options, sha256
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     group="Output",
     everyday=True,
     is_flag=True,
-    help="Rehearse: refuse what publishing would refuse, and write a summary of what would be "
+    help="Dry run: refuse what publishing would refuse, and write a summary of what would be "
     "counted to OUTPUT/restricted, for the operator. Draws and charges nothing, and needs no "
     "budget; publishing to the same OUTPUT replaces it.",
 )
@@ -313,7 +313,7 @@ def _release(
     # Writing is rehearsed with an empty release, so that a full disk is noticed before the charge.
     place.try_out(prepared.preview.view(), table.key.size, prepared.nodes)
     call = describe_call(options)
-    with keep_charged(place.folder, request, call, run, pack) as keep:
+    with store_before_charge(place.folder, request, call, run, pack) as keep:
         release = prepared.release(keep)
     return release, {**run, "released_people": release.table.total}
 

@@ -38,7 +38,7 @@ def verify(release: Path, as_json: bool, memory: str | None) -> None:
     failed = [translate(c.name) for c in checks if not c.ok]
     if failed:
         raise VerificationError(
-            f"The release does not agree with itself: {', '.join(failed)}.",
+            f"The release is inconsistent: {', '.join(failed)}.",
             code="release-contradicts-itself",
         )
 

@@ -24,11 +24,11 @@ NO_CACHE = Rule(
 def warmup(as_json: bool) -> None:
     """Compile the functions of publish, evaluate and verify once, and keep them for later calls.
 
-    If geodp came with compiled inner loops for this processor, they are tried, and nothing is left
-    to do. Otherwise geodp compiles them for this machine when they are first called, and keeps the
-    result on disk until geodp, Numba or the processor change; this command does it in advance. It
-    reads no data and spends no budget. Methods other than pyramid, parts and topdown compile the
-    little more that they need when they are first used.
+    If geodp came with compiled inner loops for this processor, they are tested, and nothing else
+    is done. Otherwise geodp compiles them for this machine when they are first called, and keeps
+    the result on disk until geodp, Numba or the processor change; this command does it in advance.
+    It reads no data and spends no budget. Methods other than pyramid, parts and topdown compile
+    their remaining functions when they are first used.
     """
     from geodp.kernels.jit import CACHE, SHIPPED, cache_folder, count_compiled
     from geodp.kernels.signatures import listed

@@ -25,7 +25,7 @@ from geodp.errors import UsageError
 def withdraw(
     release: Path, reason: str, use: Path | None, day: str | None, overwrite: bool
 ) -> None:
-    """Withdraw a RELEASE or a series: write a notice that everyone sees who opens it here.
+    """Withdraw a RELEASE or a series: write a notice that is shown to everyone who opens it here.
 
     \b
     geodp withdraw release-2025 --reason "One district was counted twice." --use release-2025-2

@@ -31,7 +31,7 @@ def classes_and_areas(
     Parameters
     ----------
     table : CountTable
-        Of one map, with attributes or without.
+        Counts of one map, with attributes or without.
     hierarchies : sequence, mapping or None
         Names of published areas, or cells on a side, the coarsest first; None for all areas of the
         code system. A map in the order of an office's regions takes the names of its levels. With

@@ -14,8 +14,8 @@ from geodp.features.compare.tails import tail_of_sum
 from geodp.reprs import one_line
 
 Alternative = Literal["two-sided", "greater", "less"]
-"""What a small p-value supports: that the difference is another one than that of the null
-hypothesis, a larger one, or a smaller one."""
+"""Alternative hypotheses: the difference is unequal to that of the null hypothesis, larger, or
+smaller."""
 
 ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
 

@@ -86,7 +86,7 @@ def sum_blocks(
 def hottest(key: Keys, values: NDArray[Any], number: int) -> NDArray[np.uint64]:
     """Return the keys of the largest values above 0, largest first.
 
-    Of equal values, the lowest key first.
+    Among equal values, the lowest key comes first.
     """
     n = values.size
     if n < CHUNK * number:

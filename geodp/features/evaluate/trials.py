@@ -30,7 +30,7 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
 from geodp.progress import silence
-from geodp.release.digest import release_digest
+from geodp.release.noise_identity import release_digest
 from geodp.table.counts import CountTable
 
 Progress = Callable[[int, int], None]
@@ -135,7 +135,7 @@ def trial_key(master: NoiseKey, contents: bytes, trial: int) -> NoiseKey:
     ----------
     master : NoiseKey
     contents : bytes
-        :func:`geodp.release.digest.release_digest` of the table, the method and its event.
+        :func:`geodp.release.noise_identity.release_digest` of the table, the method and its event.
     trial : int
     """
     return master.derive(digest(b"geodp evaluation", contents, trial.to_bytes(8, "little")))

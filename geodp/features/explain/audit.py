@@ -78,12 +78,12 @@ def explain_audit(document: Any, language: str = "en") -> Explanation:
         Writer(language),
         partial(reach_of_approximate, guarantee.epsilon, guarantee.delta),
     )
-    title, unit, alone = page.write("audit_title"), page.unit(UNIT), reach_of(1)
+    title, unit, loss = page.write("audit_title"), page.unit(UNIT), reach_of(1)
     sections = (
-        _promise_section(page, guarantee, factor_sentence(page, alone), unit),
-        beliefs_section(page, alone, unit, "add"),
+        _promise_section(page, guarantee, factor_sentence(page, loss), unit),
+        beliefs_section(page, loss, unit, "add"),
         where_section(page, reach_of, unit),
-        guess_section(page, alone, page.write("guess_add", unit=unit)),
+        guess_section(page, loss, page.write("guess_add", unit=unit)),
         households_section(page, reach_of, "households_delta"),
         _open_section(page, unit),
     )

@@ -109,15 +109,15 @@ def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     """Write the sections on the people who were counted."""
     guarantee = card.guarantee
     reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
-    alone = reach_of(1)
+    loss = reach_of(1)
     # Kinds name sentences: a device's report is compared with one from another place.
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     kind = "local" if _is_local(guarantee) else kind
     return (
-        _promise_section(page, guarantee, alone, page.write(f"suppose_{kind}", unit=unit)),
-        beliefs_section(page, alone, unit, kind),
+        _promise_section(page, guarantee, loss, page.write(f"suppose_{kind}", unit=unit)),
+        beliefs_section(page, loss, unit, kind),
         *([where_section(page, reach_of, unit)] if kind == "add" else ()),
-        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
+        guess_section(page, loss, page.write(f"guess_{kind}", unit=unit)),
         households_section(
             page, reach_of, "households_epsilon" if guarantee.rho is None else "households_rho"
         ),

@@ -30,15 +30,15 @@ SENTENCES: Mapping[str, str] = {
     "ask_music": "in the music club",
     "ask_not_chess": "outside of the chess club",
     "ask_not_chess_not_target": "outside of the chess club, without {name}",
-    "heading_subtracted": "What subtracting tells",
+    "heading_subtracted": "What subtracting reveals",
     "subtracted_exact": "The last two exact answers are {sixth} and {seventh}. So {name} has the "
     "top grade, though no question was about one pupil.",
     "subtracted_noisy": "With noise the same two answers are {sixth} and {seventh}, and their "
-    "difference tells little.",
+    "difference reveals little.",
     "subtracted_bound": "All answers together have epsilon {epsilon:n}. Whatever is subtracted, a "
     "chance of {prior:p} becomes at most {most:p}.",
     "title": "What release {release_id} of {name} reveals",
-    "not_private": "This release is NOT PRIVATE: anybody can work out its noise and take it off.",
+    "not_private": "This release is NOT PRIVATE: anybody can work out its noise and remove it.",
     "nothing_holds": "So none of the promises of its method holds, and this page ends here.",
     "heading_promise": "What is promised",
     "suppose_add": "Suppose one {unit} had not been counted, or one more had.",
@@ -121,8 +121,8 @@ SENTENCES: Mapping[str, str] = {
     "limit_cell": "With {people:n} people in all, even single cells say more than zeros would.",
     "limit_none": "With {people:n} people in all, even the whole map says no more than zeros "
     "would.",
-    "limit_unknown": "Nobody guessed the number of all people, so the card names no smallest "
-    "useful block.",
+    "limit_unknown": "There is no guess of the number of all people, so the card names no "
+    "smallest useful block.",
     "heading_open": "What is not protected",
     "open_town": "What is true of a whole town is not hidden: to show it is what a release is for.",
     "open_others": "Other tables about the same people that have no noise are not covered.",
@@ -233,4 +233,4 @@ UNITS: Mapping[str, str] = {
 """One unit of privacy, by how a card names it."""
 
 ONE = "{unit}"
-"""How any other unit is said."""
+"""Text for any other unit."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BeliefShift:
-    """How far a release can move a belief.
+    """Bound on how far a release can change a belief.
 
     Attributes
     ----------

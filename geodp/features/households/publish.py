@@ -43,8 +43,8 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.noise.draws import Draws
 from geodp.privacy.terms import Terms
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.digest import encode, loss_fields, release_digest, release_key
 from geodp.release.metadata import state_metadata
+from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
 from geodp.release.preview import preview_release, warn_before_release
 from geodp.release.publish import Prepared, make_event, prepare
 from geodp.release.release import Release

@@ -147,7 +147,7 @@ def randomize(round_: Round, cells: Any, coins: Coins | None = None) -> ReportAr
     Returns
     -------
     structured array [n]
-        Of ``round_.report_type``.
+        Reports, of the type ``round_.report_type``.
 
     Raises
     ------

@@ -80,7 +80,7 @@ class Counts(Protocol):
         steps_of(self.chain, self.name)
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid is not supported; None if it is."""
+        """Explain why a grid is not supported; None if it is."""
         if (refusal := super().unsupported(grid)) is not None:
             return refusal
         if self.chain and sum(steps_of(self.chain, self.name)) != len(grid.order.radices):

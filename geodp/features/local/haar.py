@@ -166,7 +166,7 @@ class Haar(Protocol):
     )
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid is not supported; None if it is."""
+        """Explain why a grid is not supported; None if it is."""
         remedy = "; counts takes others"
         return grid.order.why_no_halves(self.name, remedy) or super().unsupported(grid)
 

@@ -41,22 +41,22 @@ GUARANTEE = Guarantee(
 )
 
 POSTPROCESSING = (
-    "Non-negativity: children below 0 become 0 and their siblings pay for it. It is biased: "
-    "a lone occupied cell in an empty region is pulled down, and what it loses goes to the "
-    "empty cells around it.",
+    "Non-negativity: children below 0 become 0 and their siblings are lowered by as much. It is "
+    "biased: an isolated occupied cell is lowered, and what it loses goes to the empty cells "
+    "around it.",
     "Additivity: every area's count is exactly the sum of its cells, and all cells together are "
     "the number of reports.",
     "Whole numbers: shares are rounded systematically with one public random number of their "
     "node; unbiased.",
     "Depth: the cells of the release are the finest blocks that devices were asked about; nothing "
-    "below them was made up. A block at the edge may reach beyond the round's domain: it has the "
+    "is stated below them. A block at the edge may reach beyond the round's domain: it counts the "
     "devices of its part inside, as none was asked outside.",
 )
 
 SPREAD = (
     "Even within: devices were asked about larger blocks, and the cells of a block share its count "
-    "evenly; what differs between them was made up, and no error of a cell is known. The blocks as "
-    "they are, published from the same sums at no charge, have theirs."
+    "evenly; differences between them are not measured, and no error of a cell is known. The "
+    "blocks themselves, published from the same sums at no charge, have known errors."
 )
 
 
@@ -163,7 +163,7 @@ class Protocol(Method[LocalReports]):
         """Compute bias and root-mean-square error of an isolated cell in an empty region."""
 
     def unsupported(self, grid: Grid) -> str | None:
-        """Explain in one sentence why a grid is not supported; None if it is."""
+        """Explain why a grid is not supported; None if it is."""
         if grid.plain_map is None or not grid.order.follows_map:
             return Rule(
                 "round-needs-plain-order",

@@ -130,7 +130,7 @@ def _rehearse(call: Call, fetched: dict[str, Path]) -> Call | None:
     text = write_lines(call, commands)
     click.echo()
     # The recipe is checked in a temporary folder first: a refused one must not be left behind.
-    click.echo(translate("Rehearsal, which draws and charges nothing:"))
+    click.echo(translate("Dry run, which draws and charges nothing:"))
     with TemporaryDirectory() as folder:
         draft = Path(folder) / "recipe.toml"
         draft.write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ from geodp.features.plan.families import Objective, Objectives
 from geodp.features.plan.objectives import optimise
 from geodp.features.plan.purpose import serve
 from geodp.features.plan.simulation import ErrorRatio
+from geodp.features.plan.trust import trust
 from geodp.release.plan_file import Settings, read_plan
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "optimise",
     "read_plan",
     "serve",
+    "trust",
 ]

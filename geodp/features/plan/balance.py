@@ -1,4 +1,4 @@
-"""What the default's levels are good for on a grid, and what pays for it, in a sentence."""
+"""Notes on what the default's levels are good for on a grid, and what they make worse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPARSE = 7
 most by the clamp where cells are measured alone."""
 
 WORSE = 1.25
-"""Ratio of a block's standard error to that of the paper's method from which on it is told."""
+"""Ratio of a block's standard error to that of the paper's method above which a note is added."""
 
 
 def describe_balance(
@@ -38,7 +38,7 @@ def describe_balance(
     terms : Terms
         Those of the event.
     errors : sequence of BlockError
-        Of the method, the total first.
+        Errors of the method, the total's first.
     people : float or None
         A public estimate of the sum of all counts.
     """
@@ -59,19 +59,20 @@ def describe_balance(
     if ratio <= WORSE:
         return []
     return [
-        f"Large aligned blocks pay for small areas: those of {one.cells:,} cells have a standard "
-        f"error of {one.standard_error:,.1f}, and {other.standard_error:,.1f} with topdown; "
-        "pyramid:setting=R is for these."
+        f"Large aligned blocks are less accurate: those of {one.cells:,} cells have a standard "
+        f"error of {one.standard_error:,.1f}, instead of {other.standard_error:,.1f} with topdown; "
+        "for these use pyramid:setting=R."
     ]
 
 
 def _describe_cells(mean: float, cell: BlockError) -> str:
     if mean < SPARSE * cell.standard_error:
         return (
-            f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
-            "average, few for this noise: sums of many cells are better with pyramid:setting=fine."
+            f"In this small domain single cells are measured. Each has {mean:,.1f} people on "
+            "average, few compared with the noise: for sums of many cells, "
+            "pyramid:setting=fine is better."
         )
     return (
-        f"The cells of this small domain are measured alone, with {mean:,.1f} people in one on "
-        "average, many for this noise: that suits them."
+        f"In this small domain single cells are measured. Each has {mean:,.1f} people on average, "
+        "many compared with the noise, so this is suitable."
     )

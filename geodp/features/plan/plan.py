@@ -243,8 +243,8 @@ class Plan:
     def warnings(self) -> tuple[str, ...]:
         """Warnings before a release, in the form of publish: a sentence each."""
         about = warnings_of(self.method, self.grid, self.event, self.people)
-        alone = warn_of_delta(self.grid, self.method, self.settings.terms)
-        return (*about, *warn_of_sea(self.grid), *alone)
+        delta_notes = warn_of_delta(self.grid, self.method, self.settings.terms)
+        return (*about, *warn_of_sea(self.grid), *delta_notes)
 
     @cached_property
     def parts(self) -> tuple[dict[str, Any], ...]:

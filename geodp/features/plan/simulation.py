@@ -16,7 +16,9 @@ from geodp.mechanisms import Mechanism
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
+from geodp.table.prior import Prior
 from geodp.table.proxy import Proxy
+from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray
 
 FRESH = 1000
@@ -62,7 +64,7 @@ class Simulated:
     def objective(self, families: Sequence[Family], *, relative: bool) -> float:
         """Return the weighted geometric mean of errors over the families.
 
-        Of losses, for settlements.
+        For families of settlements it is the mean of losses.
         """
         means = (self.relative if relative else self.absolute).mean(axis=0)
         isolated = [isinstance(group, Settlements) for one in families for group in one.groups]
@@ -87,10 +89,13 @@ class PlanSimulation:
     ----------
     proxy : Proxy
     families : tuple of Family
+    prior : Prior, optional
+        Used by every release, for methods that support one.
     """
 
     proxy: Proxy
     families: tuple[Family, ...]
+    prior: Prior | None = None
 
     def run(self, method: Mechanism, event: Measurement, trials: Iterable[int]) -> Simulated:
         """Release the table under the public keys of the trials.
@@ -108,13 +113,20 @@ class PlanSimulation:
             key = public_key(trial)
             with progress.silence():
                 differences = {
-                    at: MapDifference.of(table, method.release(table, event, key))
+                    at: MapDifference.of(table, self._release(method, table, event, key))
                     for at, table in tables.items()
                 }
             sums = [self._sums(group, differences) for group in groups]
             rows.append([_figures(*both, n) for both, n in zip(sums, counts, strict=True)])
         names = tuple(group.name for group in groups)
         return Simulated(names, *np.moveaxis(np.array(rows), 2, 0))
+
+    def _release(
+        self, method: Mechanism, table: CountTable, event: Measurement, key: NoiseKey
+    ) -> ReleasedTable:
+        if self.prior is None:
+            return method.release(table, event, key)
+        return method.release_informed(table, event, key, self.prior)[0]
 
     def _tables_of(self, group: RegionGroup | Settlements) -> list[CountTable]:
         """Return the maps on which a group's regions lie."""

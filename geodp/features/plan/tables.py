@@ -112,7 +112,7 @@ def _describe(one: Plan, smallest: tuple[float, float] | None) -> list[str]:
         few, many = one.output_cells
         size = (
             f"at most {many:,} cells of output, if people are spread evenly; at least roughly "
-            f"{few:,}, if they live on a fifth of the cells; fewer on less."
+            f"{few:,}, if they live on a fifth of the cells; fewer if on less."
         )
         seconds = dict.fromkeys(f"{float(f'{n:.1g}'):,g}" for n in one.seconds)
         time = "\N{EN DASH}".join(seconds)

@@ -30,7 +30,7 @@ MAX_CHOSEN = 1 << 16
 
 @dataclass(frozen=True)
 class Top(Question):
-    """Which k cells, or areas of a level, hold the most people.
+    """Question which k cells, or areas of a level, have the most people.
 
     Each of k rounds names one and has the same part of the budget; named ones are left out. One
     more person, counted c times, raises no count by more than c and lowers none.

@@ -243,7 +243,7 @@ class RegionPlaces(Places):
         table, n = self._hierarchy, self._number + 1
         columns: dict[str, list[Code]] = {}
         for prefix, ends in zip(self._prefixes, self._ends_of(rank), strict=True):
-            # Cells are sorted by region, so that any cell tells the larger regions of its own.
+            # Cells are sorted by region, so that any cell of a region determines the larger ones.
             at = np.searchsorted(table.region[self._number], ends)
             for number in range(n):
                 codes = np.array(table.codes[number])[table.region[number, at]]

@@ -28,7 +28,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release.assumptions import list_assumptions
 from geodp.release.charging import Keep, draw_and_charge
-from geodp.release.digest import encode, grid_components, loss_fields, release_key
+from geodp.release.noise_identity import encode, grid_components, loss_fields, release_key
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge

@@ -54,7 +54,7 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Which snapshots predict one.
+    """Choice of the snapshots that predict another.
 
     Attributes
     ----------
@@ -109,8 +109,8 @@ class Smoothing:
         return (
             f"Smoothing over time, version {VERSION}: children are predicted by the snapshots "
             f"{which}{cycle}, and how far these are trusted is learned from the noisy counts. "
-            "Changes that are small beside the noise come out smaller; closed forms of errors are "
-            "those without smoothing.",
+            "Changes that are small compared with the noise come out smaller; closed forms of "
+            "errors are those without smoothing.",
         )
 
     def annotate(self, preview: Release) -> Release:

@@ -27,7 +27,7 @@ CHANGE = 0.02
 500 to 1,999 people there, 1.63 %, rounded up."""
 
 LONGEST = 10.0
-"""Years between dates that are not told, as censuses are rarely further apart."""
+"""Years assumed between unknown dates, as censuses are rarely further apart."""
 
 
 def check_years(years: float | None, has_prior: bool) -> None:

@@ -15,8 +15,8 @@ from a public map, and are released under public keys.
 - Statistics of adjoining cells: by the relative bias in releases of the public map, if releases of
   the release itself have the same.
 
-What a named public map tells of cells below the noise is as of its date. An interval that rests on
-it is widened by what such cells changed a year between dates of public maps (:mod:`.change`).
+What a public map shows about cells below the noise holds for its date. An interval that relies on
+it is widened by the yearly change of such cells between dates of public maps (:mod:`.change`).
 """
 
 from __future__ import annotations
@@ -322,13 +322,13 @@ class _Evidence:
             elif basis == SMALL or not apart <= max(AGREE * abs(value - middle), error):
                 continue
             elif basis == RELEASE and abs(value - middle) <= max(error, LITTLE * value):
-                # A bias within the noise of the release cannot be told from that noise.
+                # A bias within the noise of the release cannot be distinguished from it.
                 continue
             # How far the ways differ counts as an error of its own.
             reach = Z * hypot(error, apart)
             down, up = self._changes(number, middle) if basis == PRIOR else (0.0, 0.0)
             low, high = max(middle - reach - down, 0.0), middle + reach + up
-            # An interval wider than the value tells nothing.
+            # An interval wider than the value is not informative.
             if high - low <= middle and (
                 direct.corrected is None
                 or abs(direct.corrected - middle) <= Z * direct.standard_error

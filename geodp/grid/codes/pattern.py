@@ -160,7 +160,7 @@ def read_pattern(
     squares : mapping of str to Square, optional
         Tables of letters by the names of their fields.
 
-    Raises UsageError, whose sentence lacks its subject: which field is wrong, and what is allowed.
+    Raises UsageError, whose message lacks its subject: which field is wrong, and what is allowed.
     """
     parts: list[Part] = []
     tables = squares or {}

@@ -36,13 +36,13 @@ HEAD_BYTES = 1 << 16
 
 
 PENDING = Path("restricted", WAITING)
-"""Where a charged draw waits in a staged folder until its release is complete."""
+"""Path of a charged draw in a staged folder, until its release is complete."""
 
 DRAWN = PENDING.with_suffix(".drawn")
-"""Where a draw is while it is charged."""
+"""Path of a draw while it is charged."""
 
 DRAFT = PENDING.with_suffix(".draft")
-"""Where space for it is reserved."""
+"""Path of the file that reserves space for it."""
 
 
 TEXTS = ("ledger", "ledger_id", "dataset", "fingerprint")

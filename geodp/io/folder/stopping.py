@@ -1,8 +1,8 @@
-"""Safe points at which a process that was told to stop does so.
+"""Safe points at which a process that was requested to stop does so.
 
-A stop takes effect at once, as a rule. Not in the middle of a charge; and not once the requested
-result is in its place: a run that says that it was stopped has published nothing, and one that has
-published says so.
+A stop usually takes effect at once, but not in the middle of a charge, and not once the requested
+result is in its place: a run that reports that it was stopped has published nothing, and one that
+has published reports that.
 
 A signal's handler calls :func:`request_stop`, in the main thread; code that must not be
 interrupted calls :func:`hold_stops` and :func:`commits`. Libraries may swallow the exception that a
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 @dataclass
 class Stop:
-    """State of a process that may be told to stop.
+    """State of a process that may be requested to stop.
 
     Attributes
     ----------

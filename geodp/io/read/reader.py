@@ -136,8 +136,8 @@ def convert_labels(value: Any) -> Mapping[str, Any]:
         # The same text may be a path with an equals sign or NAME=FILE; an existing path wins below.
         name, equals, path = os.fspath(one).partition("=")
         # A file's own name may contain an equals sign.
-        alone = not equals or os.path.exists(one)
-        name, path = ("", os.fspath(one)) if alone else (name.strip(), path)
+        is_path = not equals or os.path.exists(one)
+        name, path = ("", os.fspath(one)) if is_path else (name.strip(), path)
         if name in files:
             raise UsageError(
                 "Give one list of labels for each attribute (--labels NAME=FILE; labels=), and one "
@@ -281,7 +281,7 @@ ROUND = Option(
 
 
 class MatchScore(IntEnum):
-    """How well a call matches a reader; the best match reads."""
+    """Match of a call with a reader; the reader with the best one is used."""
 
     NONE = 0
     ANY = 1

@@ -1,4 +1,8 @@
-"""Entry point of all readers: chooses the reader that a call is meant for."""
+"""Entry point of the readers from Python, ``geodp.read``: chooses the reader for a call.
+
+That of the command line is :func:`geodp.cli.readers.read`, which makes a reader from options. Both
+choose it by :func:`geodp.io.read.choose`, so they recognise the same files.
+"""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ SUPPRESSED = Option(
 )
 NO_VALUE = Rule(
     "value-column-to-name",
-    "Name the column of counts (--value, value=), or several with the attribute that tells them "
-    "apart (--by, by=).",
+    "Name the column of counts (--value, value=), or several with the attribute that "
+    "distinguishes them (--by, by=).",
 )
 NO_MARKS = Rule(
     "suppressed-needs-mesh",

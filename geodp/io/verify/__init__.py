@@ -1,1 +1,1 @@
-"""Whether a release holds what it says."""
+"""Verification that the files of a release are consistent with its card."""

@@ -132,7 +132,7 @@ def _inside(name: str, card: Card) -> bool:
     return plain and (not slash or (card.in_parts and folder in parts))
 
 
-def require(ok: bool, sentence: Rule) -> None:
-    """Raise VerificationError with a sentence where something does not hold."""
+def require(ok: bool, message: Rule) -> None:
+    """Raise VerificationError with a message if a condition does not hold."""
     if not ok:
-        raise VerificationError(sentence)
+        raise VerificationError(message)

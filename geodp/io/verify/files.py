@@ -50,7 +50,7 @@ def check_files(folder: Path, card: Listing) -> str:
     require(
         not extra, Rule("files-unlisted", f"Files that the card does not list: {', '.join(extra)}.")
     )
-    return "the folder holds nothing that is not listed"
+    return "the folder has no unlisted file"
 
 
 def check_restricted(folder: Path, _: object) -> str:
@@ -68,7 +68,7 @@ def check_restricted(folder: Path, _: object) -> str:
     Returns
     -------
     str
-        What was checked, in a sentence.
+        Message on what was checked.
 
     Raises
     ------
@@ -84,7 +84,8 @@ def check_restricted(folder: Path, _: object) -> str:
             # The mode of a link says nothing of what it points to.
             is_open = not stat.S_ISLNK(mode) and mode & (stat.S_IRWXG | stat.S_IRWXO)
             require(
-                not is_open, Rule("restricted-open-to-others", f"{path.name} is open to others.")
+                not is_open,
+                Rule("restricted-open-to-others", f"{path.name} can be read by others."),
             )
         if not os.access(hidden, os.R_OK | os.X_OK):
             return "readable by its owner only, who is somebody else: its files are not checked"

@@ -93,9 +93,9 @@ def _require_layer(base: Any, card: Card, grid: Grid, schema: Any) -> None:
 def _require_types(base: Any, card: Card, schema: pa.Schema) -> None:
     """Require every number to have the type of its column.
 
-    Python takes 1 and 1.0 for equal, so that comparing values does not tell the types.
+    Python takes 1 and 1.0 for equal, so that comparing values does not distinguish the types.
     """
-    # Texts are told from numbers by comparing values.
+    # Comparing values does distinguish texts from numbers.
     columns = [field for field in schema if not pa.types.is_string(field.type)]
     quoted = [name.replace('"', '""') for name in (card.name, *(field.name for field in columns))]
     types = ", ".join(f'typeof("{name}")' for name in quoted[1:])

@@ -70,7 +70,7 @@ def check_intervals(
         The ``errors`` of :func:`geodp.io.verify.verify.verify`.
     written : ReleaseFiles
     rows : CheckPass
-        The pass over rows; its check ``ends`` tells whether intervals hold their counts.
+        The pass over rows; its check ``ends`` is whether intervals contain their counts.
     maps : CheckPass
         The pass over the raster, which compares intervals while it reads counts.
     """

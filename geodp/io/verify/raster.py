@@ -77,7 +77,7 @@ def check_raster(written: ReleaseFiles) -> RunningCheck[BandWindow]:
     while band_window is not None:
         _require_form(band_window.raster, table.grid.places[0], bands)
         if band_window.band == 0:
-            # All bands are empty at the same pixels: the last one tells for all.
+            # All bands are empty at the same pixels, so the last one suffices.
             last = band_window.read(counted + (error is not None))
             outside = np.isnan(last)
             inside += outside.size - int(outside.sum())
@@ -172,7 +172,7 @@ def check_raster_intervals(written: ReleaseFiles, intervals: Intervals) -> Runni
 
 def are_near(written: NDArray[np.floating[Any]], expected: NDArray[np.float64]) -> bool:
     """Return whether numbers are equal but for the digits that are not written."""
-    # Nearly all arrays are equal, which is told at a tenth of the cost of a tolerance.
+    # Nearly all arrays are equal, which takes a tenth of the time of a tolerance to check.
     if np.array_equal(written, expected.astype(written.dtype), equal_nan=True):
         return True
     return bool(np.allclose(written, expected, rtol=1e-6, atol=2e-3, equal_nan=True))

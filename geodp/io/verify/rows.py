@@ -105,7 +105,7 @@ def check_coordinates(written: ReleaseFiles) -> RunningCheck[Chunk]:
     """Require the coordinates of the cells' centres, where codes do not tell them."""
     names = tables.centre_columns(written.grid)
     if not names:
-        return "none: the codes say where the cells are, or nothing does"
+        return "none: codes give the places of the cells, or nothing does"
     while (chunk := (yield)) is not None:
         centres = tables.centres(written.grid, chunk.index)
         for name, expected in zip(names, centres, strict=True):

@@ -32,11 +32,11 @@ Part = TypeVar("Part")
 RunningCheck: TypeAlias = Generator[None, Part | None, str]
 """A check to which parts are sent, and None after the last of them.
 
-It returns a sentence on what holds, or raises one of :data:`BROKEN`.
+It returns a message on what holds, or raises one of :data:`BROKEN`.
 """
 
 Outcome: TypeAlias = str | Exception
-"""The sentence of a check that holds, or the error of one that does not."""
+"""The message of a check that holds, or the error of one that does not."""
 
 
 def run_in_one_pass(
@@ -121,7 +121,7 @@ class CheckPass(Generic[Part]):
         self._checks[name] = start
 
     def outcome(self, name: str) -> str:
-        """Return the sentence of a check, or raise its error."""
+        """Return the message of a check, or raise its error."""
         if self._outcomes is None:
             self._outcomes = run_in_one_pass(self._parts, self._checks)
         outcome = self._outcomes[name]

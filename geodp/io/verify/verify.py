@@ -102,7 +102,7 @@ def run_checks(
 ) -> list[Check]:
     """Run checks of a public folder by name, in their order.
 
-    Each returns a sentence on what holds, or raises one of :data:`BROKEN`.
+    Each returns a message on what holds, or raises one of :data:`BROKEN`.
     """
     results = []
     for name, check in checks:

@@ -70,10 +70,10 @@ MAX_JSON, MAX_FIELD, WITHDRAWN = 1 << 26, 1 << 16, "withdrawn"
 JUNCTION = 0xA0000003  # the tag of a link to a folder on Windows, whose mode is that of a folder
 
 
-def require(ok: object, sentence: str) -> None:
-    """Raise ValueError with a sentence if a condition does not hold."""
+def require(ok: object, message: str) -> None:
+    """Raise ValueError with a message if a condition does not hold."""
     if not ok:
-        raise ValueError(sentence)
+        raise ValueError(message)
 
 
 def plain_files(folder: str) -> list[str]:
@@ -660,7 +660,7 @@ def region_numbers(folder: str, file: str, domain: dict[str, Any]) -> dict[tuple
 class Level:
     """Nodes of one level of a tree in key order, the cells being the lowest.
 
-    Of each: its key, its count, and how many cells below it are listed (``listed``) and hold
+    Each has its key, its count, and how many cells below it are listed (``listed``) and hold
     somebody beyond doubt (``sure``).
     """
 
@@ -712,6 +712,14 @@ class Tree:
         else:
             self.strong = math.log(0.5 / chance) / math.sqrt(2)
         self.company = FEW * math.sqrt(self.variances[0])
+        self.whole = [self.margin_of_node(level) for level in range(len(self.variances))]
+
+    def margin_of_node(self, level: int) -> float:
+        """Return half the interval of a node without a clamp, by its level from the cells up."""
+        state: tuple[float, ...] = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        for i in range(level, len(self.fanouts)):
+            state = share_out(state, self.fanouts[i], 0, False, self.variances[i], self.fourths[i])
+        return margin(state[:3], (self.variances[-1], self.fourths[-1]))
 
     def losses_at(self, levels: int) -> tuple[float, float]:
         """Return mean and standard deviation of what the clamp takes at levels, which are bits."""
@@ -734,8 +742,8 @@ class Tree:
     ) -> tuple[float, float]:
         """Return how many standard errors a cell is off below and above at most, by its class.
 
-        Of the ``cells`` around it, itself among them, some are listed and some hold somebody beyond
-        doubt; its parent has ``children``. Infinite where a cell stands alone.
+        Among the ``cells`` around it, itself included, ``listed`` are listed and ``sure`` hold
+        somebody beyond doubt; its parent has ``children``. Infinite for an isolated cell.
         """
         others, zeros = cells - 1, cells - listed
         if sure <= is_sure or zeros >= others:
@@ -839,6 +847,9 @@ class Climb:
                 max(low, 0.0, value - down * error[state]),
                 min(high, value + up * error[state]),
             )
+            # An isolated cell has all that is estimated of the node that holds hardly anybody else.
+            if up == math.inf:
+                low = max(0.0, min(low, value - tree.whole[self.depth[c]] - self.moved[c]))
             if tree.lost and up == math.inf:
                 high = min(high, value + tree.lost[min(self.depth[c], len(tree.lost) - 1)])
             yield low, high

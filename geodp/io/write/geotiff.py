@@ -323,8 +323,8 @@ def pack(draft: Path, path: Path, **others: str) -> None:
         if factors:
             draw.build_overviews(factors, Resampling.average)
     # GDAL's pool of threads does not survive a fork, and waiting for it would never end.
-    alone = {"NUM_THREADS": "1"} if _forked else {}
-    rasterio.shutil.copy(draft, path, **{**COPY, **alone, **others})
+    threads = {"NUM_THREADS": "1"} if _forked else {}
+    rasterio.shutil.copy(draft, path, **{**COPY, **threads, **others})
     draft.unlink()
 
 

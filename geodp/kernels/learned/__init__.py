@@ -1,1 +1,1 @@
-"""How far predictions can be trusted: what is gathered of them, fitted and made of them."""
+"""Kernels that learn how far predictions can be trusted: histograms, fits and posteriors."""

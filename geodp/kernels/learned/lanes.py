@@ -199,7 +199,7 @@ def _round(rows: int, selected: int, workspace: LaneWorkspace) -> None:
 def _give_all(rows: int, workspace: LaneWorkspace) -> None:
     """Give a family's total to the first of its largest children where none was left.
 
-    That happens if one child is open whose total is so small beside its estimate that the
+    That happens if one child is open whose total is so small compared with its estimate that the
     subtraction of floating-point numbers loses it.
     """
     for i in range(LANES):

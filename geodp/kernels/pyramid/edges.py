@@ -1,7 +1,9 @@
 """The edges of the public domain: which children of the pyramid's nodes contain a cell of it.
 
-What is outside the domain is not measured: its count is 0 for every table (docs/proofs/privacy.md,
-section 4), and with fewer children to share among, the others have smaller errors.
+What is outside the domain has no part in a release: its count is 0 for every table
+(docs/proofs/privacy.md, section 4), and with fewer children to share among, the others have smaller
+errors. One block of noise serves several children, so noise is also drawn for children outside, and
+ignored.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from geodp.kernels.jit import bare_inline, inline, kernel, part
 from geodp.kernels.tree import range_after
 
 NOTHING, SOME, ALL = range(3)
-"""How much of a node lies in the domain."""
+"""Fractions of a node that lie in the domain."""
 
 NOWHERE = -(1 << 31)
 """Stands for the noisy count of a child that contains no cell, and for noise that is undecided."""

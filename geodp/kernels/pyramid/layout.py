@@ -84,7 +84,7 @@ candidates times ``SEVERAL`` / 2 plus the sum of their numbers; sum and number o
 the threshold."""
 
 SEVERAL = 1 << 17
-"""From this value of ``CANDIDATES`` on there are several; below it, the remainder modulo
+"""Smallest value of ``CANDIDATES`` if there are several; below it, the remainder modulo
 ``SEVERAL`` / 2 is the number of the only one."""
 
 NUMBER, CLOSED, SPREAD = range(3)
@@ -140,8 +140,8 @@ class PassWorkspace(NamedTuple):
 
 
 DONE, DECIDE, NEED_RECORD, NEED_OUTPUT = range(4)
-"""Why a pass returns: it is done; draws are undecided; there is no space for a record, or no record
-is left; there is no space for open nodes."""
+"""Reasons why a pass returns: it is done; draws are undecided; there is no space for a record, or
+no record is left; there is no space for open nodes."""
 
 STATE = 11
 LEVEL, PHASE, TOP, LAST, AT, EMITTED, REPLACED, OPENED, VISITED, BLOCKS, NEEDED = range(STATE)

@@ -1,8 +1,8 @@
 """The pyramid's two passes over the subtrees of some nodes, block by block, depth first.
 
 The first pass measures nodes and opens children from the root down. When everything below a block
-is done, it combines estimates from below (``combine_families``) and writes the block's record; in
-docs/pyramid.md this is the beginning of step 2. The second pass reads the records backwards and
+is done, it combines estimates from below (``combine_families``) and writes the block's record:
+steps 1 and 2 of docs/pyramid.md. The second pass, step 3 there, reads the records backwards and
 apportions final counts (``apportion_record``): so a node comes before its children, no record is
 searched for, and memory of records that were read can be released.
 :mod:`geodp.mechanisms.trees.traversal` calls both; docs/proofs/privacy.md, section 4, is the proof.

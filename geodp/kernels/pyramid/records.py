@@ -80,15 +80,15 @@ def write_record(
     # Without branches on random numbers: everything is written, and overwritten if not needed.
     for k in range(opened):
         e = np.uint64(k)
-        alone, after = after, child[e] > number_mask  # the first of its family, and the last
-        alone &= after
+        single, after = after, child[e] > number_mask  # the first of its family, and the last
+        single &= after
         if measured:
             short[halves + some] = np.int32(z[here + e])
         else:
             real[words + some], real[variances_at + some] = z[here + e], variance[here + e]
         number[several] = number[f]
-        several += np.uint64(after & (not alone))
-        some += np.uint64(not alone)
+        several += np.uint64(after & (not single))
+        some += np.uint64(not single)
         f += np.uint64(after)
     estimates, kind = int(np.int64(some)), EVEN
     if measured:

@@ -61,9 +61,9 @@ class AGrid(Mechanism):
     Parameters
     ----------
     share : Fraction
-        Of the budget, for N: above 0, below 1; otherwise UsageError.
+        Share of the budget for N: above 0, below 1; otherwise UsageError.
     alpha : Fraction
-        Of the rest, for the first level: above 0, below 1.
+        Share of the rest for the first level: above 0, below 1.
     c1 : Fraction
         The paper's constant of the first level, above 0.
     c2 : Fraction

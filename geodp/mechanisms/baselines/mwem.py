@@ -52,7 +52,7 @@ class Mwem(Mechanism):
     rounds : int
         At least 1; otherwise UsageError.
     share : Fraction
-        Of the budget, for the number of people: above 0, below 1.
+        Share of the budget for the number of people: above 0, below 1.
     passes : int
         At least 1.
     average : bool
@@ -145,7 +145,7 @@ class Mwem(Mechanism):
         )
 
     def release(self, table: CountTable, event: Measurement, key: NoiseKey) -> ReleasedTable:
-        """All cells of the domain."""
+        """Release all cells of the domain."""
         grid = table.grid
         cells, query = intervals(grid)
         n = cells.size // 2

@@ -153,8 +153,10 @@ class PriveletNominal(Mechanism):
         for level, fanout in enumerate(tree.fanouts):
             below = np.zeros(values.size * fanout)
             inside = tree.inside[level + 1].reshape(-1, fanout)
-            alone = np.flatnonzero(tree.parts[level] == 1)
-            below.reshape(-1, fanout)[alone] = values[alone, None] * inside[alone]
+            only_children = np.flatnonzero(tree.parts[level] == 1)
+            below.reshape(-1, fanout)[only_children] = (
+                values[only_children, None] * inside[only_children]
+            )
             for group in tree.groups_of(level):
                 row, column = np.nonzero(inside[group.nodes])
                 child = (group.nodes[row] * fanout + column).reshape(-1, group.parts)

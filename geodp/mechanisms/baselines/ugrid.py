@@ -39,7 +39,7 @@ class UGrid(Mechanism):
     Parameters
     ----------
     share : Fraction
-        Of the budget, for N: above 0, below 1; otherwise UsageError.
+        Share of the budget for N: above 0, below 1; otherwise UsageError.
     c : Fraction
         The paper's constant, above 0.
     """

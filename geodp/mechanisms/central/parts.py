@@ -48,10 +48,11 @@ class Parts(Mechanism):
     Then the parts (combinations of labels) of coarse areas are measured, down to the last level on
     which the expected count of a part is at least two noise scales. From the root down, the parts
     of an area are apportioned to the areas inside it: the measurements there, shrunk towards the
-    shares of the area above as their noise requires, are fitted to the released counts of the areas
-    and to the parts above, and rounded so that both sums are kept. Below the last measured level
-    the shares of the area above are used. More than 64 parts are apportioned in two steps: first
-    groups of neighbouring labels, then the parts inside each group.
+    shares of the area above as their noise requires (above the last measured level only where these
+    explain nearly all), are fitted to the released counts of the areas and to the parts above, and
+    rounded so that both sums are kept.
+    Below the last measured level the shares of the area above are used. More than 64 parts are
+    apportioned in two steps: first groups of neighbouring labels, then the parts inside each group.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class Parts(Mechanism):
     marginals: str = ""
 
     name: ClassVar[str] = "parts"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     title: ClassVar[str] = "a map of totals, and their parts that add up to it"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Parts; "
@@ -82,8 +83,8 @@ class Parts(Mechanism):
         precondition=PUBLIC_DOMAIN,
         source="the map has its share of the budget, see pyramid; one person changes exactly one "
         "part of one node on each further level, by 1, and their shares are what is left. Which "
-        "levels and nodes are looked at depends on the released map only (adaptive composition), "
-        "and noises are independent; everything else is post-processing",
+        "levels and nodes are measured depends only on the released map (adaptive composition), "
+        "and the noise of nodes is independent; everything else is post-processing",
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True

@@ -32,8 +32,8 @@ from geodp.mechanisms.trees import (
     shrinkage,
     traversal,
 )
-from geodp.mechanisms.trees.default import FEW_BITS, default_levels
-from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, trust_below, weights_of
+from geodp.mechanisms.trees.default import FEW_BITS, default_levels, trusting_levels
+from geodp.mechanisms.trees.levels import LevelScheme, preset, steps_of, weights_of
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NoiseKey, Stream
 from geodp.table.counts import CountTable
@@ -49,9 +49,9 @@ SMALL = 1 << 10
 share of the total costs the blocks below it more than it gains them."""
 
 PURPOSE = (
-    "; they are the default's, for cells, municipalities and polygons, and large aligned blocks "
-    "pay: those of more than 1,024 cells can have up to 3 times the error of topdown; setting=R "
-    "is for those"
+    "; they are the default's, chosen for cells, municipalities and polygons; aligned blocks of "
+    "more than 1,024 cells can have up to 3 times the error of topdown, and for these setting=R "
+    "is better"
 )
 """The default's strengths and costs, measured by ``python -m bench shares``."""
 
@@ -75,10 +75,10 @@ class Pyramid(Mechanism):
         of large aligned blocks; see :mod:`geodp.mechanisms.trees.default`.
         ``"R"``: nodes of 16 children, shares proportional to the bits that a level splits, for
         aligned blocks of all sizes; ``"fine"``: for small areas; ``"flat"``: nodes of 4, equal
-        shares; ``"informed"``: the levels of R with less for the cells and more for the levels
-        above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at the
-        cost of large areas; ``"official"``: the published areas of the grid's code system, or an
-        office's regions, with shares as for R.
+        shares; ``"informed"``: nodes of 64 children, with less for the cells and more for the
+        levels above, to be used with a reliable prior; ``"islands"``: for isolated settlements, at
+        the cost of large areas; ``"official"``: the published areas of the grid's code system, or
+        an office's regions, with shares as for R.
     chain : str
         Custom levels: the digits of a key (bits, in a binary order) that each splits, from the
         root on, such as ``"2-4-4-4-4"``; with ``shares``.
@@ -97,8 +97,8 @@ class Pyramid(Mechanism):
     prune: Fraction = Fraction(0)
 
     name: ClassVar[str] = "pyramid"
-    version: ClassVar[int] = 5
-    title: ClassVar[str] = "noisy counts of few levels, shared out from the top down"
+    version: ClassVar[int] = 6
+    title: ClassVar[str] = "noisy counts of few levels, divided from the top down"
     citation: ClassVar[str] = (
         "geodp: its own method, defined and proved in the documentation of its class Pyramid."
     )
@@ -108,8 +108,8 @@ class Pyramid(Mechanism):
         source="one person changes exactly one count on each level, by 1; level i has noise of "
         "scale 1/e_i, so the L1 norm of the change in units of the noise is the sum of all e_i, "
         "which is epsilon; Gaussian noise with the share of rho that the level has adds up to rho. "
-        "Whether a node is looked at depends on noisy values above it only, and "
-        "noises are independent; everything else is post-processing",
+        "Whether a node is visited depends only on noisy values above it, and the noise of nodes "
+        "is independent; everything else is post-processing",
     )
     whole: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = True
@@ -117,9 +117,9 @@ class Pyramid(Mechanism):
     informed: ClassVar[bool] = True
     skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
-        "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes "
-        "the populous ones less. It is biased: a lone occupied cell in an empty region is pulled "
-        "down, and what it loses goes to the empty cells around it.",
+        "Non-negativity: children below 0 become 0 and their siblings are lowered by as much, with "
+        "two passes the populous ones by less. It is biased: an isolated occupied cell is lowered, "
+        "and what it loses goes to the empty cells around it.",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",
@@ -321,6 +321,8 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
         steps, weights = steps_of(method.chain), weights_of(method.shares)
     elif method.setting == "auto":
         steps, weights = default_levels(grid, gaussian=gaussian)
+    elif method.setting == "informed":
+        steps, weights = trusting_levels(radices, gaussian=gaussian)
     elif method.setting == "official":
         steps, weights = [step for _, step in grid.areas.steps], []
     else:
@@ -330,8 +332,6 @@ def _levels(method: Pyramid, grid: Grid, gaussian: bool) -> LevelScheme:
     if not weights:
         root = 1 if prod(fanouts) < SMALL else 2
         weights = [Fraction(w) for w in (root, *(f.bit_length() - 1 for f in fanouts))]
-        if method.setting == "informed" and len(weights) > 2:
-            weights = trust_below(weights)
     return LevelScheme(fanouts, tuple(weight / sum(weights) for weight in weights))
 
 

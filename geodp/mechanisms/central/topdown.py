@@ -57,9 +57,8 @@ class TopDown(Mechanism):
     skips_outside: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
-        "holds. The clamp is biased: a "
-        "lone occupied cell in an empty region is pulled down by about 2 to 3 noise scales, and "
-        "what it loses goes to the empty cells around it (isolated-cell shrinkage).",
+        "holds. The clamp is biased: an isolated occupied cell is lowered by about 2 to 3 noise "
+        "scales, and what it loses goes to the empty cells around it (isolated-cell shrinkage).",
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: an odd sum is split by a random bit of its node; unbiased.",
     )

@@ -1,1 +1,1 @@
-"""How far predictions of counts can be trusted, learned from noisy counts alone."""
+"""Reliability of predictions of counts, learned from noisy counts alone."""

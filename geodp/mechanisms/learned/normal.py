@@ -12,7 +12,7 @@ import numpy as np
 from geodp.typing import FloatArray
 
 FAR, FARTHEST = 2.0, 50.0
-"""From these sizes on the scaled complement is computed as a continued fraction, and as one of five
+"""Sizes from which the scaled complement is computed as a continued fraction, and as one of five
 terms."""
 
 TERMS = 60

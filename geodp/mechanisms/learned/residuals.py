@@ -84,6 +84,19 @@ class Residuals:
         predicted, even = self.sizes
         return self.members >= FEWEST and predicted * ratio[1] <= even * ratio[0]
 
+    def improve_on_even(self, ratio: tuple[int, int], noise: int) -> bool:
+        """Test whether predictions are closer than equal shares, beyond the noise in both.
+
+        Parameters
+        ----------
+        ratio : int, int
+            Numerator and denominator of the largest accepted ratio of the excesses.
+        noise : int
+            Mean size of the noise, in 1/256 deviations.
+        """
+        predicted, even = (size - noise * self.members for size in self.sizes)
+        return even > 0 and predicted * ratio[1] <= even * ratio[0]
+
     def group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Merge neighbouring size classes until each group has 60 members.
 

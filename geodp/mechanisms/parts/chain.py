@@ -27,6 +27,9 @@ from geodp.privacy.key import NoiseKey, blocks
 from geodp.privacy.noise.law import Law
 from geodp.privacy.noise.node import NodeNoise, number_children
 
+SURE = 4, 5
+"""Smallest gain of predictions above the last measured level, as a fraction of the variance."""
+
 ENTRIES = 1 << 18
 """Number of parts of children that are apportioned together."""
 
@@ -202,11 +205,11 @@ class Group:
         even = (above / members[:, None])[parent]
         wanted, goals = predicted, Goals()
         if i < len(measured):
-            wanted = self.estimate(i, levels[i], predicted, even, measured[i])
+            wanted = self.estimate(i, levels[i], (predicted, even), measured)
         for one in marginals:
             if i < len(one.measured):
-                sums, evenly = one.marginal.add_up(predicted), one.marginal.add_up(even)
-                goal = one.group.estimate(i, levels[i], sums, evenly, one.measured[i])
+                sums = one.marginal.add_up(predicted), one.marginal.add_up(even)
+                goal = one.group.estimate(i, levels[i], sums, one.measured)
                 goals.append((one.marginal, goal))
         if not goals:
             return wanted if i < len(measured) else None
@@ -226,11 +229,14 @@ class Group:
         self,
         i: int,
         nodes: Nodes,
-        predicted: NDArray[np.float64],
-        even: NDArray[np.float64],
-        level: Measured,
+        expected: tuple[NDArray[np.float64], NDArray[np.float64]],
+        measured: list[Measured],
     ) -> NDArray[np.float64]:
-        """Estimate the parts of a level's open nodes, between prediction and measurement."""
+        """Estimate the parts of a level's open nodes, between prediction and measurement.
+
+        ``expected``: predictions by the shares of the areas above, and equal shares.
+        """
+        level, (predicted, even) = measured[i], expected
         z, law = level.z[level.at(nodes.prefix)], level.law
         y = level.y[level.at(nodes.prefix)]
         sd = sqrt(variance_of(law))
@@ -241,8 +247,11 @@ class Group:
             laplace=self.chain.event.rho is None,
             cells=self.schedule.strides[i] == 1,
         )
-        # Predictions that explain nothing are ignored, and measurements are only clamped.
-        if learned is None:
+        # Predictions that explain nothing are ignored, and measurements are only clamped. Above the
+        # last measured level, which is the noisiest, predictions must explain nearly all: they pull
+        # towns towards the country around them, by little in each area and by much in their sum.
+        is_last = i == len(measured) - 1
+        if learned is None or not (is_last or learned.gains(SURE, residuals)):
             return np.maximum(z, 0.0)
         min_variance = float(level.variance.min())
         tables = (

@@ -1,1 +1,1 @@
-"""What methods on trees share."""
+"""Common parts of methods on trees."""

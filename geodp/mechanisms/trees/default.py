@@ -1,4 +1,4 @@
-"""Levels and shares of the pyramid's default, for every order of keys and both laws of noise.
+"""Levels and shares of the pyramid's default and of the setting for who trusts a prior.
 
 They depend on the domain's public shape and on the law alone. A domain of up to 2**12 keys without
 attributes has the cells and the total as its only levels; labels of attributes are asked for as
@@ -87,8 +87,19 @@ LADDERS = {
 
 The last one is repeated. The root is no rung, see ``ROOT``."""
 
+TRUSTING = {
+    False: (50, 32, 16, 8, 4, 2),
+    True: (50, 25, 16, 12, 8, 6, 4, 3, 2),
+}
+"""Weights of the setting ``informed``, as in ``LADDERS``, for keys of all kinds: more above the
+cells, whose numbers of people a prior does not know, and less for the cells, whose distribution it
+knows."""
+
 ROOT = 3
-"""Weight of the root beside a ladder's."""
+"""Weight of the root relative to a ladder's."""
+
+TRUSTED_ROOT = 2
+"""Weight of the root beside a trusting ladder's."""
 
 REGIONS = {False: 14, True: 8}
 """Smallest weight of the finest regions, which users ask for, without and with Gaussian noise."""
@@ -136,6 +147,22 @@ def default_levels(grid: Grid, *, gaussian: bool) -> tuple[list[int], list[Fract
     return steps, ladder(len(steps), gaussian=gaussian)
 
 
+def trusting_levels(radices: Sequence[int], *, gaussian: bool) -> tuple[list[int], list[Fraction]]:
+    """Return the digits of each level, and weights, the root's first, for use with a prior.
+
+    Nodes have at least 64 children, or 4 with Gaussian noise, and the highest what is left.
+
+    Examples
+    --------
+    >>> steps, weights = trusting_levels([2] * 18, gaussian=False)
+    >>> steps, [int(weight) for weight in weights]
+    ([6, 6, 6], [2, 16, 32, 50])
+    """
+    fewest = SMALLEST if gaussian else LOWEST
+    steps = group_digits(radices, fewest, fewest)
+    return steps, _by_distance(TRUSTING[gaussian], len(steps), TRUSTED_ROOT)
+
+
 def table_levels(bits: int, *, gaussian: bool = False) -> tuple[list[int], list[Fraction]]:
     """Return the bits of each level, and weights, the root's first, for keys of 13 bits or more.
 
@@ -163,9 +190,13 @@ def ladder(levels: int, *, gaussian: bool) -> list[Fraction]:
     >>> [int(weight) for weight in ladder(3, gaussian=False)]
     [3, 12, 19, 64]
     """
-    rungs = LADDERS[gaussian]
+    return _by_distance(LADDERS[gaussian], levels, ROOT)
+
+
+def _by_distance(rungs: tuple[int, ...], levels: int, root: int) -> list[Fraction]:
+    """Return the root's weight and a ladder's, the last rung repeated, from the top down."""
     weights = (*rungs, *rungs[-1:] * levels)[:levels]
-    return [Fraction(weight) for weight in (ROOT, *reversed(weights))]
+    return [Fraction(weight) for weight in (root, *reversed(weights))]
 
 
 def _levels_of_regions(

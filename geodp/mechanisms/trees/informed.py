@@ -139,8 +139,8 @@ class Informed:
             above, np.uint64(layer.stride), fanout, self.table.key, self.cumulative, noisy
         )
         inside = np.empty(0, np.bool_)
-        # Children outside the domain are drawn as well, and then ignored: a block of noise serves
-        # all children of a node.
+        # A block of noise serves all children of a node, so noise is also drawn for those outside
+        # the domain. It is ignored: `inside` excludes them.
         if self.edges is not None:
             inside = overlaps(self.edges, number_children(above, fanout), layer.stride)
         return noisy, inside
@@ -323,10 +323,23 @@ used. If they are off by much more than the noise, little can be gained, and fro
 that is learned well."""
 
 
+MAX_EXCESS = 1, 4
+"""Largest excess of residuals over the noise above the cells, as a part of that of equal shares.
+
+A smooth prior, such as the towns of a gazetteer, is only somewhat closer than equal shares;
+estimates drawn towards it would put people into empty areas. Cells need no such limit: there, a
+prior that is hardly better is told by its residuals alone."""
+
+NOISE = {False: 204, True: 181}
+"""Mean size of Gaussian and of Laplace noise, in 1/256 of its standard deviation."""
+
+
 def learn_level(descent: Descent, i: int, residuals: Residuals) -> Reliability | None:
     """Learn the reliability of a level's predictions from residuals; None: they are not used."""
     law, cells = descent.laws[i], i == len(descent.laws) - 1
     sd, laplace = descent.variances[i] ** 0.5, law.identity[0] == LAPLACE
+    if not cells and not residuals.improve_on_even(MAX_EXCESS, NOISE[laplace]):
+        return None
     learned = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
     return learned if learned is not None and learned.gains(MIN_GAIN, residuals) else None
 

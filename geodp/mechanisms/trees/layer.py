@@ -170,7 +170,7 @@ class Stage:
     first : int
         Level of the first layer.
     layers : tuple of Layer
-        Of the first layer only the open nodes are used.
+        Layers from the top down; only the open nodes of the first one are used.
     count : int64[k]
         Counts of the last layer's open nodes.
     learned : tuple of (Reliability or None)

@@ -65,13 +65,11 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
 
     An empty list of weights means 2 for the root, and otherwise the bits that a level splits.
     "islands" is :mod:`geodp.mechanisms.trees.islands`, for bits only. Digits that do not fit form a
-    smaller level at the top. The default is :mod:`geodp.mechanisms.trees.default`.
+    smaller level at the top. The others are in :mod:`geodp.mechanisms.trees.default`.
     """
     if setting == "islands":
         return islands_levels_of(len(radices))
-    bottom, size = {"R": ([], 4), "informed": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[
-        setting
-    ]
+    bottom, size = {"R": ([], 4), "fine": ([3, 3, 4], 2), "flat": ([], 2)}[setting]
     if any(radix != 2 for radix in radices):
         steps = _group(radices, 1 << size)
         bottom = steps[-3:] if setting == "fine" else []
@@ -81,7 +79,7 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
             bottom = bottom[1:]
         rest = len(radices) - sum(bottom)
         top = [rest % size] * bool(rest % size) + [size] * (rest // size)
-    if setting in ("R", "informed"):
+    if setting == "R":
         return top, []
     if setting == "flat":
         return top, [Fraction(1)] * (len(top) + 1)
@@ -89,21 +87,6 @@ def preset(setting: str, radices: tuple[int, ...]) -> tuple[list[int], list[Frac
     upper = [Fraction(2), *[Fraction(3)] * len(top)]
     lower = [Fraction(115), Fraction(110), Fraction(425)][3 - len(bottom) :]
     return top + bottom, [350 * w / sum(upper) for w in upper] + lower
-
-
-def trust_below(weights: list[Fraction]) -> list[Fraction]:
-    """Shift weights from the cells to the upper levels, for use with a reliable prior.
-
-    The cells get half as much, and levels above their parents a quarter more.
-
-    Examples
-    --------
-    >>> [str(w) for w in trust_below([Fraction(w) for w in (2, 2, 4, 4, 4, 4)])]
-    ['2', '5/2', '5', '5', '4', '2']
-    """
-    # A prior predicts the distribution inside an area well, but not by how much areas have grown.
-    root, *upper = weights[:-2]
-    return [root, *(w * Fraction(5, 4) for w in upper), weights[-2], weights[-1] / 2]
 
 
 def _group(radices: tuple[int, ...], max_fanout: int) -> list[int]:

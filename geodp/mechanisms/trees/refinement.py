@@ -69,7 +69,7 @@ Scratch = tuple[kernels.Stack, kernels.RefinementWorkspace, NDArray[np.int64]]
 
 @dataclass(frozen=True, eq=False)
 class RefinementRun:
-    """What a refinement looks up, and how it goes on; it keeps the desks of finished descents."""
+    """Sums, noise and steps of a refinement; scratch arrays of finished descents are used again."""
 
     table: Cells
     noise: NodeNoise
@@ -216,8 +216,8 @@ def refine(
     tree = RefinementRun(table, noise.detail)
     top, level, visited = tree.root(noise), 0, 0
     few = min(1 << grid.bits, table.key.size * grid.bits) <= FEW_SPLIT
-    alone = not parts and (few or parallel.processors(threads) == 1)
-    if alone:
+    single_run = not parts and (few or parallel.processors(threads) == 1)
+    if single_run:
         top, visited = tree.below(top, 0, grid.bits)
         level = grid.bits
     while level < grid.bits and 0 < top[0].size < parallel.MANY:
@@ -235,7 +235,7 @@ def refine(
         splits.append(split)
         return cells
 
-    runs = 1 if alone else parallel.count_runs(top[1].size, threads)
+    runs = 1 if single_run else parallel.count_runs(top[1].size, threads)
     cuts = partition(top[1], parts or runs)
     key, count = concat(parallel.map_items(finished, cuts, threads))
     return key.view(np.uint64), count, visited + sum(splits)

@@ -102,7 +102,7 @@ def block(run: Trial, grid: Grid) -> dict[str, Any] | None:
     error = _losses(run, grid.order, grid.shape)
     cells = " x ".join(map(str, sides))
     return {
-        "meaning": f"the sum of a lone settlement of {cells} populous cells in an empty region",
+        "meaning": f"the sum of an isolated settlement of {cells} populous cells",
         "cells": prod(sides),
         "bias": float(f"{error.mean():.4g}"),
         "rmse": float(f"{np.sqrt((error**2).mean()):.4g}"),

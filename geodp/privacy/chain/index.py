@@ -57,7 +57,7 @@ class Index:
         Parameters
         ----------
         content : dict
-            Of the new entry.
+            Content of the new entry.
         last : Entry, optional
             The entry before it.
         """

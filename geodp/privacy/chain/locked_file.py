@@ -43,7 +43,7 @@ def open_locked(path: Path, *, write: bool, create: bool = False) -> Iterator[Bi
     path : Path
         Absolute, without symbolic links.
     write : bool
-        Hold it alone; otherwise together with other readers.
+        Hold it exclusively; otherwise together with other readers.
     create : bool
         Make an empty file if there is none.
 
@@ -163,8 +163,8 @@ def _open(path: Path, write: bool, create: bool) -> BinaryIO:
         raise
 
 
-def _hold(file: BinaryIO, path: Path, alone: bool, deadline: float) -> None:
-    kind = fcntl.LOCK_EX if alone else fcntl.LOCK_SH
+def _hold(file: BinaryIO, path: Path, exclusive: bool, deadline: float) -> None:
+    kind = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
     while True:
         try:
             fcntl.flock(file, kind | fcntl.LOCK_NB)

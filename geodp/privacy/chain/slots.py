@@ -17,7 +17,7 @@ VERSION = 3
 
 SECTOR = 4096
 START = 3 * SECTOR
-"""Where the first entry begins, behind the version and two slots."""
+"""Position of the first entry, behind the version and two slots."""
 
 _MAGIC = b"geodp ledger "
 _SQLITE = b"SQLite format 3\0"  # versions 1 and 2
@@ -25,7 +25,7 @@ _HASH = 64
 
 
 class Place(NamedTuple):
-    """Where an entry begins in the file, and its hash."""
+    """Position of an entry in the file, and its hash."""
 
     start: int
     hash: str

@@ -48,7 +48,7 @@ class Witness:
     path : Path
         Absolute, without symbolic links.
     ledger : Path
-        Of the ledger, for errors.
+        Path of the ledger, for errors.
     """
 
     def __init__(self, file: BinaryIO, path: Path, ledger: Path) -> None:
@@ -73,9 +73,9 @@ class Witness:
                 file = stack.enter_context(open_locked(path, write=write, create=create))
             except (FileNotFoundError, NotADirectoryError):
                 raise VerificationError(
-                    f"The witness of {ledger}, {path}, does not exist, so it cannot be told "
-                    "whether the ledger is the latest; nothing was charged. Put the file or its "
-                    "disk back; if it is lost, say geodp budget witness with a new file and, as "
+                    f"The witness of {ledger}, {path}, does not exist, so it is unknown whether "
+                    f"the ledger is the latest; nothing was charged. Put the file or its "
+                    "disk back; if it is lost, run geodp budget witness with a new file and, as "
                     "--head, the head on the card of the latest release.",
                     code="witness-missing",
                 ) from None

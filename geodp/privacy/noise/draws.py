@@ -37,7 +37,7 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """All draws that are allowed with one key.
+    """Draws that are allowed with one key.
 
     Attributes
     ----------

@@ -89,9 +89,9 @@ class Law(ABC):
         See :func:`geodp.kernels.noise.look_up`: ``P(|Z| >= g)`` down to the
         first below ``2**-24``.
     bucket : int32[2**12], read-only
-        Of the first 12 digits of U: how many thresholds are above all such U, times ``2**16``, and
-        of the one threshold among them the 15 digits that follow; where none is among them, one
-        less, and ``2**15``. ``-2**31`` where there are more of them, or the last one.
+        For each value of the first 12 digits of U: the number of thresholds above all such U,
+        times ``2**16``, plus the next 15 digits of the one threshold among them; if there is none
+        among them, one less, and ``2**15``. ``-2**31`` if there are several, or the last one.
     """
 
     table: kernels.NoiseTable = field(init=False, repr=False)

@@ -50,7 +50,7 @@ def markdown(card: Card) -> str:
         *_describe_publisher(card),
         "## Guarantee",
         f"{plain(guarantee.in_words)}\n\n{bullets(_list_guarantee(guarantee))}",
-        "## What it needs",
+        "## Assumptions",
         bullets(needs),
         "## Domain",
         f"{plain(describe_domain(card.domain))} {plain(describe_mask(card.domain))}",

@@ -17,14 +17,14 @@ from geodp.table.stated.domain import StatedDomain
 from geodp.table.stated.release import StatedGuarantee, StatedMechanism
 
 TIMING = (
-    "Running time and memory follow the number of input rows and the released cells; a run is "
-    "not to be timed by those who receive the release."
+    "Running time and memory depend on the number of input rows and the released cells; those who "
+    "receive the release must not be able to time a run."
 )
 
 HAZARDS = (
     "The guarantee holds for the stated unit; facts about larger units, such as a whole family "
     "where the unit is one person, are protected less.",
-    "It says nothing of what others publish about the same people without differential privacy.",
+    "It does not cover what others publish about the same people without differential privacy.",
     "It does not hide what is true of a population: that a town is large is what a release is for.",
     "Counts of small areas are mostly noise: read about the expected error first.",
     "Guarantees with other units, neighbours or contribution bounds cannot be compared by their "

@@ -56,7 +56,7 @@ class StatedPlace:
     transform : tuple of float or None
         Affine coefficients; ``bounds``: west, south, east, north.
     definition : StatedCodes, optional
-        Of a code system that a description makes, but those of a standard.
+        Definition of a code system that a description defines; None for those of a standard.
     """
 
     rows: Size
@@ -130,7 +130,7 @@ class StatedDomain:
     order : "Morton", (axes, radices, offset) of every digit of a key, or StatedHierarchy
     mask : StatedMask or None
     outlines : StatedOutlines, optional
-        Of units of a table that has them.
+        Outlines of units, for a table that has them.
     """
 
     axes: Mapping[str, Size]

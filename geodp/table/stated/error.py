@@ -70,7 +70,8 @@ class StatedIsolatedBlock:
 class StatedSettlement:
     """Bias of settlements of so many people, in per cent of these, with its simulation error.
 
-    Of their own cells and of all ``near`` them; ``below`` is None of the largest.
+    They hold for the settlements' own cells and for all ``near`` them; ``below`` is None for the
+    largest ones.
     """
 
     people: Size
@@ -92,7 +93,7 @@ class StatedSettlements:
 
 @dataclass(frozen=True)
 class StatedLabel:
-    """Bias of the total of a small label of an attribute, in counts, beside its stated error."""
+    """Bias of the total of a small label of an attribute, in counts, and its stated error."""
 
     attribute: str
     people_per_cell: Amount
@@ -118,7 +119,7 @@ Factors = tuple[tuple[Amount | None, ...], ...]
 
 @dataclass(frozen=True)
 class StatedTree:
-    """What the intervals of a method that clamps follow from, beside the counts.
+    """Parameters of the intervals of a method that clamps, other than the counts.
 
     Numbers have nine significant digits, with which an end is within a millionth of its width.
 
@@ -127,22 +128,22 @@ class StatedTree:
     fanouts : tuple of int
         Children of a node of each level but the last, the root's first.
     variances, fourth_cumulants : tuple of float
-        Of the estimate of a node of each level, the root's first; without fourth cumulants they
-        are 0.
+        Moments of the estimate of a node of each level, the root's first; the fourth cumulants are
+        0 where they are not known.
     losses : tuple of (float, float) or None
         Mean and standard deviation of what the clamp takes at a node of each level but the last.
     dropped : tuple of (float, float)
         The count below which a child is dropped on each level but the root's, and the scale of its
         Laplace noise (0: noise of another law); empty: none is dropped.
     children, shares : tuple of int, of float
-        Upper bounds of the groups by which the class of a cell is told: children of its parent,
-        and the part of the other cells of the smallest node of 16 cells or more that is 0.
+        Upper bounds of the groups that define the class of a cell: children of its parent,
+        and the fraction of the other cells of the smallest node of 16 cells or more that is 0.
     below, above : tuple of tuple of float or None
         Standard errors of a cell of each class that its interval reaches below and above the count
         at most: a row for each group of children (the last one is beyond the bounds), a column for
         each group of shares.
     isolated_losses : tuple of float
-        Counts that an isolated cell, which is of no class, can have lost, by the number of levels
+        Counts that an isolated cell, which has no class, can have lost, by the number of levels
         over which it is isolated; None: unbounded; empty: no such bounds. ``alone`` in the card.
     """
 
@@ -166,7 +167,7 @@ class StatedCells:
     ----------
     meaning : str
     version : int
-        Of the margins.
+        Version of the margins.
     low : float
         Where the interval of a cell that is not listed begins.
     beside, isolated : float
@@ -195,7 +196,7 @@ class StatedCells:
 
 @dataclass(frozen=True)
 class StatedError:
-    """What is known of the error without any data, in counts.
+    """Errors that are known without any data, in counts.
 
     Attributes
     ----------

@@ -20,18 +20,18 @@ ARRAY = "prior"
 
 @dataclass(frozen=True)
 class StatedPriorLevel:
-    """How far a prior was trusted on a level, as the noisy counts themselves told.
+    """Trust in a prior on a level, as estimated from the noisy counts.
 
     Attributes
     ----------
     keys : int
-        Of a node.
+        Number of keys of a node.
     nodes : int
-        That were measured.
+        Number of nodes that were measured.
     in_use : float
-        Part of them whose estimates the prior had a say in.
+        Fraction of them whose estimates the prior influenced.
     reliability : float
-        Part of an estimate's variance that the prior took away, on average: 0 to 1.
+        Fraction by which the prior reduced an estimate's variance, on average: 0 to 1.
     """
 
     keys: Size
@@ -42,7 +42,7 @@ class StatedPriorLevel:
 
 @dataclass(frozen=True)
 class StatedSlope:
-    """Which part of a change of so many counts against the prior a cell shows, on average."""
+    """The mean fraction of a change against the prior, of so many counts, that a cell shows."""
 
     change: Amount
     slope: float
@@ -58,7 +58,7 @@ class StatedPrior:
         Where it was published, in the words of the operator, who vouches that it is public; or
         which charged release it is.
     version : int
-        Of what is made of a prior.
+        Version of what is computed from a prior.
     finest : int
         Keys that one of its cells covers.
     meaning : str

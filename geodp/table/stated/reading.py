@@ -1,4 +1,4 @@
-"""How the input was read, as a card states it: layout, columns and unit, but no record."""
+"""Reading of the input, as a card states it: layout, columns and unit, but no record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StatedCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class StatedReading:
-    """How the input was read, as the operator, a layout, a header or other metadata say.
+    """Reading of the input, as the operator, a layout, a header or other metadata state it.
 
     Nothing of it is taken from a record: neither numbers of rows nor what values look like. Names
     of files are no part of it.
@@ -48,18 +48,18 @@ class StatedReading:
     labels : mapping of str to str
         Columns of labels by attribute.
     counts : tuple of StatedCounts
-        None where every row is one.
+        Columns of counts; empty where every row is one.
     layout : StatedLayout, optional
     anchor : {"centre", "corner", "index"}, optional
-        What ``x`` and ``y`` of a table are of a cell.
+        Which point of a cell ``x`` and ``y`` of a table are.
     crs : str, optional
-        Of the coordinates of points, where the operator names one.
+        CRS of the coordinates of points, where the operator names one.
     person : str, optional
-        Column that tells persons apart.
+        Column that identifies persons.
     unit : str, optional
-        Of the counts, in the words of a raster or an array.
+        Unit of the counts, as a raster or an array states it.
     unit_value : str, optional
-        What stands for one, where the operator says so.
+        The value that stands for one unit, where the operator states it.
     """
 
     form: Literal["table", "points", "raster", "array"]

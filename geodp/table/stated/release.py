@@ -18,7 +18,7 @@ Plain = bool | int | str
 
 @dataclass(frozen=True)
 class Software:
-    """What made the release.
+    """Software that made the release.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class StatedGuarantee:
     in_words, variant : str
         One sentence, and the notion of privacy.
     precondition : str
-        What it needs to hold.
+        Conditions under which it holds.
     source : str
         Where it is proved.
     sensitivity_counts : str or None
@@ -69,7 +69,7 @@ class StatedGuarantee:
     assumptions : tuple of Assumption, optional
         What is assumed of the input, and who answers for it.
     model, period, reports, further_charge : optional
-        Of reports that devices randomised themselves, where otherwise an office added the noise:
+        Set if devices randomised their own reports; otherwise an office added the noise:
         how long a device waits until its next one, how many, what a further release costs.
     """
 

@@ -46,5 +46,5 @@ def kept() -> geodp.NoiseKey:
 
 
 def sha256(table) -> str:
-    """Of the key and count arrays."""
+    """Hash the key and count arrays."""
     return hashlib.sha256(table.key.tobytes() + table.count.tobytes()).hexdigest()

@@ -51,7 +51,7 @@ def table_on(grid: Grid, people: int = 3000) -> CountTable:
 
 
 def prior_of(table: CountTable) -> Prior:
-    """Of an earlier time: a third of the cells are others, counts have changed."""
+    """A prior of an earlier time: a third of its cells differ, and counts have changed."""
     rng = np.random.default_rng(11)
     then = table_on(table.grid, people=2000)
     count = np.maximum(then.count * rng.integers(0, 3, then.count.size), 1)

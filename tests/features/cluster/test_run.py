@@ -39,7 +39,7 @@ def starts(ranges: list[Roots]) -> list[int]:
 
 @pytest.mark.parametrize("truly", [False, True])
 def test_true_totals_do_not_decide_where_a_range_ends(cluster, tmp_path, monkeypatch, truly):
-    """Of two towns with the same noisy totals; the control cuts by true ones."""
+    """Cuts of two towns with the same noisy totals; the control cuts by true ones."""
     seen, real = [], Run._redivide
     noisy = {}
 

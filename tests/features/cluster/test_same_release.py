@@ -107,7 +107,7 @@ PRIOR = {"prior": before(town()), "prior_source": "an earlier census", "epsilon"
 def test_a_prior_tells_workers_what_it_tells_one_machine(
     cluster, tmp_path, workers, partitions, terms, method
 ):
-    """Of one level all workers tell together, or of several."""
+    """All workers together measure one level, or several."""
     terms = {name: value for name, value in {**ONCE, **PRIOR, **terms}.items() if value}
     terms["method"] = method
     whole = geodp.publish(town(), key=kept(), **{"contribution": 1, **terms})

@@ -30,7 +30,7 @@ from geodp.features.cluster.secret import KeyFile, key_file
 from geodp.mechanisms.trees.cut import Roots, Subtrees
 from geodp.mechanisms.trees.traversal import PassRecords
 from geodp.privacy.noise.draws import Draws
-from geodp.release.digest import release_digest
+from geodp.release.noise_identity import release_digest
 from tests.bits import has_bits
 from tests.features.cluster.tables import KEY, ONCE, kept, split, town
 from tests.refusals import refuses

@@ -40,7 +40,7 @@ def test_the_average_is_biased_where_one_model_of_all_records_is_not(records, bi
 
 
 def test_a_device_with_many_records_has_the_model_of_largest_likelihood():
-    """Of two groups with 3 and 1 of 4 ones the coefficients are log odds, but for the penalty."""
+    """With 3 and 1 of 4 ones in two groups, coefficients are log odds but for the penalty."""
     features = np.repeat([[1, 0], [1, 1]], 4000, axis=0)
     labels = np.tile([1, 1, 1, 0], 1000).tolist() + np.tile([1, 0, 0, 0], 1000).tolist()
     bits = np.array([report_model(features, labels, epsilon=8) for _ in range(400)])

@@ -128,7 +128,7 @@ def test_single_cells_are_tested_exactly(spec):
 
 
 def tail_summed(first, second, least):
-    """Of two lattices, term by term."""
+    """Tail probability of a difference of noise on two lattices, term by term."""
     laws = []
     for noise in (first, second):
         number = np.arange(-int(60 * noise.scale / noise.step), int(60 * noise.scale / noise.step))

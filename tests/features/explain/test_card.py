@@ -397,7 +397,7 @@ def test_the_smallest_useful_block(people, cells, sentence):
     error = replace(card.expected_error, floor=floor)
     assert sentence in explain(replace(card, expected_error=error)).to_text()
     error = replace(card.expected_error, floor=None)
-    assert "Nobody guessed" in explain(replace(card, expected_error=error)).to_text()
+    assert "There is no guess" in explain(replace(card, expected_error=error)).to_text()
 
 
 @every

@@ -21,7 +21,7 @@ SEA = Grid.regular((256, 256))
 
 
 def test_a_plan_for_islands_loses_less_of_those_that_it_has_not_seen():
-    """Of other settlements, on other maps, under other noise, than the search had."""
+    """Losses of settlements, maps and noise that the search did not see."""
     text = "islands=1"
     found = serve(SEA, text, releases=2, people=5e5, epsilon="1/10")
     towns, off = Proxy.make_up(SEA, 5e5).table, {found.name: 0.0, "pyramid": 0.0}

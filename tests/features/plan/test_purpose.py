@@ -110,7 +110,7 @@ def test_sums_are_those_of_the_regions_cells(grid, monkeypatch):
 
 @pytest.mark.parametrize("order", ["binary", "official"])
 def test_squares_give_the_closed_form_of_regions(order):
-    """Of regions of a domain without edges: what the tree's own formula says, one by one."""
+    """Errors of regions of a domain without edges are those of the tree's own formula."""
     grid = Grid.regular((16, 16))
     if order == "official":
         grid = Grid.mesh("inspire:10km", bounds=(4e6, 3e6, 4.1e6, 3.1e6)).with_official_order()

@@ -110,7 +110,7 @@ def test_both_closed_forms_are_told():
 
 @pytest.mark.parametrize("bits", [12, 14, 18, *LARGE])
 def test_all_sizes_gain_by_gaussian_noise(bits):
-    """Of 36 snapshots of the default, before they tell anything about each other."""
+    """Errors of 36 snapshots of the default, before any of them informs another."""
     grid = Grid.regular((1 << bits // 2, 1 << bits // 2))
     found = share_budget(grid, PYRAMID, Terms.of(**BOTH), snapshots=36, person="all").errors
     laplace = PYRAMID.block_errors(

@@ -28,7 +28,7 @@ KEY = geodp.NoiseKey(bytes(range(32)))
 FINE = {
     "method": "pyramid:setting=fine",
     "epsilon": 2,
-    "key": geodp.NoiseKey(bytes([1] * 32)),
+    "key": geodp.NoiseKey(bytes([14] * 32)),
     "contribution": 1,
 }
 """A release that leaves something to be found on a map of 64 x 64 cells."""

@@ -63,7 +63,7 @@ def errors_again():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda said: said["cells"].update(simulated=21), "other biases of settlements"),
+        (lambda said: said["cells"].update(simulated=21), "not the release's"),
         (lambda said: said["cells"].update(version=99), "another version"),
         (lambda said: said["cells"].update(simulated=10**9), "too many releases"),
         (lambda said: said["cells"].update(low=1.0), "cells that are not listed"),

@@ -13,4 +13,4 @@ def test_releases_without_totals_have_none():
     folder = next(RELEASES.rglob("population.csv")).parent
     card = read_card(folder)
     assert not has_totals(card)
-    assert "nothing that is not listed" in check_files(folder, card)
+    assert "no unlisted file" in check_files(folder, card)

@@ -34,7 +34,7 @@ XYZ = np.array(
         [0.0193339, 0.1191920, 0.9503041],
     ]
 )
-"""Of linear sRGB; its rows add up to the white of D65."""
+"""Matrix of linear sRGB; its rows add up to the white of D65."""
 
 
 def lab(colours, sight):

@@ -26,7 +26,7 @@ from tests.io.write.test_writers import GRIDS, KANTO, released
 from tests.views import view_of
 
 QGIS_322 = re.compile(r'("(integer|real|string)",)*"(integer|real|string)"\n')
-"""Of what QGIS 3.20 and later read alike: 3.22 knows no integer64, 3.20 lower case only."""
+"""Types that QGIS 3.20 and later read alike: 3.22 knows no integer64, 3.20 lower case only."""
 
 
 def types(path):

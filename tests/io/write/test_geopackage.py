@@ -122,7 +122,7 @@ def test_why_there_is_none_is_said(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    """Of a tree of three levels, in more than one piece."""
+    """An index of three levels, written in more than one piece."""
     path = tmp_path_factory.mktemp("wide") / "wide.gpkg"
     grid = Grid.regular((256, 256), crs="EPSG:3035", transform=(7.3, 0, -900, 0, -7.3, 900))
     key = np.flatnonzero(np.random.default_rng(3).random(grid.size) < 0.5).astype(np.uint64)

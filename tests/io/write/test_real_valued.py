@@ -239,7 +239,7 @@ def test_without_a_closed_form_nothing_states_an_error(written):
 
 def test_where_a_standard_error_holds(written):
     for method, words in [
-        ("topdown", "where nothing is clamped; isolated cells are pulled down"),
+        ("topdown", "where nothing is clamped; isolated cells are lowered"),
         ("laplace", "wherever it lies"),
         ("geometric", "wherever it lies"),
     ]:
@@ -337,7 +337,7 @@ def test_reports_say_what_the_values_are(written, method):
         assert ("Counts, sums and noise are integers" in document) == row.whole
     assert ("Sum areas with them" in text) == (not row.nonnegative)
     assert ("| cells in the block |" in text) == bool(release.expected_error())
-    assert ("One lone populous cell" in text) == (method == "topdown")
+    assert ("One isolated populous cell" in text) == (method == "topdown")
 
 
 def test_pictures_colour_negative_values_of_methods_that_have_them(written):
@@ -356,7 +356,7 @@ def test_pictures_colour_negative_values_of_methods_that_have_them(written):
         said = " ".join(words)
         assert ("Values below 0 are noise" in said) == signed
         assert ("no closed form" in said) == (method == "laplace-nonnegative")
-        assert ("pulled down" in said) == (method == "topdown")
+        assert ("come out too low" in said) == (method == "topdown")
 
 
 def test_pairs_are_drawn_with_negative_values():

@@ -14,7 +14,7 @@ CALL = 3000
 
 
 def boxes(n, seed=0):
-    """Of unequal size, on both sides of 0, at numbers that no float32 is."""
+    """Boxes of unequal size, on both sides of 0, at numbers that no float32 is."""
     draw = np.random.default_rng(seed)
     low = np.sort(draw.uniform(-1e5, 1e5, (2, n)))
     high = low + draw.uniform(0, 1e3, (2, n))

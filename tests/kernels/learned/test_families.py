@@ -11,7 +11,7 @@ DRAW = np.random.default_rng(1)
 @pytest.mark.parametrize("mean", [0.1, 2.0])
 @pytest.mark.parametrize(("stride", "fanout"), [(1, 16), (4, 4), (16, 2), (3, 7)])
 def test_children_are_counted_exactly(stride, fanout, mean):
-    """Of few keys one after another, of more than four a child by a search."""
+    """Few keys are compared one by one; more than four a child are searched."""
     keys = stride * fanout * 9
     dense = DRAW.poisson(mean, keys)
     dense[-1] = 1 << 59

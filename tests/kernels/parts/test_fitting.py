@@ -79,7 +79,7 @@ def test_what_is_wanted_is_kept_where_it_agrees_already():
 
 
 def test_a_fit_is_proportional():
-    """Of two children as large, the one that wants twice as much of a part has more of it."""
+    """One of two equal children, which wants twice as much of a part, gets more of it."""
     rows, columns = np.array([100, 100]), np.array([[60, 140]])
     out = shared(np.array([[40.0, 60.0], [20.0, 80.0]]), rows, np.array([2]), columns)
     assert out[0].tolist() == [40, 60]

@@ -11,7 +11,7 @@ from geodp.errors import UsageError
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.parts import Parts
 from geodp.privacy.terms import Terms
-from geodp.release.digest import release_digest
+from geodp.release.noise_identity import release_digest
 from tests.ledgers import small_ledger
 from tests.mechanisms.test_queries import recorded, use
 from tests.refusals import refuses

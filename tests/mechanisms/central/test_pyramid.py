@@ -237,7 +237,7 @@ def test_parts_threads_and_the_dense_twin_agree_bit_for_bit(name, settings, rho,
 )
 @pytest.mark.parametrize("settings", ["", ",passes=1", ",prune=1"])
 def test_every_fanout_is_that_of_the_dense_twin(bits, chain, settings):
-    """Of 2 to 4096 children: a word of a mask or many, a block of noise or many."""
+    """Trees of 2 to 4096 children: one word of a mask or many, one block of noise or many."""
     shares = "-".join(["1"] * (chain.count("-") + 2))
     method = mechanism(f"pyramid:chain={chain},shares={shares}{settings}")
     grid = geodp.Grid.regular((1 << bits,))
@@ -331,7 +331,7 @@ def test_variances_bound_every_block_of_a_domain_with_edges(name, settings):
 @pytest.mark.parametrize("rho", [None, Fraction(1, 2000)], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("passes", [1, 2])
 def test_a_tree_of_one_split_loses_what_one_split_takes(passes, rho):
-    """Of 16 cells 4 are occupied; more or fewer lose less, so what is stated is no less."""
+    """Occupied are 4 of 16 cells; more or fewer lose less, so what is stated is no less."""
     grid, method = geodp.Grid.regular((16,)), Pyramid(chain="4", shares="1-2", passes=passes)
     use = spent(method, grid, "1/50", rho)
     people = np.where(np.arange(16) < 4, 1_000_000, 0)

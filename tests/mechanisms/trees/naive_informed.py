@@ -76,12 +76,13 @@ class Tree:
         law, sd = self.descent.laws[i], math.sqrt(self.descent.variances[i])
         columns = np.array(seen).reshape(-1, 3).T.copy()
         residuals = Residuals.of(*columns, sd)
-        found = Reliability.learn(
-            residuals,
-            sd=sd,
-            laplace=law.identity[0] == LAPLACE,
-            cells=i == len(self.fanouts) - 1,
-        )
+        laplace, cells = law.identity[0] == LAPLACE, i == len(self.fanouts) - 1
+        # What remains beside the noise must be a small part of what equal shares leave.
+        noise = (181 if laplace else 204) * len(seen)
+        ours, even = (size - noise for size in residuals.sizes)
+        if not cells and (even <= 0 or ours > even / 4):
+            return None
+        found = Reliability.learn(residuals, sd=sd, laplace=laplace, cells=cells)
         return found if found is not None and found.gain(residuals) >= 1 / 6 else None
 
     def split(self, i, n, total, z, v, tables, final=False):

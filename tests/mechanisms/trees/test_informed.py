@@ -206,7 +206,7 @@ def test_a_good_prior_halves_the_error_of_cells():
 
 
 def test_where_nobody_is_released_nothing_is_learned():
-    """Of an empty table the noisy total is 0 or below for half of all keys."""
+    """The noisy total of an empty table is 0 or below for half of all keys."""
     grid, method = geodp.Grid.regular((32, 32)), Pyramid(setting="R")
     table, use = geodp.CountTable.from_keys(grid, [], []), spend(method, grid, "1/5")
     prior, measured = Prior.of(grid, people_on(grid), "made up"), []

@@ -128,18 +128,21 @@ def test_r_gives_a_level_the_bits_that_it_splits(bits, root):
 
 
 def test_who_trusts_a_prior_spends_less_on_the_cells():
-    for bits, weights in (
-        (18, (2, F(5, 2), 5, 5, 4, 2)),
-        (8, (1, 4, 2)),
-        (4, (1, 4)),
-        (0, (1,)),
+    for bits, steps, weights in (
+        (18, [6, 6, 6], (2, 16, 32, 50)),
+        (20, [2, 6, 6, 6], (2, 8, 16, 32, 50)),
+        (4, [4], (2, 50)),
+        (0, [], (2,)),
     ):
         chain = Pyramid(setting="informed").levels(line(bits))
-        assert chain.fanouts == Pyramid(setting="R").levels(line(bits)).fanouts
-        assert chain.shares == tuple(F(w) / sum(weights) for w in weights)
+        assert chain.fanouts == tuple(2**step for step in steps)
+        assert chain.shares == tuple(F(weight) / sum(weights) for weight in weights)
+    chain = Pyramid(setting="informed").levels(line(18), gaussian=True)
+    assert chain.fanouts == (4,) * 9
+    assert list(chain.shares) == sorted(chain.shares)
 
 
-@pytest.mark.parametrize("setting", ["R", "flat", "fine", "informed", "islands"])
+@pytest.mark.parametrize("setting", ["R", "flat", "fine", "islands"])
 def test_the_law_of_the_noise_matters_to_the_default_only(setting):
     grid = line(18)
     assert Pyramid(setting=setting).levels(grid, gaussian=True) == (

@@ -216,13 +216,13 @@ def test_the_card_for_people_has_every_number_of_the_guarantee(card):
         assert isinstance(number, bool) or repr(number) in text
     for key in ("in_words", "epsilon", "noise_scale", "unit", "neighbours", "noise_key"):
         assert str(card["guarantee"][key]) in text
-    assert "One lone populous cell in an empty region" in text
-    assert "The sum of a lone settlement of " in text
+    assert "One isolated populous cell" in text
+    assert "The sum of an isolated settlement of " in text
     for row in card["expected_error"]["blocks"]:
         assert f"| {row['cells']:,} | {row['standard_error']:g} | ±{row['margin_95']:g} |" in text
     for heading in (
         "Guarantee",
-        "What it needs",
+        "Assumptions",
         "Domain",
         "Budget",
         "Mechanism",

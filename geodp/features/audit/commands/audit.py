@@ -116,7 +116,10 @@ REQUIRED_OPTIONS = {
 @click.option("--dataset", help="Name of the data set in the ledger (see: geodp budget).")
 @click.option("--sample", help="Name of the sample, which you assert to be fresh and secret.")
 @click.option(
-    "--unit", default="person", show_default=True, help="Unit of privacy: who has one record."
+    "--unit",
+    default="person",
+    show_default=True,
+    help="Unit of privacy: what one record describes.",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of delta by epsilon."

@@ -24,7 +24,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg")
 PLANNED = ("maximum", "difference", "epsilon", "share", "power", "devices")
 COMMON = ("0.5", "1", "2", "4", None)
-"""Epsilons whose sample sizes and powers are shown beside those of the requested one."""
+"""Epsilons whose sample sizes and powers are shown along with those of the requested one."""
 RATED = ("alternative", "correction")
 TESTED = ("ratio", "polygons", "polygon_name", "area", "cells", "correction", "conservative")
 MAX_PAIRS = 10_000
@@ -201,9 +201,9 @@ def _require_fitting(context: click.Context) -> None:
         )
     if options["cells"] == has_regions:
         raise UsageError(
-            "Say what to compare: --area CODE, repeatable, or --polygons FILE, with --conservative "
-            "where the releases have no negative counts; or --cells of two releases that have "
-            "them. geodp diff OLD NEW estimates changes of cells of any two.",
+            "Name what to compare: --area CODE, repeatable, or --polygons FILE, with "
+            "--conservative where the releases have no negative counts; or --cells of two releases "
+            "that have them. geodp diff OLD NEW estimates changes of cells of any two.",
             code="compare-what",
         )
     if options["cells"] and (count != 2 or options["conservative"]):

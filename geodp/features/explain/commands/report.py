@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Public list of places for the page's search (--format html): polygons with names, as of "
     "estimate --polygons; or a table with the columns name and code, or name, longitude, latitude "
-    "and km. A column region or prefecture tells places of one name apart.",
+    "and km. A column region or prefecture distinguishes places with the same name.",
 )
 @click.option("--place-name", help="Field or column that names the places; default: name.")
 @click.option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
@@ -485,7 +485,7 @@ def _release(
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(prepared.preview.tables, prepared.cells)
     call = describe_call(options)
-    with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
         release = prepared.release(keep)
     return release, run
 

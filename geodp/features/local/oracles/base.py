@@ -64,7 +64,7 @@ class Oracle(ABC):
     citation: ClassVar[str]
     guarantee: ClassVar[Guarantee]
     scheme: ClassVar[str] = "none"
-    """How values are hashed."""
+    """Scheme by which values are hashed."""
     max_cells: ClassVar[int] = MAX_CELLS
     max_listed: ClassVar[int] = MAX_LISTED
     """Largest domain that is estimated without naming values."""

@@ -1,4 +1,4 @@
-"""``geodp new``: interview the operator, rehearse, and write the recipe."""
+"""``geodp new``: interview the operator, do a dry run, and write the recipe."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _keep_inputs(
     "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier recipe."
 )
 def new(**_options: Any) -> None:
-    """Ask a few questions about INPUTS, rehearse, and write a recipe and the commands to publish.
+    """Ask a few questions about INPUTS, do a dry run, and write a recipe and commands to publish.
 
     At most four questions: which file, which area, how often a person is counted, and which
     epsilon, with the errors that it gives. What the file's format says is not asked, and no answer

@@ -77,18 +77,20 @@ DRAWN = (
 @click.option(
     "--target",
     multiple=True,
-    help="CELLS=MARGIN or AREA=MARGIN: choose them for these 95 % margins; repeatable.",
+    help="CELLS=MARGIN or AREA=MARGIN: choose levels and budgets for these 95 % margins; "
+    "repeatable.",
 )
 @click.option(
     "--dominate",
-    help="Choose them so that the planned errors of aligned blocks exceed those of a METHOD at no "
+    help="Choose levels and budgets so that the planned errors of aligned blocks exceed those of "
+    "a METHOD at no "
     "size, or a list of standard errors of 1, 2, 4 ... or 1, 4, 16 ... cells: 14.1,28.3,... "
     "Other areas, and sizes that are not in the list, may be worse.",
 )
 @click.option(
     "--for",
     "purpose",
-    help="Choose them for families of regions, separated by commas: your own "
+    help="Choose levels and budgets for families of regions, separated by commas: your own "
     "(polygons:FILE.geojson), synthetic (municipalities, polygons, polygons:10km2, "
     "polygons:64 with 64 cells, rectangles), cells, squares, areas, islands (the losses of "
     "isolated settlements); FAMILY=WEIGHT if weights differ; and `relative`.",
@@ -96,13 +98,15 @@ DRAWN = (
 @click.option(
     "--prior",
     type=click.Path(path_type=Path),
-    help="With --for and --dominate: folder of a public release on the same grid, to simulate on. "
-    "[default: a synthetic map of the domain]",
+    help="Folder of a public release on the same grid. Alone: the prior of the planned release, "
+    "with which the default and pyramid:setting=informed are simulated to choose the better. With "
+    "--for and --dominate: a map to simulate on. [default: a synthetic map of the domain]",
 )
 @click.option(
     "--releases",
     type=click.IntRange(0),
-    help="With --for and --dominate: releases simulated for each plan; 0: closed forms only.  "
+    help="With --prior, --for and --dominate: releases simulated for each plan; 0: closed "
+    "forms only.  "
     "[default: 4]",
 )
 @click.option(
@@ -116,7 +120,11 @@ DRAWN = (
     type=click.Choice(("all", "one")),
     help="With --snapshots: in how many snapshots a person is.",
 )
-@click.option("--chain", default="", help="With these: your own levels, such as 2-4-4-4-4.")
+@click.option(
+    "--chain",
+    default="",
+    help="With --weight, --target, --dominate or --for: your own levels, such as 2-4-4-4-4.",
+)
 @click.option(
     "--plot", type=click.Path(path_type=Path), help="PNG, PDF or SVG file of error by area."
 )
@@ -164,7 +172,7 @@ def _plan(
 ) -> tuple[Plan, Dominance | None, Comparison, Sharing | None]:
     """Plan the requested release and other methods; also return how a series shares its budget."""
     # Imported here, as help and completion must not load the numerical libraries.
-    from geodp.features.plan.api import Comparison, compare, dominate, optimise
+    from geodp.features.plan.api import Comparison, compare, dominate, optimise, trust
     from geodp.features.plan.plan import plan as planned
 
     grid = grid_of({**options, "inputs": ()})
@@ -190,6 +198,8 @@ def _plan(
         specs += [other] if row is None else []
     elif wish == "purpose":
         main = _serve(options, grid, arguments)
+    elif wish is None and options["prior"] is not None:
+        main = trust(grid, **_simulated(options), **arguments)
     elif wish is not None:
         wanted: dict[str, Any] = {f"{wish}s": _wishes(options[wish], WISHES[wish])}
         main = optimise(grid, chain=options["chain"], **wanted, **arguments)
@@ -235,12 +245,15 @@ def _check_objective(context: click.Context) -> str | None:
         raise UsageError(
             "--chain goes with --weight, --target, --dominate or --for.", code="chain-needs-wish"
         )
-    # Only these two simulate; elsewhere the options would be ignored silently.
-    if wishes not in (["purpose"], ["dominate"]):
+    # Only these simulate; elsewhere the options would be ignored silently.
+    chosen = options["method"] or options["marginals"] or options["snapshots"]
+    alone = not wishes and options["prior"] is not None and not chosen
+    if not alone and wishes not in (["purpose"], ["dominate"]):
         for name in ("prior", "releases"):
             if options[name] is not None:
                 raise UsageError(
-                    f"--{name} goes with --for or --dominate.", code="option-needs-for-or-dominate"
+                    f"--{name} goes with --for or --dominate, or --prior alone.",
+                    code="option-needs-for-or-dominate",
                 )
     for name, endings in (("output", (".toml",)), ("plot", PICTURES)):
         require_free(options[name], f"--{name}", endings, overwrite=options["overwrite"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from geodp import progress
-from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import add_options, option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import grid_options, inputs, output_folder
@@ -214,7 +214,7 @@ def _choose(
 
     # Staged before the charge, so that a full disk or a bad path costs no budget.
     with stage_selection(preview, output, overwrite=overwrite) as place:
-        with keep_charged(place.folder, request, call, run, pack) as keep:
+        with store_before_charge(place.folder, request, call, run, pack) as keep:
             card = prepared.release(keep).card()
         return card, place.write(card, run)
 

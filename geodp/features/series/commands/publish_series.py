@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.charging import Packed, keep_charged
+from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import INPUTS, complete, layout_options, write_recipe
@@ -280,7 +280,7 @@ def _release(
     call = describe_call(options)
     # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
     # paid for.
-    with keep_charged(place.folder, prepared.request, call, run, pack) as keep:
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
         series = prepared.release(keep)
     return series, {**run, "released_people": [one.table.total for one in series]}
 

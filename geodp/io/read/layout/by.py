@@ -247,7 +247,7 @@ def _request_labels(columns: Mapping[str, str]) -> str:
     flags = " ".join(f"--labels '{name}=LABEL,LABEL,...'" for name in names)
     keys = ", ".join(f"{name!r}: ['LABEL', ...]" for name in names)
     return (
-        f"say all labels of {written}, from a public list and never from the records: {flags}, or "
+        f"list all labels of {written}, from a public list and never from the records: {flags}, or "
         f"--labels '{names[0]}=FILE' with one label a line (labels={{{keys}}})"
     )
 

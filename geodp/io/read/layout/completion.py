@@ -107,8 +107,8 @@ def phrase_for_python(sentence: str) -> str:
 
     >>> phrase_for_python("choose the column of counts (--value), or several with --by: f, m")
     'choose the column of counts (value=), or several with by="NAME": f, m'
-    >>> phrase_for_python("--where STAT=T, or say that every row is one person (--points)")
-    'where={"STAT": "T"}, or say that every row is one person (geodp.read(..., reader="points"))'
+    >>> phrase_for_python("--where STAT=T, or state that every row is one person (--points)")
+    'where={"STAT": "T"}, or state that every row is one person (geodp.read(..., reader="points"))'
     """
     return FLAG.sub(_spell, sentence)
 

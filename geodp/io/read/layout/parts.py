@@ -19,8 +19,8 @@ from geodp.io.read.rows.tally import MAX_PARTS
 
 TOO_MANY = Rule(
     "parts-too-many",
-    f"The column has more than {MAX_PARTS:,} texts, and it tells the countries of a cell apart by "
-    "this table's layout; give the table as it was published.",
+    f"The column has more than {MAX_PARTS:,} texts, and by this table's layout it distinguishes "
+    f"the countries of a cell; give the table as it was published.",
 )
 
 

@@ -19,11 +19,11 @@ MAX_LONGITUDE, MAX_LATITUDE = 360.0, 90.0
 """Largest longitude (0 to 360 or -180 to 180) and latitude."""
 
 REMEDY_OF_POINTS = (
-    "say the CRS of the records, such as --points-crs {such} (crs='{such}'), also where it is the "
-    "grid's after all"
+    "state the CRS of the records, such as --points-crs {such} (crs='{such}'), also where it is "
+    "the grid's after all"
 )
 REMEDY_OF_CELLS = (
-    "bring x and y to the grid's CRS, or choose a grid in theirs; of records of persons say that "
+    "bring x and y to the grid's CRS, or choose a grid in theirs; of records of persons state that "
     "every row is one, and their CRS, such as --points --points-crs {such} (read_points, "
     "crs='{such}')"
 )

@@ -67,14 +67,14 @@ REQUEST_AREA = (
 )
 
 REQUEST_CONTRIBUTION = (
-    "say how often a person is counted at most (--contribution 1 where everybody is counted once)"
+    "state how often a person is counted at most (--contribution 1 where everybody is counted once)"
 )
 
 NO_HEADER = "the first row looks like data; the file needs a header with names"
 NO_NAMES = "its columns are called by numbers or not at all; give each of them a name"
 
 REQUEST_LEVELS = (
-    "say which columns of the table of units are levels, its column of codes first and behind it "
+    "state which columns of the table of units are levels, its column of codes first and behind it "
     "those of the areas that hold the units, if there are any (--units-columns {level}, "
     "columns=[{name}])"
 )
@@ -241,7 +241,7 @@ def _request_contribution(
     preset.
     """
     if not by_header:
-        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it of its own header alone"
+        return f"{REQUEST_CONTRIBUTION}; the preset {preset.name} states it only for its own header"
     # Titles repeat the name of a column that has no label.
     counted = [*dict.fromkeys(match(str(preset.options.get("value")), titles))]
     if counted and [*(values or counted)] != counted[:1]:
@@ -332,7 +332,7 @@ def _of_preset(
         dropped |= PLACES
     options = {name: value for name, value in options.items() if name not in dropped}
     questions = [text for text in preset.asks if not _is_answered(text, supplied)]
-    return options, [f"say {text}" for text in questions]
+    return options, [f"state {text}" for text in questions]
 
 
 def _is_answered(question: str, supplied: Mapping[str, Any]) -> bool:
@@ -505,12 +505,12 @@ def _of_points(
     if not settings.get("points") and not settings.get("value"):
         counts = _among(table["counts"])
         questions.append(
-            f"say that every row is one person (--points), or name the counts (--value){counts}"
+            f"state that every row is one person (--points), or name the counts (--value){counts}"
         )
     if not settings.get("value") and {"contribution", "person"}.isdisjoint(settings):
         questions.append(
-            f"name the column of persons (--person){_among(table['persons'])}, or say how often "
-            "one is there at most (--contribution)"
+            f"name the column of persons (--person){_among(table['persons'])}, or state how "
+            "often one occurs at most (--contribution)"
         )
     if settings.get("value") and "contribution" not in settings and not settings["stated"]:
         questions.append(REQUEST_CONTRIBUTION)
@@ -542,8 +542,8 @@ def _request_grid(table: Mapping[str, Any]) -> str:
             "zeros in front from them"
         )
     return (
-        "name the grid (--grid): nothing in the file tells it for certain. Areas such as "
-        "municipalities are --grid units:TABLE, a public list of all of them; codes of an office's "
-        "own grid are --grid file:GRID.toml, of which geodp inspect FILE --code COLUMN writes a "
+        "name the grid (--grid): the file does not determine it. For areas such as municipalities "
+        "use --grid units:TABLE, a public list of all of them; for codes of an office's own grid, "
+        "--grid file:GRID.toml, of which geodp inspect FILE --code COLUMN writes a "
         "draft"
     )

@@ -95,7 +95,7 @@ def find_code(table: InputTable) -> int:
             code="units-codes-ambiguous",
         )
     raise InputError(
-        f"No column alone tells the units apart; there are {names}: {remedy}",
+        f"No single column identifies the units; there are {names}: {remedy}",
         file=table.name,
         code="units-codes-missing",
     )

@@ -29,7 +29,7 @@ CORNERS = 72
 """Number of corners of a polygon that approximates a circle."""
 
 REGIONS = ("region", "prefecture")
-"""Columns that tell places of the same name apart: what they say follows the name in brackets."""
+"""Columns that distinguish places of the same name: their values follow the name in brackets."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,6 @@ _BLANK = Rule(
 )
 _REPEATED = Rule(
     "place-repeated",
-    "the place is in the table already; a place is one circle. A column region or prefecture tells "
-    "places of one name apart.",
+    "the place is in the table already; a place is one circle. A column region or prefecture "
+    "distinguishes places with the same name.",
 )

@@ -38,8 +38,8 @@ HALF = 180.0
 
 JUMPS = Rule(
     "outline-jumps",
-    "An outline jumps from one side of 180 degrees to the other, so that nothing tells which way "
-    "around the Earth it goes: cut it in two there, or let its longitudes go on beyond 180.",
+    "An outline jumps from one side of 180 degrees to the other, so that it is ambiguous which "
+    "way around the Earth it goes: cut it in two there, or let its longitudes go on beyond 180.",
 )
 
 SEVERAL = Rule(

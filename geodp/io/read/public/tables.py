@@ -13,8 +13,8 @@ FLAGS = ("member", "layer", "header-row", "last-row", "encoding", "delimiter")
 """Options that errors about a file may suggest."""
 
 OF_PUBLIC = (
-    " --{flag} is said of the inputs: of a public file, say --public-file {name}.{flag}=VALUE (in "
-    "Python: {word}= of its reader)."
+    " --{flag} applies to the inputs: for a public file, write --public-file {name}.{flag}=VALUE "
+    "(in Python: {word}= of its reader)."
 )
 
 

@@ -101,7 +101,7 @@ def align_array(
     array : xarray.DataArray
         Over y, x and the grid's attributes, in any order.
     grid : Grid
-        Of one map.
+        Grid of one map.
     axes : (str or None, str or None)
         The dimensions of columns and rows. Default: those with a usual name.
     unit : float, optional

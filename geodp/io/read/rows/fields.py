@@ -40,7 +40,7 @@ ERRORS = (
     *("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA"),
     *("#SPILL!", "#CALC!", "#FIELD!"),
 )
-"""How workbooks show the error of a formula."""
+"""Texts by which workbooks show the error of a formula."""
 
 ERROR = Rule(
     "count-is-error",
@@ -455,8 +455,8 @@ def codes(column: pa.Array, *, as_text: bool = False) -> NDArray[Any]:
     Parameters
     ----------
     column : array[n]
-        Numbers stay as they are stored. Floats keep their width, by which the parser of the code
-        tells whether digits may have been lost.
+        Numbers stay as they are stored. Floats keep their width, from which the parser of the code
+        derives whether digits may have been lost.
     as_text : bool
         Whether texts of digits stay texts, for systems whose codes may begin with 0.
     """

@@ -43,7 +43,7 @@ class Flags:
     Attributes
     ----------
     marks : tuple of str
-        Of any width; ``()`` encloses the number. Case matters.
+        Symbols of any width; ``()`` encloses the number. Case matters.
     """
 
     marks: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ def _without(flag: str, text: str) -> str | None:
 
 
 def is_flag(symbol: str) -> bool:
-    """Whether a symbol beside a number leaves its value unchanged."""
+    """Whether a symbol next to a number leaves its value unchanged."""
     if symbol in BRACKETS:
         return True
     if not symbol.strip(SEPARATORS) or any(map(str.isdecimal, symbol)) or symbol.lower() in TIMES:

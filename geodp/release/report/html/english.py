@@ -28,12 +28,12 @@ PAGE: Mapping[str, str] = {
     "date": "{day} {month} {year}",
     "period": " to ",
     "not_private": "NOT PRIVATE: the noise was made with a fixed key, for tests only. Anybody can "
-    "take it off.",
+    "remove it.",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
     "them.{amount} Sums of many squares are reliable; single squares often are not. The map "
-    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
-    "errors of the counting itself come on top.",
+    'begins with what can be believed. On this page, "95 % sure" refers to this noise only: '
+    "errors of the counting itself come in addition.",
     "skip": "To the map",
     "contents": "On this page",
     "heading_map": "The map",
@@ -193,7 +193,7 @@ PAGE: Mapping[str, str] = {
     "hazards_table": "Questions of a careful reader",
     "hazards_intro": "The last column says who vouches for an answer. geodp is the software that "
     "made this release.",
-    "hazard_key": "Could somebody find out the random noise and take it off again?",
+    "hazard_key": "Could somebody find out the random noise and remove it again?",
     "hazard_bound": "Could one {unit} have been counted more often than allowed?",
     "hazard_budget": "Could many publications about the same people together reveal too much?",
     "hazard_domain": "Does the choice of the places on the map reveal something?",
@@ -383,7 +383,7 @@ SCRIPT: Mapping[str, str] = {
     "area_near_part": "the part on this map of the circle of {km} km around the centre of {place}",
     "quote_unsure": "{where}, about {count} {who} were counted, but this number is very uncertain "
     "(95 % sure: between {low} and {high}).",
-    "pin_few": "Do not quote this square: it cannot be told whether there are any {who} in it (95 "
+    "pin_few": "Do not quote this square: it is uncertain whether there are any {who} in it (95 "
     "% sure: at most {high}).",
     "pin_unsure": "Do not quote this square: its number of about {count} is very uncertain (95 % "
     "sure: between {low} and {high}; of many such squares, 1 in 20 lies outside its interval).",
@@ -411,18 +411,18 @@ PAGE_OF_UNITS: Mapping[str, str] = {
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from "
     "them.{amount} Sums of many areas are reliable; areas of few people often are not. The map "
-    'begins with what can be believed. On this page, "95 % sure" speaks of this noise alone: '
-    "errors of the counting itself come on top.",
+    'begins with what can be believed. On this page, "95 % sure" refers to this noise only: '
+    "errors of the counting itself come in addition.",
     "belief_help": "The margin of error says how far the noise may put a number off: 19 of 20 "
     "numbers are off by less. An area is coloured if its number is at least the chosen multiple "
     "of its margin. At 0 every area is shown as it was released.",
     "belief_unknown": "The error of this release depends on the people themselves, so the page "
     "cannot tell what to believe, and shows every area.",
-    "legend_pale": "Of each area: its number over its size.",
+    "legend_pale": "Density of each area: its number divided by its size.",
     "areas_help": "Draw an area on the map, type its corners, or load a GeoJSON file. The page "
     "adds up the released numbers of all areas of the map whose inner point lies inside, and says "
-    "how far the sum may be off. They are added up whole, also where the line that you draw cuts "
-    "them; geodp estimate refuses such lines. Nothing leaves your browser.",
+    "how far the sum may be off. Areas are added up entirely, even where the line that you draw "
+    "cuts them; geodp estimate refuses such lines. Nothing leaves your browser.",
     "column_cells": "areas",
     "intro_amount": " A single area is off by about {error}, as a rule.",
     "intro_alone": " A single area is off by about {error}, as a rule; where few people live, an "
@@ -449,7 +449,7 @@ SCRIPT_OF_UNITS: Mapping[str, str] = {
     "mean_own": "the area's own number",
     "term_unit": "area",
     "estimate_facts": "{cells} areas added up; typical error {error}; 95 % sure: {low} to {high}.",
-    "pin_few": "Do not quote this area: it cannot be told whether there are any {who} in it (95 % "
+    "pin_few": "Do not quote this area: it is uncertain whether there are any {who} in it (95 % "
     "sure: at most {high}).",
     "pin_unsure": "Do not quote this area: its number of about {count} is very uncertain (95 % "
     "sure: between {low} and {high}; of many such areas, 1 in 20 lies outside its interval).",
@@ -498,9 +498,8 @@ _AS_THEY_ARE = (
     "real numbers, negative ones among them",
     (
         "Non-negativity: a total below 0 becomes 0, and every detail is clamped to what its node "
-        "holds. The clamp is biased: a lone occupied cell in an empty region is pulled down by "
-        "about 2 to 3 noise scales, and what it loses goes to the empty cells around it "
-        "(isolated-cell shrinkage)."
+        "holds. The clamp is biased: an isolated occupied cell is lowered by about 2 to 3 noise "
+        "scales, and what it loses goes to the empty cells around it (isolated-cell shrinkage)."
     ),
     (
         "None: negative counts stay as they are, every value is unbiased, and a sum over many "
@@ -525,15 +524,17 @@ _BLOCKS = (
 CARD: Mapping[str, str] = {
     **{one: one for one in _AS_THEY_ARE},
     "Closed form for an aligned block of cells where nothing is clamped; independent of the data; "
-    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": _BLOCKS.format(
+    "margin_95 = 1.96 standard errors; largest: of all such blocks, including those at the edges "
+    "of the domain; with a mask an upper bound.": _BLOCKS.format(
         which="squares where no number had to be raised to 0"
     ),
     "Closed form for an aligned block of cells wherever it lies; independent of the data; "
-    "margin_95 = 1.96 standard errors; largest: of any such block, at the edges of the domain "
-    "too, with a mask a bound.": _BLOCKS.format(which="squares, wherever they lie"),
+    "margin_95 = 1.96 standard errors; largest: of all such blocks, including those at the edges "
+    "of the domain; with a mask an upper bound.": _BLOCKS.format(
+        which="squares, wherever they lie"
+    ),
     "256 bits from the operating system, forgotten after the run": "it was drawn with 256 random "
-    "bits of the computer, which were forgotten afterwards",
+    "bits of the computer, which were deleted afterwards",
     "derived from a 256-bit key kept by its owner and a digest of the input": "it was drawn with a "
     "secret of 256 bits, which its owner keeps, and a checksum of the data",
     "fixed by the calling program: NOT PRIVATE": "it was fixed by the program that made the "
@@ -549,8 +550,8 @@ CARD: Mapping[str, str] = {
     "that at least one row of every file that was read, or of the table in memory, meets the "
     "selection and lies in the domain: an input without one is refused before anything is "
     "charged": "that every file of the data has at least one row that counts: others are refused",
-    "Non-negativity: children below 0 become 0 and their siblings pay for it, with two passes the "
-    "populous ones less. It is biased: a lone occupied cell in an empty region is pulled down, and "
+    "Non-negativity: children below 0 become 0 and their siblings are lowered by as much, with two "
+    "passes the populous ones by less. It is biased: an isolated occupied cell is lowered, and "
     "what it loses goes to the empty cells around it.": "Numbers below 0: parts of a square that "
     "were below 0 became 0, and its other parts were lowered by as much together, populous ones by "
     "less. So a single inhabited square in an empty region comes out too low, and what it loses "

@@ -87,8 +87,8 @@ def _describe_amount(card: Card, page: Page) -> str:
         return page["intro_amount"].format(error=error)
     # 95 % of isolated cells are off by less: the bias and 1.96 standard deviations around it.
     spread = math.sqrt(max(isolated.rmse**2 - isolated.bias**2, 0))
-    alone = float(f"{abs(isolated.bias) + Z * spread:.1g}")
-    return page["intro_alone"].format(error=error, alone=write_figure(alone))
+    at_most = float(f"{abs(isolated.bias) + Z * spread:.1g}")
+    return page["intro_alone"].format(error=error, alone=write_figure(at_most))
 
 
 def write_figure(value: float) -> str:

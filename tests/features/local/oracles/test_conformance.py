@@ -253,7 +253,7 @@ def test_the_largest_domain_is_taken_or_refused_in_a_sentence(name):
 
 @any_oracle
 def test_all_that_single_coins_can_say_keeps_the_claim(name):
-    """Of oracles that draw one coin after the other; kernels are tried in test_twins."""
+    """Oracles that draw one coin after the other; test_twins tests kernels."""
     one = oracle(name, cells=5)
     try:
         one.draw(np.zeros(1, np.uint64), _Single())

@@ -122,6 +122,23 @@ def test_a_plan_for_families_of_regions_is_simulated_on_a_public_release(tmp_pat
     assert "Chosen for cells=1:" in run(*small, "--for", "cells=1", "--releases", 0).output
 
 
+@pytest.mark.law
+def test_a_prior_alone_chooses_between_the_default_and_who_trusts_it(tmp_path):
+    grid = geodp.Grid.regular((128, 128))
+    people = np.random.default_rng(0).pareto(1.0, grid.shape).astype(np.int64)
+    old = geodp.CountTable.from_dense(people, grid)
+    geodp.publish(old, epsilon=10, contribution=1).write(tmp_path / "old")
+    arguments = ["--grid", "regular:128x128", "--epsilon", "0.5", "--releases"]
+    prior = ["--prior", tmp_path / "old" / "public"]
+    (main,) = document_of(*arguments, 1, *prior)["plans"]
+    assert main["method"] in ("pyramid", "pyramid:setting=informed")
+    assert "1 releases of the prior itself with the prior" in main["reasons"][0]
+    told = main["reasons"][0].removesuffix(".").split("errors: ")[1].split("; ")
+    errors = dict(one.rsplit(" ", 1) for one in told)
+    assert main["method"] == min(errors, key=lambda name: float(errors[name].replace(",", "")))
+    assert "at least 1 release" in error_of(*arguments, 0, *prior)
+
+
 def test_polygons_of_a_file_are_planned_for_and_told_and_drawn_ones_say_so(tmp_path):
     import shapely
 
@@ -156,7 +173,7 @@ def test_coarser_cells_and_official_orders():
         (["--epsilon", "1", "--weight", "1=1", "--method", "topdown"], "--method"),
         (["--epsilon", "1", "--chain", "6-6"], "--chain"),
         (["--epsilon", "1", "--dominate", "mwem", "--releases", "0"], "closed form"),
-        (["--epsilon", "1", "--prior", "x"], "--prior goes with --for or --dominate"),
+        (["--epsilon", "1", "--prior", "x", "--method", "topdown"], "--prior goes with --for"),
         (["--epsilon", "1", "--weight", "1=1", "--releases", "1"], "--releases goes with"),
         (["--epsilon", "1", "--for", "cells=x"], "FAMILY=WEIGHT"),
         (["--epsilon", "1", "--for", "cells=1", "--weight", "1=1"], "one of --weight"),

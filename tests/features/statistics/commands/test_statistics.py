@@ -35,7 +35,7 @@ def test_a_document_has_what_python_says(folders):
 
 
 def test_measurements_of_all_cells_are_used(tmp_path):
-    key = geodp.NoiseKey(bytes(32))
+    key = geodp.NoiseKey(bytes([1] * 32))
     given = {"epsilon": 2, "key": key, "contribution": 1, "measurements": "cell"}
     release = geodp.publish(villages(1), **{"contribution": 1, **given})
     release.write(tmp_path / "now")

@@ -174,7 +174,7 @@ def test_attributes_of_a_preset_are_told_beside_its_column(write):
     "columns", ["Unter18;a18bis29;a30bis49;a50bis64;a65undaelter", "Unter18;a18bis64;a65undaelter"]
 )
 def test_an_attribute_is_there_only_with_all_of_its_columns(columns, write):
-    """Of classes of ages that were changed, those left would miss people without a word."""
+    """Classes of ages that were changed are refused: the rest would silently miss people."""
     counts = ";".join("1" for _ in columns.split(";"))
     rows = f"CRS3035RES1000mN2689000E4337000;4337500;2689500;{counts}\n"
     path = write(f"GITTER_ID_1km;x_mp_1km;y_mp_1km;{columns}\n{rows}")

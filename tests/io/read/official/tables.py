@@ -282,7 +282,7 @@ def ibge_2022(folder):
 
 
 def statfi(folder):
-    """Of squares with fewer than ten inhabitants nothing but their number is told."""
+    """Squares with fewer than ten inhabitants have only their number."""
     names = "kunta,grd_id,id_nro,xkoord,ykoord,vaesto,miehet,naiset,ika_0_14,ika_15_64,ika_65_"
     rows = [
         names.split(","),

@@ -231,7 +231,7 @@ ENDINGS = {
     **{"geoparquet": ".parquet", "zipped shp": ".zip"},
     **{"ods": ".ods", "xls": ".xls", "xlsb": ".xlsb"},
 }
-"""Of files, by the container of a sheet."""
+"""Endings of files, by the container of a sheet."""
 
 TYPED = {"parquet", "pages", "xlsx", "jsonl", "gpkg", "fgb", "shp", "geojson", "geoparquet"}
 TYPED |= {"zipped shp", "ods", "xls", "xlsb"}
@@ -1027,7 +1027,7 @@ def _zensus_2011():
 
 
 def _zensus_ages():
-    """Of the row of nobody's, the mark is of one age, and there are none of others."""
+    """A table of ages; in the row without people one age has a mark, and the others none."""
     rows = [
         (f"CRS3035RES1000mN{n}E{e}", e + 500, n + 500, count, "–", count, "–", "–", "–", "")
         for (n, e), count in zip(CELLS, (*PEOPLE, "–"), strict=True)

@@ -287,7 +287,7 @@ def test_islands_that_the_coastline_lacks_are_of_their_country(japan):
     ],
 )
 def test_islands_are_where_public_positions_are(lat, lon):
-    """Of districts' addresses, summits and lists of heritage; see natural-earth-10m.md."""
+    """Places of districts' addresses, summits and heritage; see natural-earth-10m.md."""
     found = np.array([(at[2], at[1]) for at in land.read_islands()])
     assert np.abs(found - (lat, lon)).max(axis=1).min() < land.HALF / 2
 

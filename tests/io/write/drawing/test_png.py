@@ -43,7 +43,7 @@ def test_boxes_and_cells_lie_where_they_are_put(dpi):
 
 @pytest.mark.parametrize("above", [False, True])
 def test_the_last_row_of_cells_may_be_cut(above):
-    """Of three rows, two and a half are shown: the first or the last is half as high."""
+    """Two and a half of three rows are shown: the first or the last is half as high."""
     number = np.array([[0], [1], [2]], np.uint8)
     page = sheet(
         CellRaster(0, 0, 40, 25, number, (RED, BLUE, BLACK), (2.5, 1), above), size=(40, 25)

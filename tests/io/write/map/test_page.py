@@ -96,7 +96,7 @@ def test_the_scale_bar_is_as_long_as_it_says_and_has_two_ends():
 def test_the_picture_says_where_its_margin_holds():
     said = " ".join(words_of(sheet_of(KANTO)))
     assert "where counts are well above the noise" in said
-    assert "Isolated cells are pulled down" in said
+    assert "Isolated cells come out too low" in said
 
 
 def test_what_is_no_private_release_is_told_in_red():

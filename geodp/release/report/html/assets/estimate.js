@@ -103,6 +103,10 @@ class ClosedForm {
       isPath: true,
       stride: 1,
       limited,
+      inside: held.reduce((sum, each) => sum + each, 0),
+      alone: held.some((each) => each > 0),
+      depth: 0,
+      nodes: key.length,
     };
     for (let level = this.fanouts.length - 1; level >= 0; level--) this.climb(state, level, strong);
     const nobody = this.sums.key.length === 0 && !state.whole[0];
@@ -116,6 +120,8 @@ class ClosedForm {
       losing: state.losing.reverse(),
       gaining: state.gaining.reverse(),
       isPath: state.isPath,
+      depth: state.depth,
+      nodes: state.nodes,
       nobody,
     };
   }
@@ -141,9 +147,11 @@ class ClosedForm {
     const above = new Uint8Array(groups.length);
     let losing = 0;
     let gaining = 0;
+    let together = 0;
     groups.forEach(([parent, first, end], g) => {
       const around = this.lookAround(parent, fanout, state, node.subarray(first, end), least);
       const held = this.sums.of(parent, stride * fanout);
+      together += held;
       let touched = 0;
       let zero = false;
       for (let i = first; i < end; i++) {
@@ -171,6 +179,12 @@ class ClosedForm {
     });
     state.losing.push(losing);
     state.gaining.push(gaining);
+    state.alone = state.alone && together - state.inside < FEW * Math.sqrt(own);
+    if (state.alone) {
+      state.depth++;
+      state.nodes = groups.length;
+    }
+    state.inside = together;
     Object.assign(state, { part, count, whole: above, stride: stride * fanout });
     state.node = Float64Array.from(groups, (each) => each[0]);
   }
@@ -227,14 +241,35 @@ class ClosedForm {
     return far;
   }
 
-  /** The ends of a 95 % interval of what was reached. */
-  interval(found) {
-    const margin = ALL.map((kind) => {
-      const variance = Math.max(found.variance[kind], 1e-12);
-      const excess = Math.min(Math.max(found.fourth[kind] / variance ** 2 / 3, 0), 1);
-      const half = (Z + (LAPLACE_Z - Z) * excess) * Math.sqrt(variance);
-      return half + spacing(found.count[kind]);
-    });
+  /** Half a 95 % interval of noise with this variance and fourth cumulant. */
+  half(variance, fourth) {
+    const some = Math.max(variance, 1e-12);
+    const excess = Math.min(Math.max(fourth / some ** 2 / 3, 0), 1);
+    return (Z + (LAPLACE_Z - Z) * excess) * Math.sqrt(some);
+  }
+
+  /** Half the interval of a node without a clamp, so many levels above the cells. */
+  halfOfNode(depth) {
+    let part = 1;
+    let variance = 0;
+    let fourth = 0;
+    for (let i = this.fanouts.length - depth; i > 0; i--) {
+      const children = this.fanouts[i - 1];
+      const mean = part / children;
+      const tails = (part - mean) ** 4 + (children - 1) * mean ** 4;
+      variance += this.variances[i] * (part ** 2 - children * mean ** 2);
+      fourth += (this.fourths[i] || 0) * tails;
+      part = mean;
+    }
+    const tail = this.fourths[0] || 0;
+    return this.half(variance + this.variances[0] * part ** 2, fourth + tail * part ** 4);
+  }
+
+  /** The ends of a 95 % interval of what was reached; of one cell, before its class narrows it. */
+  interval(found, isCell) {
+    const margin = ALL.map(
+      (kind) => this.half(found.variance[kind], found.fourth[kind]) + spacing(found.count[kind]),
+    );
     const [count] = found.count;
     let low = count - margin[PLAIN];
     let high = count + margin[PLAIN];
@@ -245,6 +280,12 @@ class ClosedForm {
     if (found.losing.some(Boolean) || found.nobody) {
       const up = count + this.move(found, found.losing, margin[PLAIN], this.isolated);
       high = Math.min(found.count[OUTER] + margin[OUTER], up);
+    }
+    // A region that is alone in its nodes was given all that is estimated of these.
+    const clamped = found.nobody || [...found.losing, ...found.gaining].some(Boolean);
+    if (!isCell && clamped && found.depth > 0) {
+      const nodes = this.halfOfNode(found.depth) * Math.sqrt(found.nodes);
+      low = Math.min(low, count - (nodes + spacing(count)));
     }
     return [Math.max(low, 0), high];
   }
@@ -293,13 +334,14 @@ class ClosedForm {
       const factor = place < 0 || side[place] === null ? Infinity : side[place];
       return factor * error + spacing(count);
     });
-    let top = Math.min(high, count + up);
+    if (up !== Infinity) return [Math.max(low, count - down), Math.min(high, count + up)];
+    // An isolated cell was given all that is estimated of the node that holds hardly anybody else.
+    const depth = this.depth(key);
+    const bottom = Math.max(Math.min(low, count - (this.halfOfNode(depth) + spacing(count))), 0);
     const { alone } = this.margins;
-    if (alone.length && up === Infinity) {
-      const lost = alone[Math.min(this.depth(key), alone.length - 1)];
-      top = Math.min(top, count + lost + spacing(count));
-    }
-    return [Math.max(low, count - down), top];
+    if (!alone.length) return [bottom, high];
+    const lost = alone[Math.min(depth, alone.length - 1)];
+    return [bottom, Math.min(high, count + lost + spacing(count))];
   }
 
   /** Count, standard error and 95 % interval of cells by their keys, sorted and not empty. */
@@ -313,7 +355,7 @@ class ClosedForm {
     }
     const isCell = key.length === 1;
     const found = this.reach(key, isCell ? this.padded : this.skips);
-    let ends = this.interval(found);
+    let ends = this.interval(found, isCell);
     if (isCell) ends = this.narrow(key[0], found, ends);
     return { cells: key.length, count, error, low: ends[0], high: ends[1] };
   }

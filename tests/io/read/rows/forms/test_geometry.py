@@ -63,7 +63,7 @@ def test_rectangles_of_another_crs_are_no_cells(tmp_path):
     ("crs", "rule"), [(None, "geometries-crs-untold"), ("EPSG:4301", "geometries-crs-differs")]
 )
 def test_outlines_of_no_crs_or_of_one_that_is_moved_roughly_are_refused(crs, rule):
-    """Of Tokyo's datum no exact way to JGD2011 comes with PROJ."""
+    """PROJ brings no exact transformation from Tokyo's datum to JGD2011."""
     mesh = Grid.mesh("jis:half", bounds=(139, 35, 140, 36))
     square = [shapely.box(139, 35, 139.00625, 35 + 1 / 240)]
     with refuses(InputError, rule):

@@ -1,4 +1,4 @@
-"""Isolation: over how many levels of the tree a place has no people around it in a release.
+"""Isolation depth: over how many levels of the tree a place has no people around it in a release.
 
 A clamp takes most from a settlement without neighbours, and a release shows little of such a
 settlement or nothing. Its maximal loss depends on the number of levels of nodes around its place
@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from geodp.accuracy.interval import NodeSums
+from geodp.accuracy.interval import NodeSums, half_interval
 from geodp.accuracy.variance import TreeVariance, possible_children
 from geodp.grid.grid import Grid
 from geodp.table.released import ReleasedTable
@@ -41,18 +41,38 @@ def find_depths(
         Keys of cells, in any order.
     few : float
     """
-    depth, alone = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
+    depth, isolated = np.zeros(key.size, np.int64), np.ones(key.size, np.bool_)
     node, stride = key, 1
     here = sums.of(node, stride)
     for fanout, variance in zip(tree.fanouts[::-1], tree.variances[:0:-1], strict=True):
         node, stride = node // np.uint64(fanout), stride * fanout
         held = sums.of(node, stride)
-        alone &= held - here < few * np.sqrt(variance)
-        if not alone.any():
+        isolated &= held - here < few * np.sqrt(variance)
+        if not isolated.any():
             break
-        depth += alone
+        depth += isolated
         here = held
     return depth
+
+
+def node_margins(tree: TreeVariance) -> NDArray[np.float64]:
+    """Compute half of a node's 95 % interval without a clamp, from the cells up: float64[levels].
+
+    If all around a cell is released as 0 up to some node, the cell is given all that is estimated
+    of this node, with its error.
+    """
+    fourths, margins = tree.fourths or (0.0,) * len(tree.variances), []
+    for start in range(len(tree.fanouts), -1, -1):
+        part, variance, fourth = 1.0, 0.0, 0.0
+        for i in range(start, 0, -1):
+            b = tree.fanouts[i - 1]
+            mean = part / b
+            variance += tree.variances[i] * (part**2 - b * mean**2)
+            fourth += fourths[i] * ((part - mean) ** 4 + (b - 1) * mean**4)
+            part = mean
+        variance += tree.variances[0] * part**2
+        margins.append(half_interval(variance, fourth + fourths[0] * part**4))
+    return np.array(margins)
 
 
 def draw_empty(

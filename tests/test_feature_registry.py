@@ -5,20 +5,20 @@ import sys
 
 import pytest
 
-from geodp import registry
+from geodp import feature_registry
 
 LIST = "print(sorted(name for name in sys.modules if name.startswith('geodp.features.')))"
 
 
 def test_every_feature_is_found_and_its_files_by_their_names():
-    assert {"local", "plan", "select", "series"} <= {*registry.list_features()}
-    commands = registry.list_files("commands")
+    assert {"local", "plan", "select", "series"} <= {*feature_registry.list_features()}
+    commands = feature_registry.list_files("commands")
     assert commands["publish_series"] == "geodp.features.series.commands.publish_series"
     assert "__init__" not in commands
-    kinds = [module.__name__ for module in registry.find_modules("kind")]
+    kinds = [module.__name__ for module in feature_registry.find_modules("kind")]
     features = ("households", "select", "series")
     assert kinds == [f"geodp.features.{one}.kind" for one in features]
-    assert list(registry.find_modules("there is none")) == []
+    assert list(feature_registry.find_modules("there is none")) == []
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,9 @@
-"""Compute the digest of a release's contents, and derive its noise key from it.
+"""Compute the identity of what is drawn: a digest, from which noise key and fingerprint follow.
 
-The key's fingerprint of the digest says what a charge was for; the public id of a release is made
-of its files (:func:`geodp.io.folder.manifest.release_id`).
+The digest is of everything that a release depends on except the key. The kept key derives the
+release's noise key from it, and the fingerprint that says in a ledger what a charge was for. It is
+not the public id of a release, which is made of its files
+(:func:`geodp.io.folder.manifest.release_id`).
 
 Noise is a function of (key, stream, node). If one key served two releases that measure different
 things, the noise would cancel: two noisy counts at two scales, of one uniform number, are two
@@ -85,7 +87,7 @@ def components(grid: Grid, method: Mechanism, event: Measurement) -> dict[str, P
     """List the components of the digest other than the table, by name."""
     qualified_name = (type(method).__module__, type(method).__qualname__)
     # Names of built-in methods are unique and survive a move of their module. Two plug-ins may
-    # share a name, so their classes are told apart by module, too.
+    # share a name, so the module also identifies their classes.
     is_builtin = qualified_name[0].startswith("geodp.")
     # A base release has noise of its own, and the table drawn from it depends on that.
     base = method.base(grid, event)

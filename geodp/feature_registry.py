@@ -1,6 +1,6 @@
 """Discovery of features by the names of their files, without importing unused ones.
 
-A feature is a folder of :mod:`geodp.features` with everything that one part of geodp needs beside
+A feature is a folder of :mod:`geodp.features` with everything that one part of geodp needs besides
 the core: its mechanisms, files, documents and commands. The core imports none by name; it
 looks up a kind of module here, such as ``kind`` (kinds of release) or ``protocols``, or the
 files of a folder, such as ``commands``. A release of a plain table needs neither.

@@ -1,4 +1,7 @@
-"""Store the draw of a command before it is charged, so that ``--resume`` can complete it."""
+"""Store the draw of a command before it is charged, so that ``--resume`` can complete it.
+
+Nothing is charged here: :mod:`geodp.release.charging` does that.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ Packed = tuple[Mapping[str, Any], "Mapping[str, NDArray[Any]]"]
 
 
 @contextmanager
-def keep_charged(
+def store_before_charge(
     folder: Path,
     request: Request,
     call: Mapping[str, str],

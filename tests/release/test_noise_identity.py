@@ -19,7 +19,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.loss import PureDP
 from geodp.privacy.neighbours import NEIGHBOURS
 from geodp.privacy.terms import Terms
-from geodp.release.digest import components, digest_stream, encode, release_digest
+from geodp.release.noise_identity import components, digest_stream, encode, release_digest
 from tests.mechanisms.kept import forget_levels
 
 GRID = geodp.Grid.regular((8, 8))
@@ -80,7 +80,7 @@ BASE = (GRID, Pyramid(), use())
 
 
 def another_noise_format(patch):
-    patch.setattr("geodp.release.digest.NOISE_FORMAT", "another")
+    patch.setattr("geodp.release.noise_identity.NOISE_FORMAT", "another")
     return BASE
 
 
@@ -111,7 +111,7 @@ def another_version(patch):
 
 
 def another_setting(patch):
-    """Of what is done to noisy values: no query shows it."""
+    """The digest depends on what is done to noisy values, which no query shows."""
     return GRID, Pyramid(prune=Fraction(1)), use()
 
 
@@ -223,7 +223,7 @@ def test_the_digest_is_what_it_was():
     """Whoever must change this value gives ``LABEL`` or the method another number with it."""
     event = use(epsilon="1/2")
     contents = release_digest(TABLE, Pyramid(), event).hex()
-    assert contents == "400200de5b78c0cfdc778bb72c7ed4891faa712e0bc0c564c8c5c33b69d3dbc7"
+    assert contents == "0237817a865c84cac43999e32368cb263a51c002a6704337402a8b91447e4a65"
 
 
 def test_the_ledger_and_the_noise_go_by_the_same_digest(ledger, key):
