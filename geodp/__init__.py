@@ -11,6 +11,7 @@ from geodp.advice import no_attribute
 
 if TYPE_CHECKING:
     from geodp import audit as audit
+    from geodp import amounts as amounts
     from geodp import cluster as cluster
     from geodp import compare as compare
     from geodp import explain as explain
@@ -187,6 +188,7 @@ _HOME = {
 # Public packages of features, each imported when something of it is first asked for.
 _NAMESPACES = {
     "audit": "geodp.features.audit.api",
+    "amounts": "geodp.features.amounts.api",
     "cluster": "geodp.features.cluster.api",
     "compare": "geodp.features.compare.api",
     "explain": "geodp.features.explain.api",

@@ -16,9 +16,9 @@ all of its children.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,22 @@ class TreeVariance:
     variances: tuple[float, ...]
     fourths: tuple[float, ...] = ()
     drops: tuple[Drop, ...] = ()
+
+    def scaled(self, variance: float, fourth: float) -> Self:
+        """Return the tree of a sum of multiples of independent estimates of this tree.
+
+        Parameters
+        ----------
+        variance, fourth : float
+            Sums of the squares and of the fourth powers of the multiples.
+        """
+        factors = {"variances": variance, "measured": variance, "fourths": fourth}
+        changed: dict[str, Any] = {
+            name: tuple(factor * value for value in getattr(self, name))
+            for name, factor in factors.items()
+            if hasattr(self, name)
+        }
+        return replace(self, **changed)
 
     def levels(self) -> Iterator[tuple[int, float, float]]:
         """Yield fan-out, V and the variance of a node, level by level below the root."""

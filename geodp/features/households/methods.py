@@ -5,8 +5,8 @@ Households are a release of the pyramid, or the map of a release by size, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from geodp.accuracy.variance import TreeVariance
@@ -109,7 +109,7 @@ class PersonsOfStreams(Method[Measurement]):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels: variances of both streams add up."""
-        return _double(self.pyramid.tree_variance(grid, event))
+        return self.pyramid.tree_variance(grid, event).scaled(2, 2)
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""
@@ -122,17 +122,6 @@ class PersonsOfStreams(Method[Measurement]):
         """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
         losses, size = self.pyramid.clamp_losses(grid, event), self.max_size
         return [(size * mean, size * sd) for mean, sd in losses]
-
-
-@lru_cache(maxsize=8)
-def _double(tree: TreeVariance) -> TreeVariance:
-    """Return the tree of the sum of two independent estimates of one tree."""
-    changed = {
-        name: tuple(2 * value for value in getattr(tree, name))
-        for name in ("variances", "fourths", "measured")
-        if hasattr(tree, name)
-    }
-    return replace(tree, **changed)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,18 @@
+"""Records, sums, means and medians of amounts, as ``geodp.amounts``."""
+
+from geodp.features.amounts.amounts import Amounts
+from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.estimates import AmountEstimate, Interval
+from geodp.features.amounts.publish import publish
+from geodp.features.amounts.records import read_records
+from geodp.features.amounts.streams import AmountTable
+
+__all__ = [
+    "AmountEstimate",
+    "AmountTable",
+    "Amounts",
+    "AmountsCard",
+    "Interval",
+    "publish",
+    "read_records",
+]

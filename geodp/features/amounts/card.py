@@ -1,0 +1,147 @@
+"""The public index of a release of amounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from geodp.privacy.assumption import Assumption
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.plain import Text, read_plain, write_plain
+from geodp.table.stated.release import Digest, Size, Software
+
+AMOUNTS_SCHEMA: Literal["geodp-amounts-1"] = "geodp-amounts-1"
+"""Value of ``schema`` in the index of a release of amounts."""
+
+INDEX = "amounts.json"
+"""Name of the index inside ``public``."""
+
+COUNT, SUM, MEAN = "count", "sum", "mean"
+"""Names of the tables and columns; the table of records is a folder of its own."""
+
+Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
+
+Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
+"""An exact number: in decimals, or as a ratio."""
+
+
+@dataclass(frozen=True)
+class StatedAmount:
+    """What is added up.
+
+    Attributes
+    ----------
+    name : str
+        Of the amount, such as income.
+    unit : str
+        One of which it is counted in, such as 10,000 yen.
+    lower, upper : str
+        Ends of the clip, in units: smaller and larger amounts count as these.
+    step : str
+        Amounts are counted on multiples of it.
+    notches : int or None
+        On how many parts of the clip sums of cells are counted; None without sums.
+    edges : tuple of str
+        Of classes, in units; empty without classes.
+    share : str or None
+        Part of the budget for sums, where classes have the rest.
+    """
+
+    name: str
+    unit: str
+    lower: Number
+    upper: Number
+    step: Number
+    notches: Size | None
+    edges: tuple[Number, ...] = ()
+    share: Exact | None = None
+
+
+@dataclass(frozen=True)
+class AmountsGuarantee:
+    """The privacy guarantee of all numbers together.
+
+    Attributes
+    ----------
+    in_words, mechanism : str
+    source : str
+        Why it holds.
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    neighbours, unit : str
+    contribution : int
+        Most records of one person.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    not_protected : tuple of str
+        What the guarantee does not cover, and what the absence of an error reveals.
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+    not_protected: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmountsCard:
+    """The contents of ``amounts.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-amounts-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    amount : StatedAmount
+    guarantee : AmountsGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for everything.
+    constraints : tuple of str
+        What holds in every cell, and so in every area, a sentence each.
+    count_id : str
+        Id of the release of records, which has a folder and a card of its own; empty before it is
+        written.
+    count_sha256 : str
+        Digest of its card; of nothing before it is written.
+    files : tuple of File
+        Tables with the numbers of all cells.
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-amounts-1"]
+    software: Software
+    private: bool
+    amount: StatedAmount
+    guarantee: AmountsGuarantee
+    budget: StatedCharge | None
+    constraints: tuple[str, ...]
+    count_id: Identity = "0" * 16
+    count_sha256: Digest = "0" * 64
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"AmountsCard({self.amount.name}, {self.guarantee.spends})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert the index to plain values."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Create the index from plain values; VerificationError if they are invalid."""
+        return read_plain(cls, plain, "amounts")

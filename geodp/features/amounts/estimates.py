@@ -1,0 +1,206 @@
+"""Records, sums, means, shares and quantiles of regions, with 95 % intervals.
+
+All of them are functions of independent sums: of the two streams of amounts, or of the records of
+each class. Their intervals need not be symmetric, and are combined by the method of variance
+estimates recovery (Zou and Donner 2008): a sum of multiples ``a[k] x[k]`` may be off by the root of
+the sum of the squares of ``a[k]`` times the margin of ``x[k]`` on its side. A ratio or a quantile may
+be any value at which such a sum may be 0 (Fieller 1954; Donner and Zou 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.features.amounts.scale import Scale
+from geodp.typing import FloatArray
+
+Ends: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""Values, and lower and upper ends of their 95 % intervals: float64[n] each."""
+
+ROUNDED = 0.8
+"""Half a 95 % interval of the rounding of records at both ends of a run of keys, in spans."""
+
+HALVINGS = 50
+"""Bisections of a quantile: a double has no more digits between two edges."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A released number and a 95 % interval.
+
+    Attributes
+    ----------
+    value, low, high : float
+        In units of the amount; of a share, from 0 to 1.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class AmountEstimate:
+    """Released records and amounts of a region.
+
+    Attributes
+    ----------
+    count : Estimate
+        Records.
+    sum, mean : Interval or None
+        None: not released; or no mean, as the region may have no record, or any mean of the clip.
+    median : Interval or None
+        Interpolated in its class; None: not released, or not estimable.
+    """
+
+    count: Estimate
+    sum: Interval | None = None
+    mean: Interval | None = None
+    median: Interval | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Independent released sums, and how far each may be off.
+
+    Attributes
+    ----------
+    value, down, up : float64[k, n]
+        Of k sums of n regions or cells: value, and 95 % margins below and above it.
+    """
+
+    value: FloatArray
+    down: FloatArray
+    up: FloatArray
+
+    @classmethod
+    def of(cls, value: Any, low: Any, high: Any, rest: float = 0.0) -> Margins:
+        """Make margins of the ends of intervals; ``rest``: a further independent margin."""
+        value, low, high = (np.asarray(one, np.float64) for one in (value, low, high))
+        return cls(value, np.hypot(value - low, rest), np.hypot(high - value, rest))
+
+    def combine(self, factors: Any) -> Ends:
+        """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.
+
+        ``factors``: float64[k] or float64[k, n].
+        """
+        a = np.asarray(factors, np.float64)
+        a = a if a.ndim > 1 else a[:, None]
+        total = (a * self.value).sum(axis=0)
+        # A negative multiple turns an interval round.
+        down = np.where(a >= 0, a * self.down, -a * self.up)
+        up = np.where(a >= 0, a * self.up, -a * self.down)
+        return total, total - _root(down), total + _root(up)
+
+    def share(self) -> Ends:
+        """Return the share of the first of two sums in both, and its 95 % interval."""
+        (u, v), (u_down, v_down), (u_up, v_up) = self.value, self.down, self.up
+        total = u + v
+        value = np.divide(u, total, out=np.zeros_like(u), where=total > 0)
+        return value, _smallest(u, v, u_down, v_up), 1 - _smallest(v, u, v_down, u_up)
+
+
+def _root(margins: FloatArray) -> FloatArray:
+    """Return the root of the sums of squares."""
+    return np.asarray(np.sqrt((margins**2).sum(axis=0)), np.float64)
+
+
+def _smallest(u: FloatArray, v: FloatArray, of_u: FloatArray, of_v: FloatArray) -> FloatArray:
+    """Return the smallest p from 0 at which ``(1 - p) u - p v`` is at most its margin.
+
+    The margin is the root of ``((1 - p) of_u)**2 + (p of_v)**2``: how far u may be too large and
+    v too small.
+    """
+    w = u + v
+    a = w**2 - of_u**2 - of_v**2
+    b, c = u * w - of_u**2, u**2 - of_u**2
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    # The smaller root in a form without cancellation, also where a is 0 or less.
+    p = np.divide(c, b + root, out=np.zeros_like(u), where=(u > of_u) & (b + root > 0))
+    return np.clip(p, 0.0, 1.0)
+
+
+def estimate_streams(
+    above: Any, below: Any, scale: Scale, notches: int
+) -> dict[str, Ends]:
+    """Estimate records, sum and mean of two streams.
+
+    Parameters
+    ----------
+    above, below : (float64[n], float64[n], float64[n])
+        Values, lower and upper ends of the streams, in notches.
+    scale : Scale
+    notches : int
+
+    Returns
+    -------
+    dict
+        Value, lower and upper end of ``count``, ``sum`` and ``mean``: float64[n] each.
+    """
+    # Records were made whole after the streams: what both ends of a run of keys may lack.
+    rest = ROUNDED * notches / np.sqrt(2)
+    both = Margins.of(*(np.stack(pair) for pair in zip(above, below, strict=True)), rest)
+    lower, upper = scale.value(scale.lower), scale.value(scale.upper)
+    share = both.share()
+    mean = tuple(lower + (upper - lower) * one for one in share)
+    return {
+        "count": both.combine([1 / notches, 1 / notches]),
+        "sum": both.combine([upper / notches, lower / notches]),
+        "mean": (mean[0], mean[1], mean[2]),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Records of regions or cells by class of the amount, with margins.
+
+    Attributes
+    ----------
+    edges : float64[k + 1]
+        Public edges, in units of the amount.
+    records : Margins
+        Of every class: float64[k, n].
+    """
+
+    edges: FloatArray
+    records: Margins
+
+    def quantile(self, share: float) -> Ends:
+        """Estimate a quantile, interpolated in its class: value, low and high, float64[n].
+
+        Where it may be any amount, low and high are the first and the last edge.
+        """
+        value, high, low = (self._find(share, end) for end in range(3))
+        return value, low, high
+
+    def share_below(self, line: float) -> Ends:
+        """Estimate the share of records below an amount: value, low and high, float64[n].
+
+        Where it may be any share, low and high are 0 and 1.
+        """
+        place = np.interp(line, self.edges, np.arange(self.edges.size))
+        below = self._below(np.array([place]))
+        rows = [self.records.combine(one) for one in (below, 1 - below)]
+        return Margins.of(*(np.stack(pair) for pair in zip(*rows, strict=True))).share()
+
+    def _below(self, place: FloatArray) -> FloatArray:
+        """Return the part of every class that is below places among the edges: float64[k, n]."""
+        return np.clip(place - np.arange(self.edges.size - 1)[:, None], 0.0, 1.0)
+
+    def _find(self, share: float, end: int) -> FloatArray:
+        """Find the amounts at which an end of the records beyond their share crosses 0.
+
+        ``end``: 0 for the value, 1 for the lower and 2 for the upper end of the interval.
+        """
+        n, number = self.records.value.shape[1], self.edges.size - 1
+        # At the first edge no record is below, at the last all are; the lower end is 0 last.
+        low, high = np.zeros(n), np.full(n, float(number))
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            short = self.records.combine(self._below(middle) - share)[end] < 0
+            low, high = np.where(short, middle, low), np.where(short, high, middle)
+        return np.asarray(np.interp(high, np.arange(number + 1), self.edges), np.float64)

@@ -1,0 +1,1 @@
+"""Files that show records, sums and means of amounts side by side."""

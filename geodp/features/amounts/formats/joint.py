@@ -1,0 +1,179 @@
+"""Records, sums, means, classes and medians of every cell in one table, in units of the amount."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from math import ceil, log10
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from geodp.features.amounts.card import COUNT, MEAN, SUM, StatedAmount
+from geodp.features.amounts.estimates import Classes, Ends, Margins, estimate_streams
+from geodp.io.folder.manifest import sha256
+from geodp.io.write.csv import MEDIA_TYPE as CSV_TYPE
+from geodp.io.write.csv import is_marked, write_rows
+from geodp.io.write.geometry import geo_metadata
+from geodp.io.write.parquet import MEDIA_TYPE as PARQUET_TYPE
+from geodp.io.write.tables import ROW_GROUP
+from geodp.io.write.view import Rows, View
+from geodp.release.release import Release
+from geodp.table.card import File
+from geodp.typing import FloatArray, KeyArray
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.amounts import Amounts
+
+NAME = "amounts"
+"""Name of the files, without their endings."""
+
+ENDINGS = (".csv", ".csvt", ".parquet")
+"""Endings of the files."""
+
+MEDIAN = "median"
+
+DIGITS = 6
+"""Digits of means and medians, of the span of the clip."""
+
+
+def write_joint(release: Amounts, folder: Path) -> tuple[File, ...]:
+    """Write the table as CSV and as Parquet; return the entries of its files in the index."""
+    view = view_of(release)
+    schema = join_columns(view.empty, release).schema
+    path = folder / f"{NAME}.csv"
+    write_rows(_rows(view, release), schema, path, texts=view.texts + release.scale.unit)
+    _write_parquet(view, release, path.with_suffix(".parquet"))
+    amount = release.index.amount
+    mark = "; begins with the byte order mark of UTF-8" if is_marked(path) else ""
+    what = f"{describe(amount)}{mark}"
+    outlines = " with the outlines of the cells" if view.located else ""
+    entries = (
+        (".csv", CSV_TYPE, what, tuple(schema.names)),
+        (".csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS", ()),
+        (".parquet", PARQUET_TYPE, f"the same{outlines}", tuple(schema.names)),
+    )
+    return tuple(
+        File(
+            name=f"{NAME}{ending}",
+            media_type=media_type,
+            what=text,
+            extras={"columns": columns, "unit": amount.unit} if columns else {},
+            sha256=sha256(path.with_suffix(ending)),
+        )
+        for ending, media_type, text, columns in entries
+    )
+
+
+def describe(amount: StatedAmount) -> str:
+    """Describe the columns of the table."""
+    parts = ["records (count)"]
+    if amount.notches:
+        parts.append(f"sum and mean of {amount.name} in {amount.unit}")
+    if amount.edges:
+        parts.append(f"records by class of {amount.name}, and its median in {amount.unit}")
+    return (
+        f"{', '.join(parts)} of every cell; low and high are the ends of 95 % intervals, and a "
+        "mean or median without them may be any amount within the clip"
+    )
+
+
+def view_of(release: Amounts) -> View:
+    """Return the view of records whose columns the table begins with, without their errors."""
+    return View(release.count.table, release.count.view(COUNT).card)
+
+
+def name_classes(amount: StatedAmount) -> list[str]:
+    """Name the columns of classes by their edges.
+
+    Examples
+    --------
+    >>> amount = StatedAmount("income", "EUR", "0", "1000", "1", None, ("0", "200", "1000"))
+    >>> name_classes(amount)
+    ['count_0_to_200', 'count_200_to_1000']
+    """
+    ends = [re.sub(r"[^0-9.]", "_", edge.replace("-", "minus")) for edge in amount.edges]
+    return [f"{COUNT}_{low}_to_{high}" for low, high in zip(ends, ends[1:], strict=False)]
+
+
+def join_columns(rows: Rows, release: Amounts) -> Any:
+    """Append sums, means, classes and medians to the columns of records."""
+    key, table = rows.view.table.key[rows.part], rows.columns
+    for name, column in list_columns(key, release):
+        table = table.append_column(name, column)
+    return table
+
+
+def list_columns(key: KeyArray, release: Amounts) -> Iterator[tuple[str, Any]]:
+    """Yield the names and the columns of numbers of cells after their records."""
+    scale, amount = release.scale, release.index.amount
+    number = release.count.table.counts_at(key).astype(np.float64)
+    places = max(ceil(DIGITS - log10(scale.value(scale.span))), 0)
+    if release.sum is not None:
+        steps = release.sum.table.counts_at(key)
+        # Whole numbers stay whole, so that the table holds exactly what was released.
+        whole = scale.step.denominator == 1
+        total = steps * int(scale.step) if whole else steps.astype(np.float64) * float(scale.step)
+        assert amount.notches is not None
+        both = [_ends(one, key) for one in release.streams]
+        ends = estimate_streams(*both, scale, amount.notches)
+        yield SUM, pa.array(total)
+        for name, column in zip(("low", "high"), ends[SUM][1:], strict=True):
+            yield f"{SUM}_{name}", pa.array(np.round(column, places))
+        mean = np.asarray(total, np.float64) / np.maximum(number, 1)
+        yield from _known(MEAN, (mean, *ends[MEAN][1:]), release, places)
+    if release.classes:
+        for name, one in zip(name_classes(amount), release.classes, strict=True):
+            yield name, pa.array(one.counts_at(key))
+        rows_of = [_ends(one, key) for one in release.class_releases]
+        margins = Margins.of(*(np.stack(part) for part in zip(*rows_of, strict=True)))
+        median = Classes(release.edges, margins).quantile(0.5)
+        yield from _known(MEDIAN, median, release, places)
+
+
+def _known(name: str, ends: Ends, release: Amounts, places: int) -> Iterator[tuple[str, Any]]:
+    """Yield a number and its interval, of which nothing is said where it may be any amount."""
+    value, low, high = ends
+    lower, upper = (float(end) for end in release.scale.clip)
+    unknown = (low <= lower) & (high >= upper)
+    yield name, pa.array(np.round(value, places))
+    for end, column in (("low", low), ("high", high)):
+        yield f"{name}_{end}", pa.array(np.round(column, places), mask=unknown)
+
+
+def _ends(one: Release, key: KeyArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return counts of cells of a stream, and the ends of their intervals: float64[n] each."""
+    intervals = one.intervals()
+    assert intervals is not None  # as a pyramid has closed forms
+    return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))
+
+
+def _write_parquet(view: View, release: Amounts, path: Path) -> None:
+    """Write the table as GeoParquet, or as plain Parquet for a grid that lies nowhere."""
+    about = {**view.about, "amount": release.index.amount.name, "unit_of_amount": release.scale.unit}
+    extra = {"geodp": json.dumps(about, ensure_ascii=False)}
+    if view.located:
+        extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)
+    schema = _locate(view.empty, release).schema.with_metadata(extra)
+    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for rows in view.rows("Writing amounts"):
+            writer.write_table(_locate(rows, release), row_group_size=ROW_GROUP)
+
+
+def _locate(rows: Rows, release: Amounts) -> Any:
+    """Return the columns of some rows, with the outlines of cells that lie on the Earth."""
+    columns = join_columns(rows, release)
+    if not rows.view.located:
+        return columns
+    outline, box = rows.outlines
+    return columns.append_column("geometry", outline).append_column("bbox", box)
+
+
+def _rows(view: View, release: Amounts) -> Iterator[Any]:
+    """Yield the rows in chunks."""
+    for rows in view.rows("Writing amounts"):
+        yield join_columns(rows, release)

@@ -1,0 +1,196 @@
+"""How tables of records and of sums are made, as their cards state it, with closed forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from geodp.accuracy.variance import TreeVariance
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import Method
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.key import NOISE_FORMAT
+
+CITATION = "geodp: its own method, defined and proved in docs/proofs/amounts.md."
+
+NOISE = "discrete Laplace on integers, sampled exactly"
+
+STREAMS_PROOF = (
+    "one record of amount x adds x - L to the stream above the lower end L and U - x to the stream "
+    "below the upper end U, together exactly U - L, on each level to one node; both streams have "
+    "independent noise, each for the whole budget, and everything else is post-processing"
+)
+"""Why a release of sums and means holds what it promises."""
+
+PRECONDITION = (
+    "no person has more records than the contribution says, and the domain, the clip and the step "
+    "were chosen without looking at the data"
+)
+
+
+@dataclass(frozen=True)
+class OfStreams(Method[Measurement]):
+    """What is made of two streams that a pyramid measures, each with the whole budget.
+
+    Attributes
+    ----------
+    setting, chain, shares
+        Those of the pyramid of both streams.
+    """
+
+    setting: str = "auto"
+    chain: str = ""
+    shares: str = ""
+
+    version: ClassVar[int] = 1
+    citation: ClassVar[str] = CITATION
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE, precondition=PRECONDITION, source=STREAMS_PROOF
+    )
+    noise: ClassVar[str] = NOISE
+    noise_format: ClassVar[str] = NOISE_FORMAT
+    whole: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
+
+    @cached_property
+    def pyramid(self) -> Pyramid:
+        """The method that measures each stream."""
+        return Pyramid(self.setting, self.chain, self.shares)
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Explain in one sentence why a grid cannot be taken; None: it can."""
+        return self.pyramid.unsupported(grid)
+
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
+        """Explain the sensitivity in one sentence for the release card."""
+        shares = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
+        listed = ", ".join(str(share) for share in shares.shares)
+        return (
+            "a record adds to one node of each level, to the two streams of amounts together "
+            "exactly the span of the clip; the levels, from the total to the cells, have these "
+            f"shares of the budget: {listed}"
+        )
+
+
+def share_factors(share: Fraction, gaussian: bool) -> float:
+    """Return by how much the variance of noise grows where a stream has a share of the budget."""
+    return float(1 / share) if gaussian else float(1 / share) ** 2
+
+
+@dataclass(frozen=True)
+class CountOfAmounts(OfStreams):
+    """Records, as the sum of both streams divided by the span of the clip, or of all classes.
+
+    Attributes
+    ----------
+    classes : int
+        Number of classes; 0 without classes.
+    share : Fraction
+        Part of the budget for sums.
+    """
+
+    classes: int = 0
+    share: Fraction = Fraction(1)
+
+    name: ClassVar[str] = "count-of-amounts"
+    title: ClassVar[str] = "records of amounts, from all streams of their amounts"
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Additivity: every area's count is exactly the sum of its cells.",
+    )
+
+    @classmethod
+    def of(cls, pyramid: Pyramid, classes: int, share: Fraction) -> CountOfAmounts:
+        """Make the method of records of streams that a pyramid measures."""
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, classes, share)
+
+    def list_postprocessing(self) -> tuple[str, ...]:
+        """List the steps after the noise with these settings, a sentence each."""
+        steps = []
+        if self.share > 0:
+            steps.append(
+                "Records are the sum of both streams of amounts, divided by the span of the clip, "
+                "rounded systematically along the line of keys with one random number of the "
+                "release; unbiased, and a block is off by less than 1."
+            )
+        if self.classes:
+            steps.append("Records are the sum of the records of all classes.")
+        if self.share > 0 and self.classes:
+            steps[-1] = "Both streams and the records of all classes are weighted by their errors."
+        return (*steps, *self.postprocessing)
+
+    def _streams(self, gaussian: bool) -> tuple[float, float]:
+        """Return variance and fourth cumulant of records, in those of one whole stream."""
+        # A stream in units of the span has the noise of a count with the same contribution.
+        listed = []
+        for number, share in ((2, self.share), (self.classes, 1 - self.share)):
+            if number and share > 0:
+                factor = share_factors(share, gaussian)
+                listed.append((number * factor, number * factor**2))
+        weights = [1 / variance for variance, _ in listed]
+        parts = [weight / sum(weights) for weight in weights]
+        variance = sum(p**2 * v for p, (v, _) in zip(parts, listed, strict=True))
+        return variance, sum(p**4 * f for p, (_, f) in zip(parts, listed, strict=True))
+
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
+        """Return the tree of the levels: variances of all streams add up."""
+        factors = self._streams(event.rho is not None)
+        return self.pyramid.tree_variance(grid, event).scaled(*factors)
+
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
+        """Bound bias and root-mean-square error of an isolated cell, in counts."""
+        cell, factor = self.pyramid.isolated_cell(grid, event), self._bound(event)
+        return {name: factor * value for name, value in cell.items()}
+
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
+        """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
+        factor = self._bound(event)
+        return [
+            (factor * mean, factor * sd) for mean, sd in self.pyramid.clamp_losses(grid, event)
+        ]
+
+    def _bound(self, event: Measurement) -> float:
+        """Return a bound of losses of records, in those of one whole stream: they add up."""
+        number, share = (2, self.share) if self.share > 0 else (self.classes, 1 - self.share)
+        return float(number * share_factors(share, event.rho is not None) ** 0.5)
+
+
+@dataclass(frozen=True)
+class SumOfAmounts(OfStreams):
+    """Sums of amounts between two ends, in steps.
+
+    Attributes
+    ----------
+    lower, upper : int
+        Ends of the clip, in steps.
+    share : Fraction
+        Part of the budget for sums.
+    """
+
+    lower: int = 0
+    upper: int = 1
+    share: Fraction = Fraction(1)
+
+    name: ClassVar[str] = "sum-of-amounts"
+    title: ClassVar[str] = "sums of clipped amounts, from both streams of the amounts"
+    nonnegative: ClassVar[bool] = False
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Within the clip: the mean of every cell, and so of every area, is within the clip.",
+        "Additivity: every area's sum is exactly the sum of its cells.",
+    )
+
+    @classmethod
+    def of(cls, pyramid: Pyramid, lower: int, upper: int, share: Fraction) -> SumOfAmounts:
+        """Make the method of sums of two streams that a pyramid measures."""
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares, lower, upper, share)
+
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
+        """Return the tree of the levels, in steps: the sum is U u + L v, in spans."""
+        squares = float(self.lower) ** 2 + float(self.upper) ** 2
+        fourths = float(self.lower) ** 4 + float(self.upper) ** 4
+        factor = share_factors(self.share, event.rho is not None)
+        tree = self.pyramid.tree_variance(grid, event)
+        return tree.scaled(factor * squares, factor**2 * fourths)

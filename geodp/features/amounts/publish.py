@@ -1,0 +1,366 @@
+"""Publish records, sums, means and classes of amounts as one release with one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from geodp.advice import by_names
+from geodp.errors import UsageError
+from geodp.features.amounts.amounts import Amounts, describe_identity
+from geodp.features.amounts.records import read_records
+from geodp.features.amounts.scale import exact
+from geodp.features.amounts.streams import (
+    AmountTable,
+    Design,
+    ReleasedAmounts,
+    release_streams,
+)
+from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land
+from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.budget import Budget
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.loss import ApproximateDP, PureDP, ZeroConcentratedDP
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.metadata import state_metadata
+from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.preview import warn_before_release
+from geodp.release.publish import make_event
+from geodp.release.request import Request
+from geodp.table.contribution import bound_contribution
+from geodp.table.reading import require_rows
+
+LABEL = b"geodp amounts identity 1"
+"""Domain separation of the hash of a release, with a version of the list of components."""
+
+VERSION = 1
+"""Version of how sums and classes are made of the streams."""
+
+
+@by_names(
+    eps="epsilon",
+    privacy_budget="epsilon",
+    bins="classes",
+    bounds="clip",
+    currency="unit_of_amount",
+    seed="key",
+)
+def publish(
+    data: TableSource | AmountTable,
+    *,
+    grid: str | Grid | None = None,
+    amount: str | None = None,
+    clip: tuple[Any, Any] | None = None,
+    step: Any = 1,
+    unit_of_amount: str | None = None,
+    code: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    crs: str | None = None,
+    value: str | None = None,
+    person: str | None = None,
+    classes: Any = (),
+    means: bool = True,
+    share: Any = "1/2",
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    decimal: Any = None,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    unit: str = "person",
+    people: float | None = None,
+    method: str | None = None,
+    metadata: Mapping[str, str | int] | None = None,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+) -> Amounts:
+    """Release how many records there are in every cell, and the sum, mean and median of amounts.
+
+    Records, sums and means agree in every area, and means are within the clip.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, table in memory, or AmountTable
+        Confidential records, one row each, such as persons with an income; or the result of
+        :func:`geodp.amounts.read_records`, which has all that describes the amounts already.
+    grid : str or Grid
+        The public grid.
+    amount : str
+        Column of amounts: plain numbers, all in one unit.
+    clip : (number, number)
+        Lower and upper end of amounts, public and chosen without the data: smaller and larger
+        amounts count as these. Noise is proportional to the distance between them; see
+        :func:`geodp.amounts.plan`.
+    step : number
+        Amounts are counted on multiples of it, exactly. Where the noise on it is wider than can be
+        drawn, the sum of a cell is rounded to a coarser notch, which the card states.
+    unit_of_amount : str
+        What one amount is counted in, such as ``"10,000 yen"``.
+    code, x, y, crs, columns, where, outside, decimal
+        Where records lie, and which are read; see :func:`geodp.read_table` and
+        :func:`geodp.read_points`. Without ``code``, ``x`` and ``y``, point geometries are read.
+    value : str, optional
+        Column of the number of records of that amount, if a row stands for several.
+    person : str, optional
+        Column of person ids: of each person, the first ``contribution`` records count. Without it,
+        you vouch for the contribution.
+    classes : sequence of numbers
+        Public edges of classes, for medians and other quantiles; the ends of the clip are added.
+        Of classes alone (``means=False``), every class has the whole budget.
+    means : bool
+        Whether sums and means are released.
+    share : number
+        Part of the budget for sums where classes are released, too; above 0 and below 1.
+    contribution : int
+        Most records of one person.
+    unit : str
+        Whom the guarantee protects.
+    people : float, optional
+        A public guess of the number of all records; never taken from the data.
+    method : str, optional
+        ``pyramid``, the default, with settings after a colon.
+    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
+        See :func:`geodp.publish`.
+
+    Returns
+    -------
+    Amounts
+        With the releases ``count`` and ``sum``, and ``estimate(region)``.
+
+    Raises
+    ------
+    UsageError
+        Arguments that do not go together, and as for :func:`geodp.publish`. Nothing was charged.
+    InputError
+        An amount that is missing, no plain number, or negative under a lower end of 0; it names
+        file and row. Nothing was charged.
+    BudgetError
+        The ledger's cap would be exceeded; nothing was charged or shown.
+
+    Notes
+    -----
+    The proof is in docs/proofs/amounts.md.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, geodp
+    >>> draw = np.random.default_rng(1)
+    >>> place, income = draw.uniform(0, 16, (2, 50_000)), draw.lognormal(5.5, 0.7, 50_000)
+    >>> rows = pa.table({"x": place[0], "y": place[1], "income": income})
+    >>> grid = geodp.Grid.regular((16, 16), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    >>> release = geodp.amounts.publish(rows, grid=grid, x="x", y="y", amount="income",
+    ...     clip=(0, 1000), unit_of_amount="EUR", contribution=1, epsilon=1)
+    >>> mean = release.estimate((0, 0, 8, 8)).mean
+    >>> 290 < mean.low <= mean.value <= mean.high < 330
+    True
+    """
+    request = Request(
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit, people),
+        method=method,
+        metadata=state_metadata(metadata) if metadata else None,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    described = {
+        "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
+    }  # fmt: skip
+    table = data
+    if not isinstance(table, AmountTable):
+        if missing := [name for name, value in described.items() if value is None]:
+            raise UsageError(
+                f"Say {', '.join(f'{name}=' for name in missing)}: where records are counted, and "
+                "which amounts between which ends, in which unit, are added up.",
+                code="amounts-arguments-missing",
+            )
+        given: dict[str, Any] = described | {
+            "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs,
+            "value": value, "person": person, "contribution": contribution, "columns": columns,
+            "where": where, "outside": outside, "decimal": decimal,
+        }  # fmt: skip
+        table = read_records(cast(TableSource, data), **given)
+    elif any(one is not None for one in (*described.values(), code, x, y, value, person)):
+        raise UsageError(
+            "An AmountTable has its grid, amounts and persons already; leave these arguments out.",
+            code="amounts-described-twice",
+        )
+    prepared = prepare_amounts(table, request, means=means, share=share)
+    # Between: the frame of the decorator by_names.
+    warn_before_release(prepared.preview.count, between=1)
+    return prepared.release()
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedAmounts:
+    """A release, ready to be drawn; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    table : AmountTable
+    design : Design
+    request : Request
+    preview : Amounts
+        The release of no records.
+    """
+
+    table: AmountTable = field(repr=False)
+    design: Design
+    request: Request
+    preview: Amounts
+
+    def release(self, keep: Keep[ReleasedAmounts] | None = None) -> Amounts:
+        """Draw all streams, and charge once; ``keep`` stores them and a fingerprint before."""
+        request = self.request
+        grid = self.table.records.grid
+        # Before anything is drawn: the fingerprint decides whether this was charged already.
+        derived, fingerprint = release_key(request.key, self.design.declare(grid), self.identify)
+        try:
+            drawn, charge = draw_and_charge(
+                request.ledger,
+                request.dataset,
+                name_release(self.design),
+                fingerprint,
+                lambda: release_streams(self.table, self.design, derived),
+                keep,
+                records=request.records,
+            )
+        finally:
+            # The key is overwritten even if the draw fails.
+            derived.forget()
+        return self.complete(drawn, charge)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells with records; confidential."""
+        return int(self.table.key.size)
+
+    def identify(self) -> bytes:
+        """Return the SHA-256 of everything that the release depends on except the key."""
+        design, scale = self.design, self.table.scale
+        named: tuple[Plain, ...] = (
+            ("version", VERSION),
+            ("scale", (scale.lower, scale.upper, scale.step, scale.unit, scale.name)),
+            ("notches", design.notches),
+            ("edges", design.edges),
+            ("share", design.share),
+            ("whole", loss_fields(design.whole)),
+        )
+        digests = [
+            release_digest(counts, design.method, event)
+            for counts, event, _ in design.streams(self.table)
+        ]
+        return digest(LABEL, encode(named), *digests)
+
+    def complete(self, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
+        """Return the release of what was drawn."""
+        return self.preview.with_drawn(drawn, charge)
+
+
+def name_release(design: Design) -> Measurement:
+    """Return the event of everything together, with the release's name for the ledger."""
+    parts = (["sums"] if design.of_sums else []) + (["classes"] if design.of_classes else [])
+    name = f"{design.method.spec} of {' and '.join(parts)} of amounts"
+    return replace(design.whole, mechanism=name)
+
+
+def prepare_amounts(
+    table: AmountTable, request: Request, *, means: bool = True, share: Any = "1/2"
+) -> PreparedAmounts:
+    """Do everything of :func:`publish` that comes before the charge.
+
+    Raises
+    ------
+    UsageError
+        See :func:`publish`.
+    """
+    method = choose_pyramid(request.method)
+    bound = bound_contribution(table.records, request.terms.contribution)
+    design = make_design(table, method, request, bound, means=means, share=share)
+    grid, reading = table.records.grid, table.records.reading
+    met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
+    facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
+    stated = None if reading is None else reading.public
+    preview = Amounts.preview(design, grid, request, facts, stated)
+    return PreparedAmounts(table, design, request, preview)
+
+
+def make_design(
+    table: AmountTable,
+    method: Pyramid,
+    request: Request,
+    bound: ContributionBound,
+    *,
+    means: bool,
+    share: Any,
+) -> Design:
+    """Divide the budget among sums and classes, and choose the notches of sums."""
+    scale, grid, terms = table.scale, table.records.grid, request.terms.bound(bound)
+    if not means and not table.edges:
+        raise UsageError(
+            "Without means, say the edges of classes (classes=, --classes): otherwise nothing of "
+            "the amounts is released.",
+            code="amounts-nothing-released",
+        )
+    part = exact(share, "share")
+    if not 0 < part < 1:
+        raise UsageError("share is a part of the budget above 0 and below 1.", code="amounts-share")
+    part = part if means and table.edges else Fraction(int(means))
+    origin = request.key_origin
+    whole = make_event(grid, method, terms, origin)
+    of_classes = None
+    if table.edges:
+        of_classes = make_event(grid, method, take_share(terms, 1 - part), origin)
+    if not means:
+        return Design(scale, method, whole, None, of_classes, 0, table.edges, part)
+    of_records = make_event(grid, method, take_share(terms, part), origin)
+    notches = scale.notches(of_records.width(method.min_share(grid, whole)))
+    in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
+    in_sums = make_event(grid, method, take_share(terms.bound(in_notches), part), origin)
+    return Design(scale, method, whole, in_sums, of_classes, notches, table.edges, part)
+
+
+def take_share(terms: Terms, share: Fraction) -> Terms:
+    """Return terms with a part of the budget."""
+    if share == 1:
+        return terms
+    loss = terms.loss
+    if isinstance(loss, PureDP):
+        return replace(terms, loss=PureDP(loss.epsilon * share))
+    if isinstance(loss, ApproximateDP):
+        assert isinstance(loss.original, ZeroConcentratedDP)  # as terms with Gaussian noise have
+        loss = loss.original
+    return replace(terms, loss=ZeroConcentratedDP(loss.rho * share), by_rho=False)
+
+
+def choose_pyramid(chosen: object) -> Pyramid:
+    """Return the method of all streams; UsageError for another than the pyramid."""
+    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
+    if type(method) is not Pyramid or method.prune or method.passes != 2:
+        raise UsageError(
+            "Amounts are released by pyramid, with two passes and without prune; its other "
+            "settings can be chosen.",
+            code="amounts-need-pyramid",
+        )
+    return method

@@ -1,0 +1,343 @@
+"""Records of amounts, one row each, added up by cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import InputError, Rule, UsageError
+from geodp.features.amounts.decimals import count_steps
+from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.streams import AmountTable
+from geodp.grid.grid import Grid
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.points import Points
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.fields import counts, decimal_points
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.locators import Locator, cell_locators, locate
+from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.tally import Outside, place
+from geodp.privacy.assumption import ContributionBound
+from geodp.table.counts import CountTable
+from geodp.table.stated.reading import StatedCounts, StatedReading
+from geodp.typing import IntArray, KeyArray
+
+FORM_FACT = (
+    "that every amount was a plain number{}: other records are refused before anything is charged"
+)
+"""Public fact of amounts that were read."""
+
+NOT_NEGATIVE = ", none of them below 0"
+
+PERSON_AND_COUNTS = Rule(
+    "amounts-person-and-counts",
+    "Rows that stand for several records (--value, value=) do not tell whose they are: leave "
+    "--person (person=) out and state the contribution, or give a row for each record.",
+)
+
+TOO_FINE = Rule(
+    "amounts-too-fine-for-persons",
+    "The grid and the clip together have too many steps for records by person: choose a larger "
+    "step or smaller bounds, or bound the records yourself and state the contribution.",
+)
+
+Batch = tuple[Rows, KeyArray, IntArray, IntArray, Any, Any]
+"""Rows in the domain, their keys, amounts above the lower end and numbers; persons; those inside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmountRecords(Points):
+    """Records with an amount each, located by codes, coordinates or geometries.
+
+    Attributes
+    ----------
+    scale : Scale
+    code : str, optional
+        Column of codes of cells or units, instead of coordinates.
+    value : str, optional
+        Column of the number of records of that amount that a row stands for; default: one.
+    records : int
+        Most records that are kept of a person, the first ones.
+    edges : tuple of int
+        Edges of classes, in steps above the lower end.
+    """
+
+    scale: Scale
+    code: str | None = None
+    value: str | None = None
+    records: int = 1
+    edges: tuple[int, ...] = ()
+    beyond: Counter[str] = field(default_factory=Counter, repr=False)
+
+    def read(self, paths: TableSource) -> Any:
+        """Raise TypeError: amounts are read by :meth:`read_amounts`."""
+        raise TypeError("read_amounts")
+
+    def read_amounts(self, paths: TableSource) -> AmountTable:
+        """Add up the amounts in the files by cell; errors as of points."""
+        if self.person is not None and self.value is not None:
+            raise UsageError(PERSON_AND_COUNTS)
+        survey, bound = Survey(), None
+        share = max(bytes_of(self.memory) // 3, MIN_MEMORY)
+        found = _Sums(share, self.scratch, max(len(self.edges) - 1, 1))
+        batches_of_rows = self._amounts(self._open(paths), survey)
+        if self.person is None:
+            for _, key, above, number, _, _ in batches_of_rows:
+                found.add(key, above, number, self._classify(above))
+        else:
+            bound = ContributionBound(self.records, "geodp")
+            for key, above in self._bounded(batches_of_rows, share):
+                found.add(key, above, np.ones(key.size, np.int64), self._classify(above))
+        facts = (FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else ""),)
+        return found.table(self.grid, self.scale, bound, survey, facts, self)
+
+    def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
+        """Yield the rows in the domain with their amounts."""
+        located = self._locators_of_columns()
+        for table in tables:
+            survey.note(table.name, ())
+            locators = located or self._locators(self._geometry(table))
+            places = [name for locator in locators for name in locator.columns]
+            extra = [self.scale.name, *(n for n in (self.value, self.person) if n is not None)]
+            chosen = [find_column(table, name, [*places, *extra]) for name in (*places, *extra)]
+            wanted = {find_column(table, name): self.where[name] for name in self.where}
+            survey.state(self._state(table, places))
+            for rows, arrays in batches(table, chosen, wanted, survey):
+                yield self._convert(rows, arrays, places, locators, survey)
+
+    def _convert(
+        self,
+        rows: Rows,
+        arrays: list[Any],
+        places: list[str],
+        locators: list[Locator],
+        survey: Survey,
+    ) -> Batch:
+        """Locate the rows of a batch, and count their amounts on the step."""
+        columns = arrays[: len(places)]
+        for at, name in enumerate(places):
+            if name in (self.x, self.y):
+                with rows.named(name):
+                    columns[at] = decimal_points(columns[at], self.decimal, False)
+        index = locate(self.grid, rows, locators, columns)
+        with rows.named(self.scale.name):
+            above = count_steps(arrays[len(places)], self.scale, self.decimal)
+        number = np.ones(above.size, np.int64)
+        if self.value is not None:
+            with rows.named(self.value):
+                number = counts(decimal_points(arrays[len(places) + 1], self.decimal))
+        within, key, inside = place(self.grid, rows, index, self.outside or "error")
+        reasons = {} if inside is None else self.grid.explain_outside(index, inside)
+        survey.place(rows.table.name, number, inside, reasons=reasons)
+        if inside is not None:
+            above, number = above[inside], number[inside]
+        if self.person is None:
+            survey.leave_unnamed(rows.table.name, key.size)
+        self.beyond.update(
+            below=int(number[above < 0].sum()), above=int(number[above > self.scale.span].sum())
+        )
+        return within, key, np.clip(above, 0, self.scale.span), number, arrays[-1], inside
+
+    def _locators_of_columns(self) -> list[Locator]:
+        """Return locators by codes or coordinates; empty where geometries locate the rows."""
+        if self.code is not None:
+            if self.x is not None or self.y is not None:
+                raise UsageError(
+                    "Give the code of a cell (--code) or its coordinates (--x, --y), not both.",
+                    code="amounts-code-and-point",
+                )
+            return cell_locators(
+                self.grid,
+                self.code,
+                (None, None),
+                "centre",
+                self.columns,
+                drops=self.outside == "drop",
+            )
+        return self._locators(self._columns()) if self._require_places() else []
+
+    def _state(self, table: InputTable, places: list[str]) -> StatedReading:
+        """Describe for the card how a table is read."""
+        counts_of = () if self.value is None else (StatedCounts(self.value),)
+        if self.code is not None:
+            return StatedReading(
+                form="table",
+                places={"code": self.code},
+                labels=self.columns,
+                counts=counts_of,
+                person=self.person,
+            )
+        return replace(self._describe(table, places), counts=counts_of)
+
+    def _classify(self, above: IntArray) -> IntArray:
+        """Return the class of amounts above the lower end; an amount at an edge is above it."""
+        if not self.edges:
+            return np.zeros(above.size, np.int64)
+        number = np.searchsorted(self.edges, above, "right") - 1
+        return np.clip(number, 0, len(self.edges) - 2)
+
+    def _bounded(
+        self, batches_of_rows: Iterator[Batch], share: int
+    ) -> Iterator[tuple[KeyArray, IntArray]]:
+        """Yield keys and amounts of the first records of every person."""
+        assert self.person is not None
+        width = self.scale.span + 1
+        if (width << self.grid.bits) > 1 << 64:
+            raise UsageError(TOO_FINE)
+        persons = Persons(self.person, share, self.scratch)
+        for within, key, above, _, names, inside in batches_of_rows:
+            # Cell and amount together are one number, which waits with the person.
+            persons.add(within, key * np.uint64(width) + above.astype(np.uint64), names, inside)
+        for person, both in persons.parts():
+            kept = both[keep_first(person, self.records)]
+            yield kept // np.uint64(width), (kept % np.uint64(width)).astype(np.int64)
+
+
+def keep_first(person: IntArray, records: int) -> IntArray:
+    """Return the positions of the first ``records`` records of every person, in order: int64[m].
+
+    What is kept of a person depends on that person's records alone.
+
+    Examples
+    --------
+    >>> keep_first(np.array([7, 8, 7, 7, 8]), 2).tolist()
+    [0, 1, 2, 4]
+    """
+    order = np.argsort(person, kind="stable")
+    ours = person[order]
+    start = np.flatnonzero(np.append(True, ours[1:] != ours[:-1])[: ours.size])
+    rank = np.arange(ours.size) - np.repeat(start, np.diff(np.append(start, ours.size)))
+    return np.sort(order[rank < records])
+
+
+class _Sums:
+    """Sums of amounts, and numbers of records by class, of every cell."""
+
+    def __init__(self, memory: int, scratch: FilePath | None, classes: int) -> None:
+        self._above = Runs(memory, scratch)
+        self._records = [Runs(max(memory // classes, MIN_MEMORY), scratch) for _ in range(classes)]
+
+    def add(self, key: KeyArray, above: IntArray, number: IntArray, at: IntArray) -> None:
+        """Add records: keys, amounts above the lower end, numbers of records, and classes."""
+        # Of whole numbers below 2**40 and 2**53: more are refused, and not wrapped around.
+        if number.size and int(number.max()) * int(above.max(initial=0)) >= 1 << 60:
+            raise InputError(
+                Rule("amounts-sum-too-large", "All amounts together have too many steps.")
+            )
+        some = number > 0
+        self._above.add(key[some], (above * number)[some])
+        for number_of_class, runs in enumerate(self._records):
+            here = some & (at == number_of_class)
+            runs.add(key[here], number[here])
+
+    def table(
+        self,
+        grid: Grid,
+        scale: Scale,
+        bound: ContributionBound | None,
+        survey: Survey,
+        facts: tuple[str, ...],
+        reader: AmountRecords,
+    ) -> AmountTable:
+        """Return the sums; may be called once."""
+        classes = [CountTable.of_cells(grid, *_positive(*runs.arrays())) for runs in self._records]
+        key = np.unique(np.concatenate([one.key for one in classes]))
+        number = np.sum([one.counts_at(key) for one in classes], axis=0, dtype=np.int64)
+        reading = survey.reading()
+        records = CountTable.of_cells(grid, key, number, bound=bound, reading=reading)
+        sums = CountTable.of_cells(grid, *_positive(*self._above.arrays()))
+        above = np.asarray(sums.counts_at(key), np.int64)
+        parts = tuple(classes) if reader.edges else ()
+        return AmountTable(records, key, above, scale, facts, reader.edges, parts, reader.beyond)
+
+
+def _positive(key: KeyArray, count: IntArray) -> tuple[KeyArray, IntArray]:
+    """Leave out cells whose sum is 0."""
+    return key[count > 0], count[count > 0]
+
+
+def read_records(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    amount: str,
+    clip: tuple[Any, Any],
+    step: Any = 1,
+    unit_of_amount: str,
+    classes: Any = (),
+    code: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    crs: str | None = None,
+    value: str | None = None,
+    person: str | None = None,
+    contribution: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    decimal: Any = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+) -> AmountTable:
+    """Read records of amounts, one row each, into confidential sums by cell.
+
+    Parameters
+    ----------
+    paths, grid, x, y, crs, columns, where, outside, decimal, memory, scratch
+        See :func:`geodp.read_points`.
+    code : str, optional
+        Column of codes of cells or units, instead of coordinates.
+    amount, clip, step, unit_of_amount, value, person, contribution, classes
+        See :func:`geodp.amounts.publish`.
+
+    Returns
+    -------
+    AmountTable
+
+    Raises
+    ------
+    UsageError, InputError
+        See :func:`geodp.amounts.publish`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> rows = pa.table({"mesh": ["53394611", "53394611"], "income": ["310.5", "2000"]})
+    >>> options = {"amount": "income", "clip": (0, 1000), "unit_of_amount": "10,000 yen"}
+    >>> read = geodp.amounts.read_records(rows, grid="jis:basic", code="mesh", **options)
+    >>> read.above.tolist()
+    [1311]
+    """
+    scale = Scale.of(clip, step, unit_of_amount, amount)
+    if person is not None and contribution is None:
+        raise UsageError(
+            "Say how many records of a person are kept: contribution=N (--contribution N), such as "
+            "1; the first ones count.",
+            code="amounts-records-of-person",
+        )
+    return AmountRecords(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        scale=scale,
+        edges=scale.read_edges(classes),
+        code=code,
+        x=x,
+        y=y,
+        crs=crs,
+        value=value,
+        person=person,
+        records=1 if contribution is None else contribution,
+        columns=columns or {},
+        where=where or {},
+        outside=outside,
+        decimal=decimal,
+        memory=memory,
+        scratch=scratch,
+    ).read_amounts(paths)

@@ -1,0 +1,257 @@
+"""Records, sums and classes of amounts from streams that one record changes by one span, or by one.
+
+Of a clipped amount x the streams are u = sum(x - L) and v = sum(U - x): one record adds exactly
+U - L to the two together, however high or low its amount is. Together they have the sensitivity
+of one table with a contribution of U - L, and each is measured with the whole budget
+(docs/proofs/amounts.md). Both are released by the pyramid, each with a key of its own. Then
+n = (u + v) / (U - L), and the mean L + (U - L) u / (u + v) is within the clip in every area.
+
+Of classes with public edges, one record is in one: their maps, too, have the sensitivity of one
+table together, and each has the whole budget where classes alone are released. Sums and classes
+together share the budget, and are then made to agree in every cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.amounts.kernels.aligning import divide, follow
+from geodp.features.amounts.scale import Scale
+from geodp.grid.grid import Grid
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, Stream, digest
+from geodp.privacy.noise.decay import draw_one_below
+from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray, KeyArray
+
+ABOVE = digest(b"geodp amounts stream 1", b"above the lower end")
+"""Derives the key of the noise of u from that of the release."""
+
+BELOW = digest(b"geodp amounts stream 1", b"below the upper end")
+"""Derives the key of the noise of v."""
+
+WHOLE = digest(b"geodp amounts stream 1", b"whole records")
+"""Derives the key that rounds records."""
+
+MOST = 1 << 52
+"""Most steps of all records together: floating-point estimates hold such numbers exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class AmountTable:
+    """Confidential records of amounts by cell.
+
+    Attributes
+    ----------
+    records : CountTable
+        Number of records, with how they were read and what bounds a person's.
+    key, above : uint64[m], int64[m]
+        The cells of records, and their sums of (x - L), in steps.
+    scale : Scale
+    facts : tuple of str
+        Public facts about how amounts were read.
+    edges : tuple of int
+        Edges of classes, in steps above the lower end; empty without classes.
+    classes : tuple of CountTable
+        Records of every class.
+    beyond : mapping of str to int
+        How many records were below and above the clip: for the operator only.
+    """
+
+    records: CountTable = field(repr=False)
+    key: KeyArray = field(repr=False)
+    above: IntArray = field(repr=False)
+    scale: Scale
+    facts: tuple[str, ...] = ()
+    edges: tuple[int, ...] = ()
+    classes: tuple[CountTable, ...] = field(default=(), repr=False)
+    beyond: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if int(self.records.count.sum()) * self.scale.span > MOST:
+            raise UsageError(
+                "All amounts together may have more than 2**52 steps; choose a larger step.",
+                code="amounts-sum-too-large",
+            )
+
+    def streams(self, notches: int) -> list[CountTable]:
+        """Return u and v, counted on so many notches of the span.
+
+        The sum u of a cell is rounded to a multiple of the notch, and v is what is missing to the
+        span of each record: one record more changes u by a whole number of notches from 0 to all
+        of the span, and v by the others.
+        """
+        notch, grid = self.scale.span // notches, self.records.grid
+        u = (self.above + notch // 2) // notch
+        v = self.records.counts_at(self.key) * notches - u
+        return [CountTable.from_keys(grid, self.key, one) for one in (u, v)]
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedAmounts:
+    """Released records of cells, in key order, and what is known of their amounts.
+
+    Attributes
+    ----------
+    key : uint64[m]
+    number : int64[m]
+        Records, above 0.
+    above : int64[m] or None
+        Sums of (x - L), in notches, from 0 to ``notches * number``; None without sums.
+    classes : int64[m, k] or None
+        Records of each class, which add up to ``number``; None without classes.
+    """
+
+    key: KeyArray
+    number: IntArray
+    above: IntArray | None = None
+    classes: IntArray | None = None
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is measured of amounts, and with which part of the budget.
+
+    Attributes
+    ----------
+    scale : Scale
+    method : Pyramid
+        Of every stream.
+    whole : Measurement
+        Event of everything together, as cards state it: its contribution is in records.
+    of_sums : Measurement or None
+        Event of both streams of sums, in notches; None without sums.
+    of_classes : Measurement or None
+        Event of every class; None without classes.
+    notches : int
+        Of the span; 0 without sums.
+    edges : tuple of int
+        Of classes, in steps above the lower end; empty without classes.
+    share : Fraction
+        Part of the budget for sums.
+    """
+
+    scale: Scale
+    method: Pyramid
+    whole: Measurement
+    of_sums: Measurement | None
+    of_classes: Measurement | None
+    notches: int
+    edges: tuple[int, ...]
+    share: Fraction
+
+    def declare(self, grid: Grid) -> Draws:
+        """Declare all draws, each with the key of its stream."""
+        derived = {}
+        if self.of_sums is not None:
+            each = self.method.declare(grid, self.of_sums)
+            derived = {ABOVE: each, BELOW: each}
+            derived[WHOLE] = Draws.of([Draw(Stream.ROUNDING, UNIFORM)])
+        if self.of_classes is not None:
+            each = self.method.declare(grid, self.of_classes)
+            derived |= {key_of_class(k): each for k in range(len(self.edges) - 1)}
+        return Draws.of((), derived)
+
+    def streams(self, table: AmountTable) -> list[tuple[CountTable, Measurement, bytes]]:
+        """Return everything that is measured: its counts, its event and the digest of its key."""
+        listed = []
+        if self.of_sums is not None:
+            for one, label in zip(table.streams(self.notches), (ABOVE, BELOW), strict=True):
+                listed.append((one, self.of_sums, label))
+        if self.of_classes is not None:
+            for k, one in enumerate(table.classes):
+                listed.append((one, self.of_classes, key_of_class(k)))
+        return listed
+
+
+def key_of_class(number: int) -> bytes:
+    """Return the digest that derives the key of the noise of a class."""
+    return digest(b"geodp amounts stream 1", b"class", str(number).encode())
+
+
+def release_streams(table: AmountTable, design: Design, key: NoiseKey) -> ReleasedAmounts:
+    """Release what a design measures of records; ``key``: from which all keys are derived."""
+    released, offset = [], 0
+    for counts, event, label in design.streams(table):
+        own = key.derive(label)
+        try:
+            released.append(design.method.release(counts, event, own))
+        finally:
+            own.forget()
+    if design.of_sums is not None:
+        own = key.derive(WHOLE)
+        try:
+            offset = draw_one_below(design.notches, own, Stream.ROUNDING)
+        finally:
+            own.forget()
+    cells = np.unique(np.concatenate([one.key for one in released]))
+    each = [np.asarray(one.counts_at(cells), np.int64) for one in released]
+    sums, classes = (each[:2], each[2:]) if design.of_sums is not None else ([], each)
+    return fit(cells, sums, classes, design, offset)
+
+
+def fit(
+    key: KeyArray, sums: list[IntArray], classes: list[IntArray], design: Design, offset: int
+) -> ReleasedAmounts:
+    """Make whole records, sums and classes of released streams, which agree in every cell.
+
+    Parameters
+    ----------
+    key : uint64[cells]
+        Cells of which any stream has something.
+    sums, classes : list of int64[cells]
+        The streams of sums, in notches, and the records of every class; none of either.
+    design : Design
+    offset : int
+        Uniform on 0 to ``notches - 1``.
+    """
+    by_class = np.stack(classes, axis=1) if classes else None
+    if not sums:
+        assert by_class is not None
+        return ReleasedAmounts(key, by_class.sum(axis=1), None, by_class)
+    u, w, span = sums[0], sums[0] + sums[1], design.notches
+    if by_class is not None:
+        u, w = _combine(u, w, by_class, design)
+    reached = np.cumsum(w) + offset
+    number = np.diff(reached // span, prepend=0)
+    low, high = np.zeros_like(number), number * span
+    given = None
+    if by_class is not None:
+        given = np.empty_like(by_class)
+        divide(by_class, number, np.zeros(by_class.shape[1], np.int64), given)
+        # A sum lies between those of its classes' edges.
+        edges = np.array(design.edges, np.int64) * span
+        low = -(-(given @ edges[:-1]) // design.scale.span)
+        high = given @ edges[1:] // design.scale.span
+    total = np.empty_like(u)
+    follow(u, np.maximum(w, 1), reached % span - offset, low, high, total)
+    some = number > 0
+    return ReleasedAmounts(
+        key[some], number[some], total[some], None if given is None else given[some]
+    )
+
+
+def _combine(
+    u: IntArray, w: IntArray, classes: IntArray, design: Design
+) -> tuple[IntArray, IntArray]:
+    """Combine streams of sums and records of classes, in notches, by their errors."""
+    assert design.of_sums is not None
+    assert design.of_classes is not None
+    records = classes.sum(axis=1)
+    # Variances of records of one cell: from both streams, and from all classes.
+    of_sums = 2 * (design.of_sums.width() / design.notches) ** 2
+    of_classes = classes.shape[1] * design.of_classes.width() ** 2
+    weight = of_classes / (of_sums + of_classes)
+    both = weight * w + (1 - weight) * design.notches * records
+    edges = np.array(design.edges, np.float64) / design.scale.span
+    middle = classes @ ((edges[:-1] + edges[1:]) / 2) / np.maximum(records, 1)
+    share = np.where(w > 0, u / np.maximum(w, 1), middle)
+    both = np.rint(both).astype(np.int64)
+    return np.minimum(np.rint(both * share).astype(np.int64), both), both
