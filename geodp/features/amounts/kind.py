@@ -1,0 +1,59 @@
+"""Amounts as a kind of release: an index, a table of all numbers, and a release of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from geodp.errors import VerificationError
+from geodp.features.amounts.card import AMOUNTS_SCHEMA, INDEX, AmountsCard
+from geodp.io.folder.kinds import Check, Kind
+from geodp.io.opening import read_json
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.explain.page import Explanation
+
+
+class AmountsKind(Kind):
+    """The kind of release that ``geodp amounts publish`` writes."""
+
+    name: ClassVar[str] = "amounts"
+    title: ClassVar[str] = "a release of amounts"
+    file: ClassVar[str] = INDEX
+    schemas: ClassVar[tuple[str, ...]] = (AMOUNTS_SCHEMA,)
+
+    def read_card(self, folder: Path) -> AmountsCard:
+        """Read the index."""
+        return AmountsCard.from_json(read_json(folder / INDEX))
+
+    def verify(self, folder: Path, errors: Callable[..., Any] | None) -> list[Check]:
+        """Check that the index matches the numbers, that these agree, and the records."""
+        # Imported here, so that reading an index does not load the verification.
+        from geodp.features.amounts.verify import verify_amounts
+
+        return verify_amounts(folder, errors)
+
+    def open(self, folder: Path) -> Amounts:
+        """Open the records, sums and classes as one release."""
+        from geodp.features.amounts.formats.reading import open_amounts
+
+        return open_amounts(folder, self.read_card(folder))
+
+    def explain(self, card: Any, language: str) -> Explanation:
+        """Explain what all numbers together reveal, in plain sentences."""
+        from geodp.features.amounts.explanation import explain_amounts
+
+        return explain_amounts(card, language)
+
+    def refuse_table(self) -> NoReturn:
+        """Raise VerificationError, as its records have a folder of their own."""
+        raise VerificationError(
+            "This is a release of amounts; give the folder count, inside its public folder, for "
+            "the map of its records, or use geodp amounts.",
+            code="amounts-are-tables",
+        )
+
+
+KINDS = (AmountsKind(),)

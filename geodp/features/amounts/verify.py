@@ -1,0 +1,211 @@
+"""Verification of a written release of amounts: index, records, and numbers that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from geodp.errors import Rule
+from geodp.features.amounts.amounts import (
+    describe_identity,
+    describe_notches,
+    describe_release,
+    list_constraints,
+    state_guarantee,
+)
+from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
+from geodp.features.amounts.formats.joint import ENDINGS, NAME, join_columns, view_of
+from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reopen
+from geodp.features.amounts.methods import CountOfAmounts
+from geodp.features.amounts.scale import exact
+from geodp.io.folder.kinds import CARD, Check
+from geodp.io.folder.manifest import SUMS, read_sums, sha256
+from geodp.io.opening import open_parquet, read_json, strange_entry
+from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.csv_rows import require_same_rows
+from geodp.io.verify.files import check_restricted
+from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import BROKEN, event_of
+from geodp.io.verify.verify import run_checks, verify
+from geodp.mechanisms import find_method
+from geodp.privacy.event import Measurement
+from geodp.release.opening import open_release
+
+
+def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+    """Verify that the index matches the numbers, that these agree, and the records.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    errors : callable, optional
+        See :func:`geodp.io.verify.verify.verify`.
+
+    Returns
+    -------
+    list of Check
+        Checks of the index, and one for the records, with the checks that failed there.
+    """
+    try:
+        require(
+            # A link could make the verification read files outside the folder.
+            strange_entry(folder) is None,
+            Rule("folder-has-link", "There is a link or a device in the folder."),
+        )
+        card = AmountsCard.from_json(read_json(folder / INDEX))
+    except BROKEN as error:
+        return [Check("index", False, str(error) or type(error).__name__)]
+    summary = f"schema {card.schema}, {card.amount.name} in {card.amount.unit}"
+    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
+    if all(check.ok for check in checks):
+        found = verify(folder / COUNT, errors)
+        failed = [f"{check.name}: {check.detail}" for check in found if not check.ok]
+        checks.append(Check(COUNT, not failed, "; ".join(failed) or f"{len(found)} questions"))
+    return checks
+
+
+def _check_checksums(folder: Path, card: AmountsCard) -> str:
+    sums = read_sums(folder)
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    require(
+        there - {SUMS} == {*sums},
+        Rule("amounts-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+    )
+    for name, digest in sums.items():
+        require(
+            sha256(folder / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
+    for file in card.files:
+        require(
+            sums.get(file.name) == file.sha256,
+            Rule("amounts-index-differs", f"The checksum of {file.name} differs from the index."),
+        )
+    listed = {INDEX, SUMS, COUNT, *(file.name for file in card.files)}
+    require(
+        {path.name for path in folder.iterdir()} == listed,
+        Rule("amounts-folder-unlisted", "The folder holds other files than the index lists."),
+    )
+    return f"all {len(sums)} files have the listed SHA-256"
+
+
+def _check_records(folder: Path, card: AmountsCard) -> str:
+    """Check that the records are those of the index, charged once with it."""
+    table = read_table_card(folder / COUNT)
+    require(
+        sha256(folder / COUNT / CARD) == card.count_sha256
+        and table.release_id == card.count_id
+        and table.name == COUNT,
+        Rule("amounts-records-differ", "The records are others than those of the index."),
+    )
+    require(
+        table.private is card.private and table.budget == card.budget,
+        Rule("amounts-charged-otherwise", "The records state another charge."),
+    )
+    return "card, id and charge are those of the index"
+
+
+def _check_guarantee(folder: Path, card: AmountsCard) -> str:
+    """Check that what the index promises is what the event of the records promises."""
+    amount, table = card.amount, read_table_card(folder / COUNT)
+    event, release = event_of(table), open_release(folder / COUNT)
+    require(
+        isinstance(event, Measurement) and isinstance(find_method(event.mechanism), CountOfAmounts),
+        Rule("amounts-method-differs", "The records have another method than a release."),
+    )
+    event = cast(Measurement, event)
+    made = reopen(release, card)
+    scale = made.scale
+    share = exact(amount.share or 1, "share") if amount.notches else Fraction(0)
+    classes = max(len(amount.edges) - 1, 0)
+    method = cast(CountOfAmounts, find_method(event.mechanism))
+    require(
+        method == CountOfAmounts.of(method.pyramid, classes, share)
+        and (amount.share is None) is not (amount.notches is not None and bool(amount.edges))
+        and (not amount.notches or scale.span % amount.notches == 0),
+        Rule("amounts-design-differs", "The records were made of other streams."),
+    )
+    facts = [describe_release(scale)]
+    if amount.notches not in (None, scale.span):
+        facts.append(describe_notches(scale, amount.notches or 1))
+    require(
+        all(fact in card.guarantee.not_protected for fact in facts)
+        and {*card.guarantee.not_protected} <= {*table.guarantee.not_protected},
+        Rule("amounts-facts-differ", "The index states other public facts than the records."),
+    )
+    whole = replace(event, mechanism=method.pyramid.spec)
+    stated = card.guarantee.not_protected[len(whole.not_protected) :]
+    require(
+        card.guarantee == state_guarantee(whole, amount, stated)
+        and card.private is event.is_private
+        and card.constraints == list_constraints(amount),
+        Rule("amounts-guarantee-differs", "The index contradicts the records' guarantee."),
+    )
+    return f"{card.guarantee.spends} for one {card.guarantee.unit}, once for everything"
+
+
+def _check_numbers(folder: Path, card: AmountsCard) -> str:
+    """Check that numbers agree in every cell; then they do in every area, a sum of cells."""
+    count = open_release(folder / COUNT)
+    made = reopen(count, card)
+    drawn = read_drawn(folder, made)
+    low, high = np.zeros_like(drawn.number), drawn.number * (card.amount.notches or 1)
+    if drawn.classes is not None:
+        require(
+            bool((drawn.classes >= 0).all())
+            and np.array_equal(drawn.classes.sum(axis=1), drawn.number),
+            Rule("amounts-classes-differ", "There is a cell whose classes are not its records."),
+        )
+        edges = np.array([exact(one, "edges") / made.scale.step for one in card.amount.edges])
+        steps = np.array([int(edge) for edge in edges], np.int64) - made.scale.lower
+        if card.amount.notches:
+            low = -(-(drawn.classes @ steps[:-1]) // made.notch)
+            high = drawn.classes @ steps[1:] // made.notch
+    require(
+        drawn.above is None or bool(((low <= drawn.above) & (drawn.above <= high)).all()),
+        Rule("amounts-beyond-clip", "There is a cell whose mean is not within its bounds."),
+    )
+    facts = read_table_card(folder / COUNT).guarantee.not_protected
+    require(
+        describe_identity(drawn) in facts,
+        Rule("amounts-of-two-releases", "The numbers are not all of one release."),
+    )
+    return f"{drawn.key.size:,} cells, each with a mean within the clip"
+
+
+def _check_joint(folder: Path, card: AmountsCard) -> str:
+    """Check that the table has what the numbers make, with their intervals."""
+    release = open_amounts(folder, card)
+    expected = join_columns(view_of(release).all_rows, release)
+    require(
+        [file.name for file in card.files] == [f"{NAME}{ending}" for ending in ENDINGS],
+        Rule("amounts-table-missing", "The index lists other tables than a release has."),
+    )
+    rows = open_parquet(folder / f"{NAME}.parquet").read()
+    columns = expected.schema.names
+    same = [*columns, "geometry", "bbox"][: len(rows.schema.names)] == rows.schema.names
+    require(
+        same
+        and all(
+            rows[name].combine_chunks().equals(expected[name].combine_chunks()) for name in columns
+        ),
+        Rule("amounts-table-differs", "The table is not that of the numbers."),
+    )
+    require_same_rows(folder / f"{NAME}.csv", folder / f"{NAME}.parquet", columns)
+    return f"{rows.num_rows:,} cells, in CSV and Parquet"
+
+
+QUESTIONS: list[tuple[str, Callable[[Path, AmountsCard], str]]] = [
+    ("checksums", _check_checksums),
+    ("records", _check_records),
+    ("guarantee", _check_guarantee),
+    ("numbers", _check_numbers),
+    ("table", _check_joint),
+    ("restricted", check_restricted),
+]
