@@ -1,0 +1,462 @@
+"""Sums, means and medians of amounts, beside sum and count at half each and beside OpenDP."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs.public import load
+from bench.tables import fill, markdown, table
+from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.streams import AmountTable
+from geodp.grid.region import Region
+from geodp.privacy.budget import rational
+from geodp.privacy.key import NoiseKey
+
+TITLE = """\
+Incomes of the people of the Kanto window, census 2020, made up: lognormal with the logarithm's
+standard deviation 0.7 and mean 5.5 plus a field of 16, 2 and 0.5 km (seed 3), in 10,000 yen,
+clipped at 1,000. Errors of means and medians are medians over areas, in per cent of the truth.
+  sums       mean absolute errors of sums, divided by those of OpenDP's clipped sums per cell, added
+             up, with the whole budget and no counts
+  class      per cent of areas whose median class is right
+  held       how often 95 % intervals hold the truth, by the records of the region
+  cost       time in that of one map of counts"""
+
+SAVED = Path(__file__).parents[1] / "results" / "amounts.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "amounts.md"
+
+EPSILONS = (Fraction(1), Fraction(1, 10))
+UPPER = 1000
+EDGES = (0, 50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 800, UPPER)
+"""Edges of the twelve classes."""
+
+AREAS = 200
+"""Number of made-up municipalities: nearest of so many people's cells (seed 2)."""
+
+POLYGONS = {"discs of 50": 4, "discs of 200": 8, "discs of 800": 16, "discs of 3,200": 32,
+            "discs of 12,800": 64}  # fmt: skip
+"""Radii of discs in cells, by about how many cells they have; 60 around people's cells (seed 7)."""
+
+DISCS = 60
+
+MEANS = {
+    "cells of 500 and more": ("cell", 500, 1 << 60, 0.3),
+    "cells of 100 and more": ("cell", 100, 1 << 60, 0.85),
+    "cells of 100 to 199": ("cell", 100, 200, 3.3),
+    "1 km of 500 and more": ("1 km", 500, 1 << 60, 0.45),
+    "8 km of 500 and more": ("8 km", 500, 1 << 60, 0.15),
+    "municipalities": ("municipality", 500, 1 << 60, 0.03),
+}
+"""Classes of areas: which, from how many people to before how many, and the goal at epsilon 1."""
+
+MEDIANS = {
+    "4 km": (95.0, 0.3),
+    "8 km": (None, None),
+    "municipality": (99.0, 0.1),
+}
+"""Goals of the median's class and of the interpolated median at epsilon 1, of 500 people and more."""
+
+SIDES = {"cell": 1, "1 km": 2, "4 km": 8, "8 km": 16}
+
+RELEASED = {"below 50": (1, 50), "50 to 499": (50, 500), "500 to 4,999": (500, 5000),
+            "5,000 and more": (5000, 1 << 60)}  # fmt: skip
+"""Classes of regions by their released records."""
+
+REGION_SIDES, REGIONS, COVERED = (1, 2, 4, 8, 16), 60, 4
+"""Sides of squares whose intervals are measured, how many of each in a trial, and trials."""
+
+Dense = NDArray[np.int64]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options, named as the parameters of :func:`measure`."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--epsilon", type=rational, nargs="+", default=EPSILONS)
+    parser.add_argument("--trials", type=int, default=20)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The amounts to release.
+
+    Attributes
+    ----------
+    table : AmountTable
+    number, total : int64[rows, columns]
+        People, and their clipped incomes.
+    unclipped : float64[rows, columns]
+        Their incomes.
+    classes : int64[rows, columns, 12]
+    municipality : int64[rows, columns]
+    """
+
+    table: AmountTable
+    number: Dense
+    total: Dense
+    unclipped: NDArray[np.float64]
+    classes: Dense
+    municipality: Dense
+
+    @property
+    def grid(self) -> geodp.Grid:
+        """The grid."""
+        return self.table.records.grid
+
+
+def make_incomes(people: geodp.CountTable) -> Truth:
+    """Make an income of everybody, from a public distribution and stated seeds."""
+    number, grid = people.to_dense(), people.grid
+    draw = np.random.default_rng(3)
+    field = np.zeros(number.shape)
+    for side, spread in ((number.shape[0] // 16, 0.25), (number.shape[0] // 128, 0.1), (1, 0.1)):
+        side = max(side, 1)
+        coarse = draw.normal(size=tuple(-(-size // side) for size in number.shape)) * spread
+        field += np.kron(coarse, np.ones((side, side)))[: number.shape[0], : number.shape[1]]
+    index = grid.decode(people.key)
+    above, unclipped = np.zeros(people.key.size, np.int64), np.zeros(people.key.size)
+    classes = np.zeros((people.key.size, len(EDGES) - 1), np.int64)
+    for i, (size, mean) in enumerate(zip(people.count, field[tuple(index)], strict=True)):
+        income = draw.lognormal(5.5 + mean, 0.7, size)
+        counted = np.minimum(np.floor(income + 0.5).astype(np.int64), UPPER)
+        above[i], unclipped[i] = counted.sum(), income.sum()
+        at = np.minimum(np.searchsorted(EDGES, counted, "right") - 1, len(EDGES) - 2)
+        classes[i] = np.bincount(at, minlength=len(EDGES) - 1)
+    scale = Scale.of((0, UPPER), 1, "10,000 yen", "income")
+    maps = tuple(geodp.CountTable.from_keys(grid, people.key, one) for one in classes.T)
+    made = AmountTable(people, people.key, above, scale, (), EDGES, maps)
+    total, raw = np.zeros_like(number), np.zeros(number.shape)
+    total[tuple(index)], raw[tuple(index)] = above, unclipped
+    dense = np.zeros((*number.shape, len(EDGES) - 1), np.int64)
+    dense[tuple(index)] = classes
+    return Truth(made, number, total, raw, dense, _municipalities(number))
+
+
+def _municipalities(number: Dense) -> Dense:
+    """Return the number of the nearest of ``AREAS`` cells with people."""
+    from scipy.spatial import cKDTree
+
+    occupied = np.argwhere(number > 0)
+    weight = number[number > 0] / number.sum()
+    few = min(AREAS, len(occupied))
+    seeds = occupied[np.random.default_rng(2).choice(len(occupied), few, replace=False, p=weight)]
+    nearest = cKDTree(seeds).query(np.argwhere(np.ones_like(number)))[1]
+    return np.asarray(nearest.reshape(number.shape), np.int64)
+
+
+def sum_areas(truth: Truth, values: NDArray[Any], area: str) -> NDArray[Any]:
+    """Sum values of cells over areas: [areas] or [areas, classes]."""
+    if area == "municipality":
+        at, last = truth.municipality.ravel(), int(truth.municipality.max()) + 1
+        columns = values.reshape(values.shape[0] * values.shape[1], -1)
+        sums = [np.bincount(at, one, last) for one in columns.T]
+        return np.stack(sums, axis=-1).reshape(last, *values.shape[2:])
+    side = SIDES[area]
+    rows, columns_of = (size // side for size in values.shape[:2])
+    cut = values[: rows * side, : columns_of * side]
+    sums_of = cut.reshape(rows, side, columns_of, side, *values.shape[2:]).sum(axis=(1, 3))
+    return sums_of.reshape(rows * columns_of, *values.shape[2:])
+
+
+Means = Callable[[Truth, Fraction, int], tuple[NDArray[Any], NDArray[Any]]]
+"""Releases people and sums of cells; the last argument is the trial."""
+
+
+def key_of(trial: int) -> NoiseKey:
+    """Return the key of a trial."""
+    return NoiseKey((5000 + trial).to_bytes(32, "little"))
+
+
+def publish_amounts(truth: Truth, epsilon: Fraction, trial: int, **more: Any) -> geodp.amounts.Amounts:
+    """Publish people and incomes."""
+    made = truth.table
+    if not more.pop("classes", False):
+        made = AmountTable(made.records, made.key, made.above, made.scale)
+    return geodp.amounts.publish(
+        made, epsilon=epsilon, contribution=1, key=key_of(trial), **more
+    )
+
+
+def by_streams(truth: Truth, epsilon: Fraction, trial: int) -> tuple[Dense, Dense]:
+    """Release by ``geodp.amounts``."""
+    release = publish_amounts(truth, epsilon, trial)
+    assert release.sum is not None
+    return release.count.table.to_dense(), release.sum.table.to_dense()
+
+
+def by_halves(truth: Truth, epsilon: Fraction, trial: int) -> tuple[Dense, Dense]:
+    """Release sums and counts with half of the budget each, as maps of counts."""
+    total = geodp.CountTable.from_dense(truth.total, truth.grid)
+    half = {"epsilon": epsilon / 2, "key": key_of(trial)}
+    sums = geodp.publish(total, contribution=UPPER, **half)
+    counts = geodp.publish(truth.table.records, contribution=1, **half)
+    return counts.table.to_dense(), sums.table.to_dense()
+
+
+def noisy_cells(counts: Dense, scale: float) -> NDArray[np.float64]:
+    """Add OpenDP's Laplace noise to every cell."""
+    import opendp.prelude as dp
+
+    # OpenDP requires consent to mechanisms that are not vetted.
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    noisy = dp.m.make_laplace(*space, scale=scale)(counts.ravel().tolist())
+    return np.array(noisy, np.float64).reshape(counts.shape)
+
+
+def by_opendp(
+    truth: Truth, epsilon: Fraction, trial: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Release clipped sums and counts of every cell by OpenDP, with half of the budget each."""
+    counts = noisy_cells(truth.number, float(2 / epsilon))
+    return counts, noisy_cells(truth.total, float(2 * UPPER / epsilon))
+
+
+METHODS: dict[str, Means] = {
+    "geodp.amounts": by_streams,
+    "sum and count, half each": by_halves,
+    "OpenDP, per cell, half each": by_opendp,
+}
+
+
+def measure(
+    data: Path | None = None,
+    epsilon: tuple[Fraction, ...] = EPSILONS,
+    trials: int = 20,
+) -> dict[str, Any]:
+    """Measure errors of means, sums and medians, coverage of intervals, and the cost."""
+    truth = make_incomes(load("kanto", data))
+    whole, cut = truth.unclipped.sum() / truth.number.sum(), truth.total.sum() / truth.number.sum()
+    result: dict[str, Any] = {
+        "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": int(truth.number.sum())},
+        "means": [], "sums": [], "medians": [], "coverage": [], "cost": measure_cost(truth),
+    }  # fmt: skip
+    for one in epsilon:
+        result["means"] += measure_means(truth, one, trials)
+        result["sums"] += measure_sums(truth, one, trials)
+        result["medians"] += measure_medians(truth, one, trials)
+        result["coverage"] += cover(truth, one, min(trials, COVERED))
+    return result
+
+
+def measure_means(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Measure the errors of means by every method."""
+    errors: dict[tuple[str, str], list[float]] = {}
+    clip: dict[str, float] = {}
+    for trial in range(trials):
+        for name, method in METHODS.items():
+            number, total = method(truth, epsilon, trial)
+            for area, (kind, low, high, _) in MEANS.items():
+                people = sum_areas(truth, truth.number, kind)
+                some = (people >= low) & (people < high)
+                true = sum_areas(truth, truth.total, kind)[some] / people[some]
+                n, s = (sum_areas(truth, one, kind)[some] for one in (number, total))
+                mean = np.clip(s / np.maximum(n, 1e-9), 0, UPPER)
+                error = 100 * float(np.median(np.abs(mean / true - 1)))
+                errors.setdefault((area, name), []).append(error)
+                raw = sum_areas(truth, truth.unclipped, kind)[some] / people[some]
+                clip[area] = 100 * float(np.median(np.abs(mean / raw - 1))) if (
+                    name == "geodp.amounts"
+                ) else clip[area]
+    return [
+        {"epsilon": str(epsilon), "areas": area, "goal": goal if epsilon == 1 else None}
+        | {name: float(np.mean(errors[area, name])) for name in METHODS}
+        | {"of the unclipped mean": clip[area]}
+        for area, (*_, goal) in MEANS.items()
+    ]
+
+
+def draw_discs(truth: Truth, radius: int) -> list[tuple[Dense, Dense]]:
+    """Draw discs around people's cells: rows and columns of their cells."""
+    draw, occupied = np.random.default_rng(7), np.argwhere(truth.number > 0)
+    rows, columns = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    inside = rows**2 + columns**2 <= radius**2
+    discs = []
+    for centre in occupied[draw.integers(0, len(occupied), DISCS)]:
+        at = np.stack([rows[inside] + centre[0], columns[inside] + centre[1]])
+        fits = ((at >= 0) & (at < np.array(truth.number.shape)[:, None])).all(axis=0)
+        discs.append((at[0][fits], at[1][fits]))
+    return discs
+
+
+def measure_sums(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Measure errors of sums of cells, squares and discs, beside those of OpenDP's sums."""
+    areas: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+        name: lambda x, name=name: sum_areas(truth, x, name) for name in ("cell", "1 km", "8 km")
+    }
+    for name, radius in POLYGONS.items():
+        discs = draw_discs(truth, radius)
+        areas[name] = lambda x, discs=discs: np.array([x[at].sum() for at in discs])
+    errors: dict[tuple[str, str], list[float]] = {}
+    for trial in range(trials):
+        ours = by_streams(truth, epsilon, trial)[1] - truth.total
+        theirs = noisy_cells(truth.total, float(UPPER / epsilon)) - truth.total
+        for name, add in areas.items():
+            for who, error in (("geodp.amounts", ours), ("OpenDP", theirs)):
+                errors.setdefault((name, who), []).append(float(np.abs(add(error)).mean()))
+    goals = {"cell": 1.03, "1 km": 1.03, "discs of 800": 0.7, "discs of 3,200": 0.7,
+             "discs of 12,800": 0.45}  # fmt: skip
+    found = []
+    for name in areas:
+        ours_of, theirs_of = (float(np.mean(errors[name, w])) for w in ("geodp.amounts", "OpenDP"))
+        found.append(
+            {"epsilon": str(epsilon), "areas": name, "goal": goals.get(name),
+             "ratio": ours_of / theirs_of, "geodp.amounts": ours_of, "OpenDP": theirs_of}
+        )  # fmt: skip
+    return found
+
+
+def find_medians(classes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the class of the median of areas, and the interpolated median."""
+    edges, reached = np.array(EDGES, np.float64), np.cumsum(classes, axis=-1)
+    half = reached[:, -1:] / 2
+    at = np.minimum((reached < half).sum(axis=1), len(EDGES) - 2)
+    before = np.concatenate([np.zeros((len(at), 1)), reached], axis=1)[np.arange(len(at)), at]
+    inside = np.maximum(classes[np.arange(len(at)), at], 1e-9)
+    part = np.clip((half[:, 0] - before) / inside, 0, 1)
+    return at, edges[at] + part * (edges[at + 1] - edges[at])
+
+
+def measure_medians(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[str, Any]]:
+    """Measure medians from classes alone, and from classes beside means."""
+    figures: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for trial in range(trials):
+        for name, means in (("alone", False), ("with means", True)):
+            release = publish_amounts(truth, epsilon, trial, classes=True, means=means)
+            dense = np.stack([one.to_dense() for one in release.classes], axis=-1)
+            for area in MEDIANS:
+                some = sum_areas(truth, truth.number, area) >= 500
+                at, median = find_medians(sum_areas(truth, dense, area)[some])
+                true_at, true = find_medians(sum_areas(truth, truth.classes, area)[some])
+                right = 100 * float((at == true_at).mean())
+                error = 100 * float(np.median(np.abs(median / true - 1)))
+                figures.setdefault((area, name), []).append((right, error))
+    found = []
+    for area, (of_class, of_median) in MEDIANS.items():
+        row: dict[str, Any] = {"epsilon": str(epsilon), "areas": area}
+        for name in ("alone", "with means"):
+            right, error = np.mean(figures[area, name], axis=0)
+            row |= {f"class, {name}": float(right), f"median, {name}": float(error)}
+        goals = (of_class, of_median) if epsilon == 1 else (None, None)
+        found.append(row | {"goal of class": goals[0], "goal of median": goals[1]})
+    return found
+
+
+def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of squares hold the truth, by their released records."""
+    names = ("count", "sum", "mean", "median")
+    held: dict[str, list[list[bool | None]]] = {name: [] for name in RELEASED}
+    for trial in range(trials):
+        both = publish_amounts(truth, epsilon, 1000 + trial)
+        medians = publish_amounts(truth, epsilon, 1000 + trial, classes=True, means=False)
+        boxes = draw_squares(truth, trial)
+        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+        found = zip(both.estimate_all(regions), medians.estimate_all(regions), boxes, strict=True)
+        for one, other, box in found:
+            n, s = int(truth.number[box].sum()), int(truth.total[box].sum())
+            shown: list[bool | None] = [
+                one.count.low <= n <= one.count.high,
+                one.sum is not None and one.sum.low <= s <= one.sum.high,
+                None if one.mean is None or not n else one.mean.low <= s / n <= one.mean.high,
+            ]
+            median = find_medians(truth.classes[box].sum(axis=(0, 1))[None])[1][0]
+            ends = other.median
+            shown.append(None if ends is None or not n else ends.low <= median <= ends.high)
+            for name, (low, high) in RELEASED.items():
+                if low <= one.count.count < high:
+                    held[name].append(shown)
+    for name, rows in held.items():
+        yield {"epsilon": str(epsilon), "released records": name, "squares": len(rows)} | {
+            part: float(np.mean(known)) if (known := [r[i] for r in rows if r[i] is not None]) else None
+            for i, part in enumerate(names)
+        } | {"means known": float(np.mean([r[2] is not None for r in rows])) if rows else None}
+
+
+def draw_squares(truth: Truth, trial: int) -> list[tuple[slice, slice]]:
+    """Draw squares around cells with people."""
+    draw, occupied = np.random.default_rng(trial), np.argwhere(truth.number > 0)
+    boxes = []
+    for side in REGION_SIDES:
+        corners = occupied[draw.integers(0, len(occupied), REGIONS)] - draw.integers(0, side)
+        limit = np.array(truth.number.shape) - side
+        for row, column in np.clip(corners, 0, limit).tolist():
+            boxes.append((slice(row, row + side), slice(column, column + side)))
+    return boxes
+
+
+def measure_cost(truth: Truth, repeats: int = 3) -> list[dict[str, Any]]:
+    """Measure the time of releases, in that of one map of counts."""
+    runs: dict[str, Callable[[int], Any]] = {
+        "a map of counts": lambda trial: geodp.publish(
+            truth.table.records, epsilon=1, contribution=1, key=key_of(trial)
+        ),
+        "sums and means": lambda trial: publish_amounts(truth, Fraction(1), trial),
+        "12 classes": lambda trial: publish_amounts(
+            truth, Fraction(1), trial, classes=True, means=False
+        ),
+    }
+    seconds = {}
+    for name, run in runs.items():
+        run(0)
+        spent = []
+        for trial in range(repeats):
+            begun = time.perf_counter()
+            run(trial)
+            spent.append(time.perf_counter() - begun)
+        seconds[name] = min(spent)
+    goals = {"sums and means": 2.5, "12 classes": 13.0}
+    once = seconds["a map of counts"]
+    return [
+        {"release": name, "seconds": second, "maps of counts": second / once, "goal": goals.get(name)}
+        for name, second in seconds.items()
+    ]
+
+
+PARTS = ("means", "sums", "medians", "coverage", "cost")
+"""Tables of the document, by their markers."""
+
+
+def show(result: dict[str, Any]) -> str:
+    """Format all tables."""
+    one = result["settings"]
+    caption = (
+        f"{one['trials']} trials; mean income {one['mean']:.1f}, clipped {one['clipped']:.1f}: the clip "
+        f"alone costs {100 * (1 - one['clipped'] / one['mean']):.1f} %"
+    )
+    return "\n\n".join([caption, *(table(lines(part, result)) for part in PARTS)])
+
+
+def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the lines of a table."""
+    if part != "coverage":
+        rows: list[dict[str, Any]] = result[part]
+        return rows
+    shares = ("count", "sum", "mean", "median", "means known")
+    return [
+        {name: row[name] for name in ("epsilon", "released records", "squares")}
+        | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
+        for row in result["coverage"]
+    ]
+
+
+def marks(part: str) -> tuple[str, str]:
+    """Return the markers around a table of the document."""
+    return f"<!-- bench:amounts:{part} -->", f"<!-- /bench:amounts:{part} -->"
+
+
+def fill_document() -> dict[str, Any]:
+    """Fill the document's tables with the saved figures, and return those."""
+    result: dict[str, Any] = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        fill(DOCUMENT, marks(part), markdown(lines(part, result)))
+    return result
