@@ -28,6 +28,7 @@ from geodp.features.amounts.estimates import (
     Interval,
     Margins,
     estimate_streams,
+    narrow,
 )
 from geodp.features.amounts.files import StagedAmounts, stage_amounts
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
@@ -229,7 +230,7 @@ class Amounts:
             ]
         both = [one.estimate_all(listed) for one in self.streams]
         assert self.index.amount.notches is not None
-        columns = [_columns(each) for each in both]
+        columns = [_columns(each, listed) for each in both]
         ends = estimate_streams(*columns, self.scale, self.index.amount.notches)
         found = []
         for i, one in enumerate(counts):
@@ -274,7 +275,7 @@ class Amounts:
 
     def _classes_of(self, regions: list[Region]) -> Classes:
         """Estimate the records of every class of regions."""
-        rows = [_columns(one.estimate_all(regions)) for one in self.class_releases]
+        rows = [_columns(one.estimate_all(regions), regions) for one in self.class_releases]
         return Classes(self.edges, Margins.of(*(np.stack(part) for part in zip(*rows, strict=True))))
 
     def _known(self, ends: Ends | None, at: int) -> Interval | None:
@@ -323,11 +324,14 @@ class Amounts:
         return place.write(self, restricted)
 
 
-def _columns(estimates: list[Estimate]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return counts, lower and upper ends of estimates: float64[n] each."""
-    rows = np.array([(one.count, one.low, one.high) for one in estimates], np.float64)
-    columns = rows.reshape(-1, 3).T
-    return columns[0], columns[1], columns[2]
+def _columns(estimates: list[Estimate], regions: list[Region]) -> Ends:
+    """Return sums of one stream, and their lower and upper ends: float64[n] each."""
+    rows = np.array(
+        [(one.count, one.low, one.high, one.standard_error) for one in estimates], np.float64
+    )
+    count, low, high, error = rows.reshape(-1, 4).T
+    single = np.array([region.key.size == 1 for region in regions])
+    return narrow(count, low, high, error, single)
 
 
 def stream_event(

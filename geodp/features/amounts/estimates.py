@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, Estimate
 from geodp.features.amounts.scale import Scale
 from geodp.typing import FloatArray
 
@@ -23,6 +23,13 @@ Ends: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 ROUNDED = 0.8
 """Half a 95 % interval of the rounding of records at both ends of a run of keys, in spans."""
+
+SURE = 3.0
+"""Standard errors from which on the clamp takes little of a sum: the interval is that of the noise,
+as ``python -m bench amounts`` measures it."""
+
+SUM_Z = 2.0
+"""Half a 95 % interval of the noise of several cells together, in standard errors."""
 
 HALVINGS = 50
 """Bisections of a quantile: a double has no more digits between two edges."""
@@ -122,6 +129,28 @@ def _smallest(u: FloatArray, v: FloatArray, of_u: FloatArray, of_v: FloatArray) 
     # The smaller root in a form without cancellation, also where a is 0 or less.
     p = np.divide(c, b + root, out=np.zeros_like(u), where=(u > of_u) & (b + root > 0))
     return np.clip(p, 0.0, 1.0)
+
+
+def narrow(
+    value: FloatArray, low: FloatArray, high: FloatArray, error: FloatArray, single: Any
+) -> Ends:
+    """Narrow intervals of sums to what the clamp takes of streams of amounts.
+
+    The intervals of a release of counts hold whatever lies around a region; their worst case is
+    that of people who live alone, and a record adds far more to a stream of amounts than the
+    clamp's threshold. Both bounds are kept.
+
+    Parameters
+    ----------
+    value, low, high, error : float64[n]
+        Released sums, ends of their intervals, and closed-form standard errors.
+    single : bool or bool[n]
+        Whether they are of one cell, whose noise has the tails of a Laplace law.
+    """
+    half = np.where(single, LAPLACE_Z, SUM_Z) * error
+    # Where little was released, some may have been lost to the clamp, and little can be too much.
+    up = np.where(value >= SURE * error, half, SKEWED_Z * error)
+    return value, np.maximum(low, value - half), np.minimum(high, value + up)
 
 
 def estimate_streams(

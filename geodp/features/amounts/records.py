@@ -12,7 +12,7 @@ import numpy as np
 from geodp.errors import InputError, Rule, UsageError
 from geodp.features.amounts.decimals import count_steps
 from geodp.features.amounts.scale import Scale
-from geodp.features.amounts.streams import AmountTable
+from geodp.features.amounts.streams import AmountTable, merge_keys
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
@@ -249,7 +249,7 @@ class _Sums:
     ) -> AmountTable:
         """Return the sums; may be called once."""
         classes = [CountTable.of_cells(grid, *_positive(*runs.arrays())) for runs in self._records]
-        key = np.unique(np.concatenate([one.key for one in classes]))
+        key = merge_keys([one.key for one in classes])
         number = np.sum([one.counts_at(key) for one in classes], axis=0, dtype=np.int64)
         reading = survey.reading()
         records = CountTable.of_cells(grid, key, number, bound=bound, reading=reading)

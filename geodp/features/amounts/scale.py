@@ -15,8 +15,10 @@ from geodp.privacy.noise.law import LARGEST_SCALE
 MOST_STEPS = 1 << 40
 """Most steps between the ends of the clip, and of an end from 0: sums then stay within int64."""
 
-FEWEST_NOTCHES = 1000
-"""Fewest notches between the ends of the clip on which the sum of a cell is rounded."""
+COARSEST = 64
+"""How many times fewer notches than can be drawn the span may have: the noise of a level is then
+at least some hundred notches wide, and rounding the sum of a cell by half of one adds nothing to
+it."""
 
 MOST_CLASSES = 100
 """Most classes of amounts, each of which is a map."""
@@ -163,12 +165,13 @@ class Scale:
         -------
         int
             The span, where its noise is no wider than can be drawn; otherwise its largest divisor
-            for which that holds. UsageError where there is none with ``FEWEST_NOTCHES``.
+            for which that holds. UsageError where there is none that is not far smaller.
         """
-        limit = int(LARGEST_SCALE / width) if width > 0 else self.span
+        limit = int(LARGEST_SCALE / width)
         if self.span <= limit:
             return self.span
-        found = next((n for n in range(limit, FEWEST_NOTCHES - 1, -1) if self.span % n == 0), 0)
+        fewest = max(limit // COARSEST, 1)
+        found = next((n for n in range(limit, fewest - 1, -1) if self.span % n == 0), 0)
         if not found:
             raise UsageError(
                 "The noise of these amounts would be wider than can be drawn: choose ends of the "

@@ -13,7 +13,7 @@ together share the budget, and are then made to agree in every cell.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -191,10 +191,17 @@ def release_streams(table: AmountTable, design: Design, key: NoiseKey) -> Releas
             offset = draw_one_below(design.notches, own, Stream.ROUNDING)
         finally:
             own.forget()
-    cells = np.unique(np.concatenate([one.key for one in released]))
+    cells = merge_keys([one.key for one in released])
     each = [np.asarray(one.counts_at(cells), np.int64) for one in released]
     sums, classes = (each[:2], each[2:]) if design.of_sums is not None else ([], each)
     return fit(cells, sums, classes, design, offset)
+
+
+def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
+    """Return the keys of which any of several increasing arrays has one: uint64[m], increasing."""
+    # Sorting by merging takes runs that are sorted as they are, unlike a table of hashes.
+    every = np.sort(np.concatenate(keys), kind="stable")
+    return every[np.append(True, every[1:] != every[:-1])[: every.size]]
 
 
 def fit(
