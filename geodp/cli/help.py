@@ -17,6 +17,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "publish",
         "publish-series",
         "select",
+        "amounts",
         "households",
         "local",
         "join",

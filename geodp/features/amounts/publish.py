@@ -11,7 +11,7 @@ from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, describe_identity
 from geodp.features.amounts.records import read_records
-from geodp.features.amounts.scale import exact
+from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.streams import (
     AmountTable,
     Design,
@@ -42,6 +42,7 @@ from geodp.release.publish import make_event
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
 from geodp.table.reading import require_rows
+from geodp.table.stated.reading import StatedReading
 
 LABEL = b"geodp amounts identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -221,6 +222,8 @@ class PreparedAmounts:
     table : AmountTable
     design : Design
     request : Request
+    facts : tuple of str
+        Public facts about the input.
     preview : Amounts
         The release of no records.
     """
@@ -228,6 +231,7 @@ class PreparedAmounts:
     table: AmountTable = field(repr=False)
     design: Design
     request: Request
+    facts: tuple[str, ...]
     preview: Amounts
 
     def release(self, keep: Keep[ReleasedAmounts] | None = None) -> Amounts:
@@ -297,17 +301,41 @@ def prepare_amounts(
     """
     method = choose_pyramid(request.method)
     bound = bound_contribution(table.records, request.terms.contribution)
-    design = make_design(table, method, request, bound, means=means, share=share)
     grid, reading = table.records.grid, table.records.reading
+    kind = (table.scale, table.edges, grid, method)
+    design = make_design(*kind, request, bound, means=means, share=share)
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
     preview = Amounts.preview(design, grid, request, facts, stated)
-    return PreparedAmounts(table, design, request, preview)
+    return PreparedAmounts(table, design, request, facts, preview)
+
+
+def restore_amounts(
+    drawn: ReleasedAmounts,
+    kind: tuple[Scale, tuple[int, ...], Grid],
+    request: Request,
+    bound: ContributionBound,
+    facts: tuple[str, ...],
+    reading: StatedReading | None,
+    charge: Charge,
+    *,
+    means: bool,
+    share: Any,
+) -> Amounts:
+    """Restore the release of what was drawn, charged and stored by the same call.
+
+    ``kind``: scale, edges of classes and grid; ``bound``: that of the stored event.
+    """
+    method = choose_pyramid(request.method)
+    design = make_design(*kind, method, request, bound, means=means, share=share)
+    return Amounts.preview(design, kind[2], request, facts, reading).with_drawn(drawn, charge)
 
 
 def make_design(
-    table: AmountTable,
+    scale: Scale,
+    edges: tuple[int, ...],
+    grid: Grid,
     method: Pyramid,
     request: Request,
     bound: ContributionBound,
@@ -316,8 +344,8 @@ def make_design(
     share: Any,
 ) -> Design:
     """Divide the budget among sums and classes, and choose the notches of sums."""
-    scale, grid, terms = table.scale, table.records.grid, request.terms.bound(bound)
-    if not means and not table.edges:
+    terms = request.terms.bound(bound)
+    if not means and not edges:
         raise UsageError(
             "Without means, say the edges of classes (classes=, --classes): otherwise nothing of "
             "the amounts is released.",
@@ -326,19 +354,19 @@ def make_design(
     part = exact(share, "share")
     if not 0 < part < 1:
         raise UsageError("share is a part of the budget above 0 and below 1.", code="amounts-share")
-    part = part if means and table.edges else Fraction(int(means))
+    part = part if means and edges else Fraction(int(means))
     origin = request.key_origin
     whole = make_event(grid, method, terms, origin)
     of_classes = None
-    if table.edges:
+    if edges:
         of_classes = make_event(grid, method, take_share(terms, 1 - part), origin)
     if not means:
-        return Design(scale, method, whole, None, of_classes, 0, table.edges, part)
+        return Design(scale, method, whole, None, of_classes, 0, edges, part)
     of_records = make_event(grid, method, take_share(terms, part), origin)
     notches = scale.notches(of_records.width(method.min_share(grid, whole)))
     in_notches = ContributionBound(bound.value * notches, bound.stated_by, bound.layout)
     in_sums = make_event(grid, method, take_share(terms.bound(in_notches), part), origin)
-    return Design(scale, method, whole, in_sums, of_classes, notches, table.edges, part)
+    return Design(scale, method, whole, in_sums, of_classes, notches, edges, part)
 
 
 def take_share(terms: Terms, share: Fraction) -> Terms:

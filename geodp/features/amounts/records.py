@@ -16,6 +16,7 @@ from geodp.features.amounts.streams import AmountTable, merge_keys
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
+from geodp.io.read.reader import cli_option
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import counts, decimal_points
@@ -25,6 +26,7 @@ from geodp.io.read.rows.persons import Persons
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.table import CODE
 from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedCounts, StatedReading
@@ -71,7 +73,7 @@ class AmountRecords(Points):
     """
 
     scale: Scale
-    code: str | None = None
+    code: str | None = field(default=None, metadata=cli_option(CODE))
     value: str | None = None
     records: int = 1
     edges: tuple[int, ...] = ()
@@ -218,6 +220,17 @@ def keep_first(person: IntArray, records: int) -> IntArray:
     return np.sort(order[rank < records])
 
 
+def require_records(person: str | None, contribution: int | None) -> int:
+    """Return how many records of a person are kept; UsageError where ids come without a bound."""
+    if person is not None and contribution is None:
+        raise UsageError(
+            "Say how many records of a person are kept: contribution=N (--contribution N), such as "
+            "1; the first ones count.",
+            code="amounts-records-of-person",
+        )
+    return 1 if contribution is None else contribution
+
+
 class _Sums:
     """Sums of amounts, and numbers of records by class, of every cell."""
 
@@ -317,12 +330,6 @@ def read_records(
     [1311]
     """
     scale = Scale.of(clip, step, unit_of_amount, amount)
-    if person is not None and contribution is None:
-        raise UsageError(
-            "Say how many records of a person are kept: contribution=N (--contribution N), such as "
-            "1; the first ones count.",
-            code="amounts-records-of-person",
-        )
     return AmountRecords(
         grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
         scale=scale,
@@ -333,7 +340,7 @@ def read_records(
         crs=crs,
         value=value,
         person=person,
-        records=1 if contribution is None else contribution,
+        records=require_records(person, contribution),
         columns=columns or {},
         where=where or {},
         outside=outside,

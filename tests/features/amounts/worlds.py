@@ -64,7 +64,8 @@ def design_of(table, *, contribution=1, notches=None, means=True, share="1/2", *
     """What is measured of a table; ``notches``: another number than that of the noise."""
     request = Request(terms=Terms.of(**terms))
     bound = ContributionBound(contribution)
-    made = make_design(table, METHOD, request, bound, means=means, share=share)
+    kind = (table.scale, table.edges, GRID, METHOD)
+    made = make_design(*kind, request, bound, means=means, share=share)
     if notches is None:
         return made
     rough = Terms.of(**terms).bound(ContributionBound(contribution * notches))

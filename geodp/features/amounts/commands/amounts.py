@@ -1,0 +1,456 @@
+"""``geodp amounts``: records, sums, means and medians of amounts, read, released and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from geodp import progress
+from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.help import option
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import (
+    GridCommand,
+    StrictCommand,
+    grid_options,
+    inputs,
+    output_folder,
+)
+from geodp.cli.readers import ReadingCommand, make_reader, reader_options
+from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.estimates import Interval
+    from geodp.features.amounts.files import StagedAmounts
+    from geodp.features.amounts.publish import PreparedAmounts
+    from geodp.features.amounts.records import AmountRecords
+    from geodp.grid.grid import Grid
+    from geodp.release.request import Request
+
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "measurements",
+    "totals",
+    "prior",
+    "simulate",
+    "supersedes",
+)
+"""Fields of a request that this release does not have, or has in another form."""
+
+OTHER_LIMITS = ("cells", "per_cell", "truncation")
+"""Options of points that bound counts of cells, and no records of amounts."""
+
+method_option = option(
+    "--method",
+    group="Privacy",
+    help="Method of all streams: pyramid, with settings after a colon.  [default: pyramid]",
+)
+contribution_option = option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="Most records of one person. With --person, the first ones count; otherwise you assert "
+    "it.",
+)
+unit_of_amount_option = option(
+    "--unit-of-amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="TEXT",
+    help='What one amount is counted in, such as "10,000 yen" or EUR; it is published.',
+)
+clip_option = option(
+    "--clip",
+    group="Privacy",
+    everyday=True,
+    required=True,
+    nargs=2,
+    metavar="LOWER UPPER",
+    help="Smallest and largest amount, public and chosen without the data (see geodp amounts "
+    "plan): smaller and larger ones count as these.",
+)
+
+
+@click.group()
+def amounts() -> None:
+    """Release counts, sums, means and medians of amounts, such as incomes, by area.
+
+    \b
+    geodp amounts publish FILE --grid jis:half --code mesh --amount income --clip 0 1000
+        --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --output out
+    geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
+    geodp amounts estimate out --area 5339
+    """
+
+
+@amounts.command(cls=ReadingCommand, no_args_is_help=True)
+@inputs
+@partial(grid_options, required=True)
+@option(
+    "--amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of amounts: plain numbers, all in one unit.",
+)
+@unit_of_amount_option
+@clip_option
+@option(
+    "--step",
+    group="Privacy",
+    default="1",
+    show_default=True,
+    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
+)
+@option(
+    "--classes",
+    group="Privacy",
+    everyday=True,
+    metavar="EDGE,EDGE...",
+    help="Public edges of classes, for medians and other quantiles; the ends of the clip are "
+    "added.",
+)
+@option(
+    "--no-means",
+    group="Privacy",
+    is_flag=True,
+    help="Release classes only: each then has the whole budget.",
+)
+@option(
+    "--share",
+    group="Privacy",
+    default="1/2",
+    show_default=True,
+    help="With --classes: the part of the budget for sums and means.",
+)
+@method_option
+@contribution_option
+@request_options(without=ELSEWHERE)
+@output_folder
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+)
+@option(
+    "--resume",
+    group="Run",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from what it was charged for; nothing "
+    "is read, drawn or charged.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def publish(**options: Any) -> None:
+    """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
+
+    \b
+    A row for each record, located by codes, coordinates or point geometries:
+    geodp amounts publish FILE --code mesh --amount income ...
+    geodp amounts publish FILE --x LON --y LAT --amount income --person ID ...
+
+    Counts, sums and means agree in every area, and means are within the clip. Writes
+    OUTPUT/public, with a table of all numbers and a folder with a map of the records, and
+    OUTPUT/restricted. Nothing that depends on the data is printed.
+    """
+    with report_progress(), report_stored_draw(options["output"]):
+        message = _publish(options)
+    click.echo(message)
+
+
+@amounts.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--quantile",
+    group="Options",
+    multiple=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Also estimate a quantile, such as 0.9, by classes; repeatable.",
+)
+@option(
+    "--below",
+    group="Options",
+    multiple=True,
+    type=float,
+    help="Also estimate the share of records below an amount, by classes; repeatable.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def estimate(**options: Any) -> None:
+    """Estimate counts, sums, means and medians of regions of a RELEASE; costs no budget.
+
+    \b
+    geodp amounts estimate out --area 5339 --area 5340
+    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150
+
+    All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
+    mean and no median.
+    """
+    if options["polygons"] is None and not options["area"]:
+        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
+    require_named(options)
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.release.opening import open_written
+
+    release = open_written(options["release"])
+    if not isinstance(release, Amounts):
+        raise UsageError(
+            "This is no release of amounts; geodp estimate knows it.",
+            code="amounts-release-expected",
+        )
+    shapes = read_shapes(options, release.count)
+    rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
+    if options["as_json"]:
+        document = {
+            "amount": asdict(release.index.amount),
+            "regions": [{"name": name, **_plain(row)} for name, row in rows.items()],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(rows, release)))
+
+
+COMMAND = amounts
+
+
+def _rows(
+    release: Amounts, shapes: dict[str, Any], options: dict[str, Any]
+) -> Iterator[dict[str, Interval | None]]:
+    """Yield the columns of every region: name and estimate."""
+    from geodp.features.amounts.estimates import Interval
+
+    for region, one in zip(
+        shapes.values(), release.estimate_all(shapes.values()), strict=True
+    ):
+        count = one.count
+        row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
+        if release.sum is not None:
+            row |= {"sum": one.sum, "mean": one.mean}
+        if release.classes:
+            row["median"] = one.median
+        for share in options["quantile"]:
+            row[f"quantile {share:g}"] = release.quantile(region, share)
+        for line in options["below"]:
+            row[f"below {line:g}"] = release.share_below(region, line)
+        yield row
+
+
+def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
+    """Convert the columns of a region to plain values."""
+    return {name: None if one is None else asdict(one) for name, one in row.items()}
+
+
+def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> Iterator[str]:
+    """Yield the lines of a table of estimates, in which small counts are shown as the office does."""
+    from geodp.table.display import is_below, show_count, show_interval
+
+    amount, limit = release.index.amount, release.count.card().display_below
+    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    width = max(len("region"), *map(len, rows))
+    names = next(iter(rows.values()))
+    heads = "".join(f"  {name:>14}  {'95 % interval':>27}" for name in names)
+    yield f"{'region':<{width}}{heads}"
+    for name, row in rows.items():
+        count = row["count"]
+        hidden = limit is not None and count is not None and is_below(count.value, limit)
+        cells = []
+        for column, one in row.items():
+            if one is None or (hidden and column != "count"):
+                cells += [f"{'-':>14}", f"{'-':>27}"]
+            elif column == "count":
+                shown = show_interval(one.value, one.low, one.high, limit)
+                cells += [f"{show_count(one.value, limit):>14}", f"{shown:>27}"]
+            else:
+                ends = f"{one.low:,.6g} to {one.high:,.6g}"
+                cells += [f"{one.value:>14,.6g}", f"{ends:>27}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish, and return the message for the operator."""
+    _check_reading(click.get_current_context(), options)
+    complete_with_commit()
+    grid = grid_of(options)
+    request = read_request(options, grid, method=options["method"])
+    if options["resume"]:
+        return _write(options, grid, request)
+    from geodp.features.amounts.publish import prepare_amounts
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+    from geodp.release.preview import list_warnings
+
+    require_free(options["output"], overwrite=options["overwrite"])
+    require_uninterrupted(options["output"])
+    reader = _reader(options, grid, request)
+    progress.begin("Reading")
+    table = reader.read_amounts(options["inputs"])
+    prepared = prepare_amounts(
+        table, request, means=not options["no_means"], share=options["share"]
+    )
+    for sentence in list_warnings(prepared.preview.count):
+        click.echo(f"Warning: {sentence}", err=True)
+    return _write(options, grid, request, prepared)
+
+
+def _check_reading(context: click.Context, options: dict[str, Any]) -> None:
+    """Raise UsageError for options of other readers, and for limits of counts."""
+    from geodp.features.amounts.records import AmountRecords
+
+    taken = {one.option.name for one in AmountRecords.option_fields()} - {*OTHER_LIMITS}
+    taken |= {"value", "points"}
+    other = [
+        one
+        for one in reader_options()
+        if one.name not in taken
+        and context.get_parameter_source(str(one.name)) is ParameterSource.COMMANDLINE
+    ]
+    if other:
+        listed = ", ".join(one.opts[-1] for one in other)
+        raise UsageError(f"Not for records of amounts: {listed}.", code="amounts-other-reader")
+    if len(options["value"]) > 1:
+        raise UsageError(
+            "Name one column of numbers of records (--value).", code="amounts-one-value"
+        )
+
+
+def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountRecords:
+    """Make the reader of amounts from the options."""
+    from geodp.features.amounts.records import AmountRecords, require_records
+    from geodp.io.read.points import Points
+
+    scale, edges = _scale(options)
+    # Read as points, whose options are those of amounts but for the column of codes.
+    points = make_reader({**options, "points": True, "code": None}, grid, request.key)
+    assert isinstance(points, Points)
+    values = {one.name: getattr(points, one.name) for one in fields(Points)}
+    records = require_records(options["person"], options["contribution"])
+    value = options["value"][0] if options["value"] else None
+    return AmountRecords(
+        **values, scale=scale, code=options["code"], value=value, records=records, edges=edges
+    )
+
+
+def _scale(options: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+    """Return the scale of the amounts, and the edges of classes."""
+    from geodp.features.amounts.scale import Scale
+
+    scale = Scale.of(
+        options["clip"], options["step"], options["unit_of_amount"], options["amount"]
+    )
+    listed = [one for one in (options["classes"] or "").split(",") if one.strip()]
+    return scale, scale.read_edges(listed)
+
+
+def _write(
+    options: dict[str, Any],
+    grid: Grid,
+    request: Request,
+    prepared: PreparedAmounts | None = None,
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.features.amounts.files import stage_amounts
+
+    overwrite, resume = options["overwrite"], options["resume"]
+    if prepared is not None:
+        prepared.preview.check_place(options["output"], overwrite=overwrite)
+    with stage_amounts(options["output"], overwrite=overwrite, resume=resume) as place:
+        if prepared is None:
+            release, run = _resume(place, grid, request, options)
+        else:
+            release, run = _release(place, prepared, options)
+        written = release.write_into(place, run)
+    return _format_result(release, written, options)
+
+
+def _release(
+    place: StagedAmounts, prepared: PreparedAmounts, options: dict[str, Any]
+) -> tuple[Amounts, dict[str, Any]]:
+    """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.io.folder.pending_tables import pack_tables
+    from geodp.table.released import ReleasedTable
+
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_cells": prepared.cells,
+        "records_beyond_clip": dict(prepared.table.beyond),
+    }
+    count = prepared.preview.count
+
+    def pack(drawn: Any) -> Packed:
+        table = ReleasedTable(count.grid, drawn.key, drawn.number, prepared.design.whole)
+        names = ("above", "classes")
+        extras = {n: one for n in names if (one := getattr(drawn, n)) is not None}
+        return pack_tables([table], prepared.facts, extras, count.reading)
+
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(prepared.preview, prepared.cells)
+    call = describe_call(options)
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+        release = prepared.release(keep)
+    return release, run
+
+
+def _resume(
+    place: StagedAmounts, grid: Grid, request: Request, options: dict[str, Any]
+) -> tuple[Amounts, dict[str, Any]]:
+    """Restore the release of an interrupted run, which was charged, with the operator's record."""
+    from geodp.features.amounts.publish import restore_amounts
+    from geodp.features.amounts.streams import ReleasedAmounts
+    from geodp.io.folder.pending import read_pending_draw
+    from geodp.io.folder.pending_tables import unpack_reading, unpack_tables
+    from geodp.privacy.assumption import ContributionBound
+    from geodp.release.charging import find_charge
+
+    stored = read_pending_draw(place.folder, describe_call(options))
+    (table,), facts, arrays = unpack_tables(stored, grid, place.folder)
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    reading, event = unpack_reading(stored, place.folder), table.event
+    drawn = ReleasedAmounts(table.key, table.count, arrays.get("above"), arrays.get("classes"))
+    bound = ContributionBound(event.contribution, event.assumption.stated_by)
+    release = restore_amounts(
+        drawn, (*_scale(options), grid), request, bound, facts, reading, charge,
+        means=not options["no_means"], share=options["share"],
+    )  # fmt: skip
+    return release, dict(stored.run)
+
+
+def _format_result(
+    release: Amounts, written: dict[str, list[str]], options: dict[str, Any]
+) -> str:
+    """Format the final message of a run."""
+    promise, amount = release.index.guarantee, release.index.amount
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "amount": asdict(amount),
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        promise.in_words,
+    )
+    return "\n".join(map(translate_message, lines))
