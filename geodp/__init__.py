@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from geodp.advice import no_attribute
 
 if TYPE_CHECKING:
-    from geodp import audit as audit
     from geodp import amounts as amounts
+    from geodp import audit as audit
     from geodp import cluster as cluster
     from geodp import compare as compare
     from geodp import explain as explain

@@ -19,6 +19,8 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
+        "geodp.features.amounts.card.AmountsGuarantee",
+        "geodp.features.amounts.card.StatedAmount",
         "geodp.features.households.card.HouseholdsGuarantee",
         "geodp.features.households.card.TableInfo",
         "geodp.features.local.round.RoundInfo",
@@ -68,6 +70,7 @@ INTERNAL = {
         "geodp.grid.outlines.Outlines",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
+        "geodp.features.amounts.files.StagedAmounts",
         "geodp.features.households.files.StagedHouseholds",
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",

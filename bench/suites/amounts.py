@@ -65,7 +65,7 @@ MEDIANS = {
     "8 km": (None, None),
     "municipality": (99.0, 0.1),
 }
-"""Goals of the median's class and of the interpolated median at epsilon 1, of 500 people and more."""
+"""Goals of the median's class and of the interpolated median, as above, of 500 people and more."""
 
 SIDES = {"cell": 1, "1 km": 2, "4 km": 8, "8 km": 16}
 
@@ -177,14 +177,14 @@ def key_of(trial: int) -> NoiseKey:
     return NoiseKey((5000 + trial).to_bytes(32, "little"))
 
 
-def publish_amounts(truth: Truth, epsilon: Fraction, trial: int, **more: Any) -> geodp.amounts.Amounts:
+def publish_amounts(
+    truth: Truth, epsilon: Fraction, trial: int, **more: Any
+) -> geodp.amounts.Amounts:
     """Publish people and incomes."""
     made = truth.table
     if not more.pop("classes", False):
         made = AmountTable(made.records, made.key, made.above, made.scale)
-    return geodp.amounts.publish(
-        made, epsilon=epsilon, contribution=1, key=key_of(trial), **more
-    )
+    return geodp.amounts.publish(made, epsilon=epsilon, contribution=1, key=key_of(trial), **more)
 
 
 def by_streams(truth: Truth, epsilon: Fraction, trial: int) -> tuple[Dense, Dense]:
@@ -237,8 +237,9 @@ def measure(
     """Measure errors of means, sums and medians, coverage of intervals, and the cost."""
     truth = make_incomes(load("kanto", data))
     whole, cut = truth.unclipped.sum() / truth.number.sum(), truth.total.sum() / truth.number.sum()
+    people = int(truth.number.sum())
     result: dict[str, Any] = {
-        "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": int(truth.number.sum())},
+        "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": people},
         "means": [], "sums": [], "medians": [], "coverage": [], "cost": measure_cost(truth),
     }  # fmt: skip
     for one in epsilon:
@@ -265,9 +266,11 @@ def measure_means(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[str
                 error = 100 * float(np.median(np.abs(mean / true - 1)))
                 errors.setdefault((area, name), []).append(error)
                 raw = sum_areas(truth, truth.unclipped, kind)[some] / people[some]
-                clip[area] = 100 * float(np.median(np.abs(mean / raw - 1))) if (
-                    name == "geodp.amounts"
-                ) else clip[area]
+                clip[area] = (
+                    100 * float(np.median(np.abs(mean / raw - 1)))
+                    if (name == "geodp.amounts")
+                    else clip[area]
+                )
     return [
         {"epsilon": str(epsilon), "areas": area, "goal": goal if epsilon == 1 else None}
         | {name: float(np.mean(errors[area, name])) for name in METHODS}
@@ -376,10 +379,16 @@ def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, An
                 if low <= one.count.count < high:
                     held[name].append(shown)
     for name, rows in held.items():
-        yield {"epsilon": str(epsilon), "released records": name, "squares": len(rows)} | {
-            part: float(np.mean(known)) if (known := [r[i] for r in rows if r[i] is not None]) else None
-            for i, part in enumerate(names)
-        } | {"means known": float(np.mean([r[2] is not None for r in rows])) if rows else None}
+        yield (
+            {"epsilon": str(epsilon), "released records": name, "squares": len(rows)}
+            | {
+                part: float(np.mean(known))
+                if (known := [r[i] for r in rows if r[i] is not None])
+                else None
+                for i, part in enumerate(names)
+            }
+            | {"means known": float(np.mean([r[2] is not None for r in rows])) if rows else None}
+        )
 
 
 def draw_squares(truth: Truth, trial: int) -> list[tuple[slice, slice]]:
@@ -417,7 +426,12 @@ def measure_cost(truth: Truth, repeats: int = 3) -> list[dict[str, Any]]:
     goals = {"sums and means": 2.5, "12 classes": 13.0}
     once = seconds["a map of counts"]
     return [
-        {"release": name, "seconds": second, "maps of counts": second / once, "goal": goals.get(name)}
+        {
+            "release": name,
+            "seconds": second,
+            "maps of counts": second / once,
+            "goal": goals.get(name),
+        }
         for name, second in seconds.items()
     ]
 
@@ -429,9 +443,10 @@ PARTS = ("means", "sums", "medians", "coverage", "cost")
 def show(result: dict[str, Any]) -> str:
     """Format all tables."""
     one = result["settings"]
+    bias = 100 * (1 - one["clipped"] / one["mean"])
     caption = (
-        f"{one['trials']} trials; mean income {one['mean']:.1f}, clipped {one['clipped']:.1f}: the clip "
-        f"alone costs {100 * (1 - one['clipped'] / one['mean']):.1f} %"
+        f"{one['trials']} trials; mean income {one['mean']:.1f}, clipped {one['clipped']:.1f}: the "
+        f"clip alone costs {bias:.1f} %"
     )
     return "\n\n".join([caption, *(table(lines(part, result)) for part in PARTS)])
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 GROUND = "advice errors feature_registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
-    *("audit", "cluster", "compare", "evaluate", "explain"),
+    *("amounts", "audit", "cluster", "compare", "evaluate", "explain"),
     *("households", "local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
@@ -82,6 +82,8 @@ FLOORS = {
     "cli/commands": f"cli {CORE}",
     **{f"features/{one}": CORE for one in FEATURES},
     **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
+    "features/amounts": f"features/amounts features/explain {CORE}",
+    "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
@@ -118,7 +120,10 @@ OUTSIDE = {
         "typing kernels grid privacy table accuracy mechanisms io release features",
         "cli",
     ),
-    "numba": ("kernels features/households/kernels features/local/kernels", "cli"),
+    "numba": (
+        "kernels features/amounts/kernels features/households/kernels features/local/kernels",
+        "cli",
+    ),
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
@@ -127,7 +132,8 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io features/households/formats features/local/files features/series/formats",
+        "io features/amounts/decimals features/amounts/formats features/households/formats "
+        "features/local/files features/series/formats",
         "features/audit",
     ),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),

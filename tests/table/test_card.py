@@ -9,10 +9,12 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import VerificationError
+from geodp.features.amounts.card import AmountsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
@@ -34,7 +36,7 @@ AMOUNTS = {
 }
 
 
-RELEASES, HOUSEHOLDS, SELECTIONS, SERIES = FILES
+RELEASES, OF_AMOUNTS, HOUSEHOLDS, SELECTIONS, SERIES = FILES
 
 
 @cache
@@ -74,6 +76,22 @@ def test_the_index_of_a_series_is_held_by_its_schema(tmp_path):
         validator(SERIES).validate({**plain, "step": "week"})
     with refuses(VerificationError, "plain-type-wrong: step"):
         SeriesCard.from_json({**plain, "step": "week"})
+
+
+@pytest.mark.parametrize("more", [{"epsilon": "1/3"}, {"rho": "1/8", "classes": (3,)}], ids=str)
+def test_the_index_of_amounts_is_held_by_its_schema(tmp_path, more):
+    rows = pa.table({"x": [0.5, 1.5], "y": [0.5, 0.5], "rent": [3, 8]})
+    grid = Grid.regular((8, 8), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    given = {"x": "x", "y": "y", "amount": "rent", "clip": (0, 10), "unit_of_amount": "EUR"}
+    found = geodp.amounts.publish(rows, grid=grid, contribution=1, **given, **more)
+    found.write(tmp_path / "out")
+    plain = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
+    validator(OF_AMOUNTS).validate(plain)
+    assert AmountsCard.from_json(plain).to_json() == plain
+    with pytest.raises(jsonschema.ValidationError):
+        validator(OF_AMOUNTS).validate({**plain, "count_id": "none"})
+    with refuses(VerificationError, "plain-text-form: count_id"):
+        AmountsCard.from_json({**plain, "count_id": "none"})
 
 
 @pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)

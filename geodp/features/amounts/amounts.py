@@ -47,13 +47,12 @@ from geodp.release.preview import preview_release
 from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
-from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
 from geodp.typing import FloatArray, IntArray, KeyArray
 
-COUNTED = "One {} has at most {:,} records."
+COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
 
 CLIPPED = (
@@ -127,7 +126,7 @@ class Amounts:
             adding = SumOfAmounts.of(method, scale.lower, scale.upper, design.share)
             table = ReleasedTable(grid, *empty, replace(event, mechanism=adding.spec))
             total = Release(table, reading=reading, public_facts=facts)
-        classes = ()
+        classes: tuple[ReleasedTable, ...] = ()
         if design.of_classes is not None:
             classes = (ReleasedTable(grid, *empty, design.of_classes),) * number
         return cls(count, total, classes, state_index(design, facts))
@@ -231,7 +230,7 @@ class Amounts:
         both = [one.estimate_all(listed) for one in self.streams]
         assert self.index.amount.notches is not None
         columns = [_columns(each, listed) for each in both]
-        ends = estimate_streams(*columns, self.scale, self.index.amount.notches)
+        ends = estimate_streams(columns, self.scale, self.index.amount.notches)
         found = []
         for i, one in enumerate(counts):
             low, high = float(ends["count"][1][i]), float(ends["count"][2][i])
@@ -276,7 +275,7 @@ class Amounts:
     def _classes_of(self, regions: list[Region]) -> Classes:
         """Estimate the records of every class of regions."""
         rows = [_columns(one.estimate_all(regions), regions) for one in self.class_releases]
-        return Classes(self.edges, Margins.of(*(np.stack(part) for part in zip(*rows, strict=True))))
+        return Classes(self.edges, Margins.of(rows))
 
     def _known(self, ends: Ends | None, at: int) -> Interval | None:
         """Return an interval, or None where it is all of the clip."""
@@ -334,9 +333,7 @@ def _columns(estimates: list[Estimate], regions: list[Region]) -> Ends:
     return narrow(count, low, high, error, single)
 
 
-def stream_event(
-    event: Measurement, method: Pyramid, share: Fraction, notches: int
-) -> Measurement:
+def stream_event(event: Measurement, method: Pyramid, share: Fraction, notches: int) -> Measurement:
     """Return the event of one stream, from that of everything together."""
     amounts = {
         name: value * share
@@ -389,9 +386,7 @@ def state_guarantee(
     source = STREAMS_PROOF if amount.notches else CLASSES_PROOF
     if amount.share is not None:
         source = BOTH_PROOF.format(STREAMS_PROOF, CLASSES_PROOF)
-    bound = replace(
-        event.assumption, statement=COUNTED.format(event.unit, event.contribution)
-    )
+    bound = replace(event.assumption, statement=COUNTED.format(event.unit, event.contribution))
     chosen = "The clip, the step and the edges of classes were chosen without looking at the data."
     return AmountsGuarantee(
         in_words=event.statement.replace("any result", "any result of these numbers together"),
@@ -411,7 +406,7 @@ def list_constraints(amount: StatedAmount) -> tuple[str, ...]:
     """List what holds in every cell, a sentence each."""
     listed = []
     if amount.notches:
-        listed.append(f"The mean is from {amount.lower} to {amount.upper} {amount.unit}.")
+        listed.append(f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}.")
     if amount.edges:
         listed.append("Records are the sum of the records of all classes.")
     if amount.share is not None:

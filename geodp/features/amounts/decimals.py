@@ -54,7 +54,9 @@ NEGATIVE = Rule(
 _UNKNOWN = frozenset(
     ("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown", "inf", "-inf")
 )
-_GROUPED = re.compile(r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+")
+_GROUPED = re.compile(
+    r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
+)
 _DIGITS = re.compile(r"[0-9]")
 
 

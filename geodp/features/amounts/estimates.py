@@ -2,13 +2,14 @@
 
 All of them are functions of independent sums: of the two streams of amounts, or of the records of
 each class. Their intervals need not be symmetric, and are combined by the method of variance
-estimates recovery (Zou and Donner 2008): a sum of multiples ``a[k] x[k]`` may be off by the root of
-the sum of the squares of ``a[k]`` times the margin of ``x[k]`` on its side. A ratio or a quantile may
-be any value at which such a sum may be 0 (Fieller 1954; Donner and Zou 2012).
+estimates recovery (Zou and Donner 2008): a sum of multiples ``a[k] x[k]`` may be off by the root
+of the sum of the squares of ``a[k]`` times the margin of ``x[k]`` on its side. A ratio or a
+quantile may be any value at which such a sum may be 0 (Fieller 1954; Donner and Zou 2012).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -85,9 +86,9 @@ class Margins:
     up: FloatArray
 
     @classmethod
-    def of(cls, value: Any, low: Any, high: Any, rest: float = 0.0) -> Margins:
-        """Make margins of the ends of intervals; ``rest``: a further independent margin."""
-        value, low, high = (np.asarray(one, np.float64) for one in (value, low, high))
+    def of(cls, sums: Sequence[Ends], rest: float = 0.0) -> Margins:
+        """Make margins of the ends of k intervals; ``rest``: a further independent margin."""
+        value, low, high = (np.stack(part) for part in zip(*sums, strict=True))
         return cls(value, np.hypot(value - low, rest), np.hypot(high - value, rest))
 
     def combine(self, factors: Any) -> Ends:
@@ -153,15 +154,13 @@ def narrow(
     return value, np.maximum(low, value - half), np.minimum(high, value + up)
 
 
-def estimate_streams(
-    above: Any, below: Any, scale: Scale, notches: int
-) -> dict[str, Ends]:
+def estimate_streams(streams: Sequence[Ends], scale: Scale, notches: int) -> dict[str, Ends]:
     """Estimate records, sum and mean of two streams.
 
     Parameters
     ----------
-    above, below : (float64[n], float64[n], float64[n])
-        Values, lower and upper ends of the streams, in notches.
+    streams : sequence of (float64[n], float64[n], float64[n])
+        Values, lower and upper ends of the two streams, in notches: above the lower end first.
     scale : Scale
     notches : int
 
@@ -172,7 +171,7 @@ def estimate_streams(
     """
     # Records were made whole after the streams: what both ends of a run of keys may lack.
     rest = ROUNDED * notches / np.sqrt(2)
-    both = Margins.of(*(np.stack(pair) for pair in zip(above, below, strict=True)), rest)
+    both = Margins.of(streams, rest)
     lower, upper = scale.value(scale.lower), scale.value(scale.upper)
     share = both.share()
     mean = tuple(lower + (upper - lower) * one for one in share)
@@ -214,7 +213,7 @@ class Classes:
         place = np.interp(line, self.edges, np.arange(self.edges.size))
         below = self._below(np.array([place]))
         rows = [self.records.combine(one) for one in (below, 1 - below)]
-        return Margins.of(*(np.stack(pair) for pair in zip(*rows, strict=True))).share()
+        return Margins.of(rows).share()
 
     def _below(self, place: FloatArray) -> FloatArray:
         """Return the part of every class that is below places among the edges: float64[k, n]."""

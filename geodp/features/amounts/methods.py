@@ -148,9 +148,7 @@ class CountOfAmounts(OfStreams):
     def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
         """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
         factor = self._bound(event)
-        return [
-            (factor * mean, factor * sd) for mean, sd in self.pyramid.clamp_losses(grid, event)
-        ]
+        return [(factor * mean, factor * sd) for mean, sd in self.pyramid.clamp_losses(grid, event)]
 
     def _bound(self, event: Measurement) -> float:
         """Return a bound of losses of records, in those of one whole stream: they add up."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
-from geodp.features.amounts.amounts import Amounts, describe_identity
+from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.streams import (

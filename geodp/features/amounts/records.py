@@ -52,7 +52,8 @@ TOO_FINE = Rule(
 )
 
 Batch = tuple[Rows, KeyArray, IntArray, IntArray, Any, Any]
-"""Rows in the domain, their keys, amounts above the lower end and numbers; persons; those inside."""
+"""Rows in the domain, their keys, amounts above the lower end and numbers; persons of all rows, and
+which of these are inside."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +264,9 @@ class _Sums:
         """Return the sums; may be called once."""
         classes = [CountTable.of_cells(grid, *_positive(*runs.arrays())) for runs in self._records]
         key = merge_keys([one.key for one in classes])
-        number = np.sum([one.counts_at(key) for one in classes], axis=0, dtype=np.int64)
+        number = np.zeros(key.size, np.int64)
+        for one in classes:
+            number += one.counts_at(key)
         reading = survey.reading()
         records = CountTable.of_cells(grid, key, number, bound=bound, reading=reading)
         sums = CountTable.of_cells(grid, *_positive(*self._above.arrays()))

@@ -133,7 +133,9 @@ class Scale:
         Raises UsageError for edges that do not increase, that no step reaches or that lie beyond
         the clip.
         """
-        listed = [exact(edge, "classes") / self.step for edge in (edges if edges is not None else ())]
+        listed = [
+            exact(edge, "classes") / self.step for edge in (edges if edges is not None else ())
+        ]
         if not listed:
             return ()
         if any(edge.denominator != 1 for edge in listed):

@@ -201,7 +201,8 @@ def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
     """Return the keys of which any of several increasing arrays has one: uint64[m], increasing."""
     # Sorting by merging takes runs that are sorted as they are, unlike a table of hashes.
     every = np.sort(np.concatenate(keys), kind="stable")
-    return every[np.append(True, every[1:] != every[:-1])[: every.size]]
+    found: KeyArray = every[np.append(True, every[1:] != every[:-1])[: every.size]]
+    return found
 
 
 def fit(

@@ -161,6 +161,16 @@ SENTENCES: Mapping[str, str] = {
     "of all cells and sizes; geodp made sure of it.",
     "counted_single": "It holds for one person if each person is in one household; the office "
     "answers for that.",
+    "amounts_title": "What counts and amounts of {name} together reveal",
+    "amounts_means": "Counts, sums and means of {name} are one release: they agree in every area.",
+    "amounts_clipped": "Amounts below {lower} and above {upper}, in {measure}, count as these, so "
+    "that how far beyond a single amount lies changes nothing.",
+    "amounts_classes": "Records are also counted by class of {name}; medians and other quantiles "
+    "follow from these counts.",
+    "amounts_vouched": "It holds if one {unit} has at most {contribution:n} of all records; the "
+    "office answers for that.",
+    "amounts_enforced": "One {unit} has at most {contribution:n} of all records; geodp made sure "
+    "of it.",
     "selection_title": "What the choice {release_id} reveals",
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",

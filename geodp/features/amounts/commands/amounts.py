@@ -17,7 +17,6 @@ from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
-    GridCommand,
     StrictCommand,
     grid_options,
     inputs,
@@ -239,9 +238,7 @@ def _rows(
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
-    for region, one in zip(
-        shapes.values(), release.estimate_all(shapes.values()), strict=True
-    ):
+    for region, one in zip(shapes.values(), release.estimate_all(shapes.values()), strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
         if release.sum is not None:
@@ -261,7 +258,7 @@ def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
 
 
 def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> Iterator[str]:
-    """Yield the lines of a table of estimates, in which small counts are shown as the office does."""
+    """Yield the lines of a table of estimates; small counts are shown as the office does."""
     from geodp.table.display import is_below, show_count, show_interval
 
     amount, limit = release.index.amount, release.count.card().display_below
@@ -353,9 +350,7 @@ def _scale(options: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     """Return the scale of the amounts, and the edges of classes."""
     from geodp.features.amounts.scale import Scale
 
-    scale = Scale.of(
-        options["clip"], options["step"], options["unit_of_amount"], options["amount"]
-    )
+    scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
     listed = [one for one in (options["classes"] or "").split(",") if one.strip()]
     return scale, scale.read_edges(listed)
 
@@ -413,6 +408,8 @@ def _resume(
     place: StagedAmounts, grid: Grid, request: Request, options: dict[str, Any]
 ) -> tuple[Amounts, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
+    import numpy as np
+
     from geodp.features.amounts.publish import restore_amounts
     from geodp.features.amounts.streams import ReleasedAmounts
     from geodp.io.folder.pending import read_pending_draw
@@ -424,7 +421,8 @@ def _resume(
     (table,), facts, arrays = unpack_tables(stored, grid, place.folder)
     charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
     reading, event = unpack_reading(stored, place.folder), table.event
-    drawn = ReleasedAmounts(table.key, table.count, arrays.get("above"), arrays.get("classes"))
+    number = np.asarray(table.count, np.int64)
+    drawn = ReleasedAmounts(table.key, number, arrays.get("above"), arrays.get("classes"))
     bound = ContributionBound(event.contribution, event.assumption.stated_by)
     release = restore_amounts(
         drawn, (*_scale(options), grid), request, bound, facts, reading, charge,
@@ -433,9 +431,7 @@ def _resume(
     return release, dict(stored.run)
 
 
-def _format_result(
-    release: Amounts, written: dict[str, list[str]], options: dict[str, Any]
-) -> str:
+def _format_result(release: Amounts, written: dict[str, list[str]], options: dict[str, Any]) -> str:
     """Format the final message of a run."""
     promise, amount = release.index.guarantee, release.index.amount
     if options["as_json"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from geodp.io.write.tables import ROW_GROUP
 from geodp.io.write.view import Rows, View
 from geodp.release.release import Release
 from geodp.table.card import File
-from geodp.typing import FloatArray, KeyArray
+from geodp.typing import KeyArray
 
 if TYPE_CHECKING:
     from geodp.features.amounts.amounts import Amounts
@@ -97,7 +98,7 @@ def name_classes(amount: StatedAmount) -> list[str]:
     ['count_0_to_200', 'count_200_to_1000']
     """
     ends = [re.sub(r"[^0-9.]", "_", edge.replace("-", "minus")) for edge in amount.edges]
-    return [f"{COUNT}_{low}_to_{high}" for low, high in zip(ends, ends[1:], strict=False)]
+    return [f"{COUNT}_{low}_to_{high}" for low, high in pairwise(ends)]
 
 
 def join_columns(rows: Rows, release: Amounts) -> Any:
@@ -120,7 +121,7 @@ def list_columns(key: KeyArray, release: Amounts) -> Iterator[tuple[str, Any]]:
         total = steps * int(scale.step) if whole else steps.astype(np.float64) * float(scale.step)
         assert amount.notches is not None
         both = [_ends(one, key) for one in release.streams]
-        ends = estimate_streams(*both, scale, amount.notches)
+        ends = estimate_streams(both, scale, amount.notches)
         yield SUM, pa.array(total)
         for name, column in zip(("low", "high"), ends[SUM][1:], strict=True):
             yield f"{SUM}_{name}", pa.array(np.round(column, places))
@@ -130,8 +131,7 @@ def list_columns(key: KeyArray, release: Amounts) -> Iterator[tuple[str, Any]]:
         for name, one in zip(name_classes(amount), release.classes, strict=True):
             yield name, pa.array(one.counts_at(key))
         rows_of = [_ends(one, key) for one in release.class_releases]
-        margins = Margins.of(*(np.stack(part) for part in zip(*rows_of, strict=True)))
-        median = Classes(release.edges, margins).quantile(0.5)
+        median = Classes(release.edges, Margins.of(rows_of)).quantile(0.5)
         yield from _known(MEDIAN, median, release, places)
 
 
@@ -145,7 +145,7 @@ def _known(name: str, ends: Ends, release: Amounts, places: int) -> Iterator[tup
         yield f"{name}_{end}", pa.array(np.round(column, places), mask=unknown)
 
 
-def _ends(one: Release, key: KeyArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _ends(one: Release, key: KeyArray) -> Ends:
     """Return counts of cells of a stream, and the ends of their intervals: float64[n] each."""
     intervals = one.intervals()
     assert intervals is not None  # as a pyramid has closed forms
@@ -154,7 +154,11 @@ def _ends(one: Release, key: KeyArray) -> tuple[FloatArray, FloatArray, FloatArr
 
 def _write_parquet(view: View, release: Amounts, path: Path) -> None:
     """Write the table as GeoParquet, or as plain Parquet for a grid that lies nowhere."""
-    about = {**view.about, "amount": release.index.amount.name, "unit_of_amount": release.scale.unit}
+    about = {
+        **view.about,
+        "amount": release.index.amount.name,
+        "unit_of_amount": release.scale.unit,
+    }
     extra = {"geodp": json.dumps(about, ensure_ascii=False)}
     if view.located:
         extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)

@@ -38,7 +38,8 @@ def reopen(count: Release, card: AmountsCard) -> Amounts:
     none = np.empty(0, np.int64)
     empty: tuple[Any, IntArray] = (none.astype(np.uint64), none)
     made = Amounts(count, None, (), card)
-    total, classes = None, ()
+    total: Release | None = None
+    classes: tuple[ReleasedTable, ...] = ()
     share = exact(card.amount.share or 1, "share")
     if card.amount.notches:
         scale = made.scale
