@@ -90,7 +90,7 @@ def test_the_index_of_amounts_is_held_by_its_schema(tmp_path, more):
     assert AmountsCard.from_json(plain).to_json() == plain
     with pytest.raises(jsonschema.ValidationError):
         validator(OF_AMOUNTS).validate({**plain, "count_id": "none"})
-    with refuses(VerificationError, "plain-text-form: count_id"):
+    with refuses(VerificationError, "plain-type-wrong: count_id"):
         AmountsCard.from_json({**plain, "count_id": "none"})
 
 

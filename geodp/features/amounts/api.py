@@ -3,8 +3,10 @@
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.estimates import AmountEstimate, Interval
+from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
+from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 
 __all__ = [
@@ -13,6 +15,9 @@ __all__ = [
     "Amounts",
     "AmountsCard",
     "Interval",
+    "PlannedClip",
+    "Scale",
+    "plan",
     "publish",
     "read_records",
 ]

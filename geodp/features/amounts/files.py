@@ -33,7 +33,7 @@ from geodp.io.folder.staging import stage
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
-    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.numbers import AmountNumbers
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class StagedAmounts:
     folder: Path
     target: Path
 
-    def try_out(self, empty: Amounts, cells: int) -> None:
+    def try_out(self, empty: AmountNumbers, cells: int) -> None:
         """Do everything that does not need the numbers, and reserve space for them.
 
         ``empty``: the release of no records; ``cells``: number of cells with records.
@@ -67,7 +67,7 @@ class StagedAmounts:
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
-    def write(self, release: Amounts, restricted: dict[str, Any]) -> dict[str, list[str]]:
+    def write(self, release: AmountNumbers, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the records, the tables and the index; return their paths."""
         public = self.folder / "public"
         # The draft has reserved the space that the files take now.

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
-from geodp.features.amounts.amounts import Amounts
+from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.streams import (
@@ -279,7 +279,7 @@ class PreparedAmounts:
 
     def complete(self, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
         """Return the release of what was drawn."""
-        return self.preview.with_drawn(drawn, charge)
+        return with_drawn(self.preview, drawn, charge)
 
 
 def name_release(design: Design) -> Measurement:
@@ -307,7 +307,7 @@ def prepare_amounts(
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
-    preview = Amounts.preview(design, grid, request, facts, stated)
+    preview = preview_amounts(design, grid, request, facts, stated)
     return PreparedAmounts(table, design, request, facts, preview)
 
 
@@ -329,7 +329,8 @@ def restore_amounts(
     """
     method = choose_pyramid(request.method)
     design = make_design(*kind, method, request, bound, means=means, share=share)
-    return Amounts.preview(design, kind[2], request, facts, reading).with_drawn(drawn, charge)
+    empty = preview_amounts(design, kind[2], request, facts, reading)
+    return with_drawn(empty, drawn, charge)
 
 
 def make_design(

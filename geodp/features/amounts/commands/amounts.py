@@ -17,6 +17,7 @@ from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    GridCommand,
     StrictCommand,
     grid_options,
     inputs,
@@ -173,6 +174,90 @@ def publish(**options: Any) -> None:
     click.echo(message)
 
 
+PLANNED = ("epsilon", "rho", "delta", "neighbours", "people")
+"""Fields of a request that a plan of the clip accepts."""
+
+
+@amounts.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@option(
+    "--median",
+    group="Options",
+    type=float,
+    required=True,
+    help="A public guess of the amount that one record in two exceeds.",
+)
+@option(
+    "--upper-tenth",
+    group="Options",
+    type=float,
+    required=True,
+    help="A public guess of the amount that one record in ten exceeds.",
+)
+@option(
+    "--clip",
+    "clips",
+    group="Options",
+    multiple=True,
+    metavar="UPPER",
+    help="Upper end of the clip to compare; repeatable.  [default: those that 20 % to 0.1 % of "
+    "records would exceed]",
+)
+@option("--lower", group="Options", default="0", show_default=True, help="Lower end of the clip.")
+@option(
+    "--area-records",
+    "records",
+    group="Options",
+    type=float,
+    default=1000.0,
+    show_default=True,
+    help="Records of the area whose mean is to be right.",
+)
+@option(
+    "--share",
+    group="Privacy",
+    default="1",
+    show_default=True,
+    help="Part of the budget for sums, if classes are released, too.",
+)
+@option(
+    "--contribution",
+    group="Privacy",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Most records of one person.",
+)
+@method_option
+@request_options(*PLANNED)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def plan(**options: Any) -> None:
+    """Compare upper ends of the clip by what they cost a mean, before any data are read.
+
+    \b
+    geodp amounts plan --grid jis:half --bounds 139 35 140 36 --median 250 --upper-tenth 600
+        --people 1e7 --epsilon 1
+
+    A low end cuts high amounts, which lowers the mean (bias); a high one adds noise. Amounts are
+    taken as lognormal, by two public guesses; nobody looks at the data.
+    """
+    from geodp.features.amounts.plan import plan as make_plan
+
+    names = ("median", "upper_tenth", "clips", "lower", "records", "share", "contribution")
+    given = {name: options[name] for name in (*names, "method", *PLANNED)}
+    rows = make_plan(grid_of(options), **given)
+    if options["as_json"]:
+        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        return
+    click.echo(f"{'upper end':>12}{'records above':>15}{'bias':>10}{'noise':>10}{'both':>10}")
+    for one in rows:
+        parts = "".join(f"{100 * x:>8.2f} %" for x in (one.bias, one.noise, one.error))
+        mark = "  *" if one.best else ""
+        click.echo(f"{one.upper:>12,.6g}{100 * one.beyond:>13.2f} %{parts}{mark}")
+
+
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
 @polygons_option("--polygons")
@@ -264,23 +349,24 @@ def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> 
     amount, limit = release.index.amount, release.count.card().display_below
     yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
     width = max(len("region"), *map(len, rows))
-    names = next(iter(rows.values()))
-    heads = "".join(f"  {name:>14}  {'95 % interval':>27}" for name in names)
-    yield f"{'region':<{width}}{heads}"
+    wide = max(len(name) for row in rows.values() for name in row)
+    yield f"{'region':<{width}}  {'':<{wide}}  {'estimate':>14}  {'95 % interval':>31}"
     for name, row in rows.items():
         count = row["count"]
         hidden = limit is not None and count is not None and is_below(count.value, limit)
-        cells = []
-        for column, one in row.items():
-            if one is None or (hidden and column != "count"):
-                cells += [f"{'-':>14}", f"{'-':>27}"]
-            elif column == "count":
-                shown = show_interval(one.value, one.low, one.high, limit)
-                cells += [f"{show_count(one.value, limit):>14}", f"{shown:>27}"]
-            else:
-                ends = f"{one.low:,.6g} to {one.high:,.6g}"
-                cells += [f"{one.value:>14,.6g}", f"{ends:>27}"]
-        yield f"{name:<{width}}  {'  '.join(cells)}"
+        for number, (column, one) in enumerate(row.items()):
+            value, ends = "-", "-"
+            if one is not None and column == "count":
+                value = show_count(one.value, limit)
+                ends = show_interval(one.value, one.low, one.high, limit)
+            elif one is not None and not hidden:
+                value, ends = _show(one.value), f"{_show(one.low)} to {_show(one.high)}"
+            yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
+
+
+def _show(number: float) -> str:
+    """Format an amount: large ones without decimals."""
+    return f"{number:,.0f}" if abs(number) >= 1e5 else f"{number:,.6g}"
 
 
 def _publish(options: dict[str, Any]) -> str:

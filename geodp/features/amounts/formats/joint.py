@@ -28,7 +28,7 @@ from geodp.table.card import File
 from geodp.typing import KeyArray
 
 if TYPE_CHECKING:
-    from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.numbers import AmountNumbers
 
 NAME = "amounts"
 """Name of the files, without their endings."""
@@ -42,7 +42,7 @@ DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
 
 
-def write_joint(release: Amounts, folder: Path) -> tuple[File, ...]:
+def write_joint(release: AmountNumbers, folder: Path) -> tuple[File, ...]:
     """Write the table as CSV and as Parquet; return the entries of its files in the index."""
     view = view_of(release)
     schema = join_columns(view.empty, release).schema
@@ -83,7 +83,7 @@ def describe(amount: StatedAmount) -> str:
     )
 
 
-def view_of(release: Amounts) -> View:
+def view_of(release: AmountNumbers) -> View:
     """Return the view of records whose columns the table begins with, without their errors."""
     return View(release.count.table, release.count.view(COUNT).card)
 
@@ -101,7 +101,7 @@ def name_classes(amount: StatedAmount) -> list[str]:
     return [f"{COUNT}_{low}_to_{high}" for low, high in pairwise(ends)]
 
 
-def join_columns(rows: Rows, release: Amounts) -> Any:
+def join_columns(rows: Rows, release: AmountNumbers) -> Any:
     """Append sums, means, classes and medians to the columns of records."""
     key, table = rows.view.table.key[rows.part], rows.columns
     for name, column in list_columns(key, release):
@@ -109,7 +109,7 @@ def join_columns(rows: Rows, release: Amounts) -> Any:
     return table
 
 
-def list_columns(key: KeyArray, release: Amounts) -> Iterator[tuple[str, Any]]:
+def list_columns(key: KeyArray, release: AmountNumbers) -> Iterator[tuple[str, Any]]:
     """Yield the names and the columns of numbers of cells after their records."""
     scale, amount = release.scale, release.index.amount
     number = release.count.table.counts_at(key).astype(np.float64)
@@ -135,7 +135,7 @@ def list_columns(key: KeyArray, release: Amounts) -> Iterator[tuple[str, Any]]:
         yield from _known(MEDIAN, median, release, places)
 
 
-def _known(name: str, ends: Ends, release: Amounts, places: int) -> Iterator[tuple[str, Any]]:
+def _known(name: str, ends: Ends, release: AmountNumbers, places: int) -> Iterator[tuple[str, Any]]:
     """Yield a number and its interval, of which nothing is said where it may be any amount."""
     value, low, high = ends
     lower, upper = (float(end) for end in release.scale.clip)
@@ -152,7 +152,7 @@ def _ends(one: Release, key: KeyArray) -> Ends:
     return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))
 
 
-def _write_parquet(view: View, release: Amounts, path: Path) -> None:
+def _write_parquet(view: View, release: AmountNumbers, path: Path) -> None:
     """Write the table as GeoParquet, or as plain Parquet for a grid that lies nowhere."""
     about = {
         **view.about,
@@ -168,7 +168,7 @@ def _write_parquet(view: View, release: Amounts, path: Path) -> None:
             writer.write_table(_locate(rows, release), row_group_size=ROW_GROUP)
 
 
-def _locate(rows: Rows, release: Amounts) -> Any:
+def _locate(rows: Rows, release: AmountNumbers) -> Any:
     """Return the columns of some rows, with the outlines of cells that lie on the Earth."""
     columns = join_columns(rows, release)
     if not rows.view.located:
@@ -177,7 +177,7 @@ def _locate(rows: Rows, release: Amounts) -> Any:
     return columns.append_column("geometry", outline).append_column("bbox", box)
 
 
-def _rows(view: View, release: Amounts) -> Iterator[Any]:
+def _rows(view: View, release: AmountNumbers) -> Iterator[Any]:
     """Yield the rows in chunks."""
     for rows in view.rows("Writing amounts"):
         yield join_columns(rows, release)

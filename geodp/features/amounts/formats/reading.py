@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from geodp.features.amounts.amounts import Amounts, stream_event
+from geodp.features.amounts.amounts import Amounts, with_drawn
 from geodp.features.amounts.card import COUNT, SUM, AmountsCard
 from geodp.features.amounts.formats.joint import NAME, name_classes
 from geodp.features.amounts.methods import CountOfAmounts, SumOfAmounts
+from geodp.features.amounts.numbers import stream_event
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import ReleasedAmounts
 from geodp.io.opening import open_parquet
@@ -27,7 +28,7 @@ def open_amounts(folder: Path, card: AmountsCard) -> Amounts:
     count = open_release(folder / COUNT)
     empty = reopen(count, card)
     drawn = read_drawn(folder, empty)
-    opened = empty.with_drawn(drawn, None)
+    opened = with_drawn(empty, drawn, None)
     # The records come with a card of their own; nothing of it is made again.
     return Amounts(count, opened.sum, opened.classes, card)
 

@@ -45,7 +45,7 @@ def follow(
 
 
 @bare
-def divide(classes: IntArray, number: IntArray, left: IntArray, given: IntArray) -> None:
+def divide(classes: IntArray, number: IntArray, left: IntArray, parts: IntArray) -> None:
     """Divide whole records among classes in proportion to weights, so that runs of keys follow.
 
     Parameters
@@ -56,7 +56,7 @@ def divide(classes: IntArray, number: IntArray, left: IntArray, given: IntArray)
         Records, 0 or more.
     left : int64[k], overwritten
         Zeros: then what each class is owed, in units of ``2**-20`` records.
-    given : int64[cells, k], overwritten
+    parts : int64[cells, k], overwritten
         Records of each class, which add up to those of the cell.
     """
     for i in range(number.size):
@@ -67,9 +67,9 @@ def divide(classes: IntArray, number: IntArray, left: IntArray, given: IntArray)
             if weights > 0:
                 part = float(classes[i, k]) * float(number[i]) / float(weights)
                 left[k] += np.int64(np.floor(part * 1048576.0))
-            given[i, k] = min(max(left[k] >> 20, np.int64(0)), whole)
-            whole -= given[i, k]
-            left[k] -= given[i, k] << 20
+            parts[i, k] = min(max(left[k] >> 20, np.int64(0)), whole)
+            whole -= parts[i, k]
+            left[k] -= parts[i, k] << 20
         # What is left goes to the largest remainders, one record after the other.
         while whole > 0:
             best, step = 0, np.int64(1)
@@ -79,6 +79,6 @@ def divide(classes: IntArray, number: IntArray, left: IntArray, given: IntArray)
             # All classes are owed together what is left, so that one of them is owed its part.
             step = max(left[best] >> 20, np.int64(1))
             step = min(step, whole)
-            given[i, best] += step
+            parts[i, best] += step
             whole -= step
             left[best] -= step << 20
