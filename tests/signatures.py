@@ -14,6 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from geodp.features.amounts.publish import publish as publish_amounts
+from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.streams import AmountTable
 from geodp.features.evaluate.evaluate import evaluate
 from geodp.features.households.publish import publish as publish_households
 from geodp.features.series.publish import publish_series
@@ -52,6 +55,7 @@ def rehearsals():
     yield partial(_rehearse_priors, masked)
     for grid in (narrow, masked):
         yield partial(_rehearse_households, grid)
+        yield partial(_rehearse_amounts, grid)
     yield _tie
 
 
@@ -72,6 +76,19 @@ def _rehearse_households(grid, folder):
     tables = [CountTable.from_keys(grid, key.astype(np.uint64), key * n + n) for n in (3, 1)]
     for noise in ("epsilon", "rho"):
         release = publish_households(*tables, protect="person", contribution=1, **{noise: 1})
+        release.write(folder / noise)
+        verify(folder / noise, errors_of)
+
+
+def _rehearse_amounts(grid, folder):
+    """Publish sums and classes of nobody's amounts, with either noise."""
+    key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
+    records = CountTable.from_keys(grid, key.astype(np.uint64), key + 3)
+    scale, edges = Scale.of((0, 10), 1, "EUR", "rent"), (0, 5, 10)
+    above, classes = 4 * records.count, (records, CountTable.from_keys(grid, [], []))
+    table = AmountTable(records, records.key, above, scale, (), edges, classes)
+    for noise in ("epsilon", "rho"):
+        release = publish_amounts(table, contribution=1, **{noise: 1})
         release.write(folder / noise)
         verify(folder / noise, errors_of)
 

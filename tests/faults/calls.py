@@ -35,6 +35,7 @@ READ = {
         name: {"release": "a release, to read"}
         for name in (
             *(
+                "amounts estimate",
                 "estimate",
                 "explain",
                 "export",
@@ -259,6 +260,9 @@ CALLS = {
     "select quantile": charged("select", "quantile", *TABLE, *TERMS, "--q", "1/2", "--along",
                                "row"),
     "select median-centre": charged("select", "median-centre", *TABLE, *TERMS),
+    "amounts publish": charged("amounts", "publish", "codes.csv", *SMALL, "--code", "code",
+                               "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR",
+                               *TERMS, require=require_release, slow=True),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",
                                   require=require_release, slow=True),

@@ -210,6 +210,24 @@ def test_persons_and_households_draw_with_a_key_for_each(protect, amounts, key):
     assert len(wire.fingerprints) == {"person": 1, "household": 2}[protect]
 
 
+@pytest.mark.parametrize("means", [True, False], ids=["means", "classes alone"])
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
+def test_amounts_draw_with_a_key_for_each_stream(means, amounts, key):
+    counts = np.random.default_rng(3).poisson(20, (2, *GRIDS["square"].shape))
+    parts = tuple(geodp.CountTable.from_dense(one, GRIDS["square"]) for one in counts)
+    records = geodp.CountTable.from_dense(counts.sum(axis=0), GRIDS["square"])
+    scale = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent")
+    edges, above = (0, 5, 10), 4 * records.count
+    table = geodp.amounts.AmountTable(records, records.key, above, scale, (), edges, parts)
+    with listening() as wire:
+        geodp.amounts.publish(table, means=means, key=key, contribution=1, **amounts)
+    assert wire.drawn
+    assert wire.faults() == []
+    # Two streams and the rounding of records, and two classes.
+    assert len({one.secret for one in wire.private}) == (5 if means else 2)
+    assert len(wire.fingerprints) == 1
+
+
 QUESTIONS = {
     "top": lambda table, **given: select.top_cells(table, 3, **given),
     "level": lambda table, **given: select.level(table, next_epsilon=1, **given),

@@ -14,7 +14,7 @@ from geodp.features.amounts.scale import Scale
 from geodp.io.read.rows.fields import as_text, decimal_points
 from geodp.typing import IntArray
 
-PLACES = 9
+PLACES = 20
 """Most digits after the decimal point of an amount."""
 
 LARGEST = 1 << 62
@@ -42,7 +42,7 @@ THOUSANDS = Rule(
 
 NO_NUMBER = Rule(
     "amount-not-number",
-    "an amount is no number in plain digits, with at most 18 before and 9 after the decimal point.",
+    "an amount is no number in plain digits, with at most 18 before and 20 after the decimal point.",
 )
 
 NEGATIVE = Rule(
@@ -135,8 +135,8 @@ def _digits_of(texts: pa.Array) -> tuple[Any, int]:
     after = pc.subtract(pc.subtract(pc.utf8_length(texts), point), 1)
     places = pc.max(pc.if_else(pc.less(point, 0), 0, after)).as_py() or 0
     numbers = texts.cast(pa.decimal128(38, places))
-    # Of a decimal in 16 bytes, the lower 8 hold any number of at most 18 digits; those of 19 to
-    # 27 digits, with many decimal places, are divided in Python.
+    # Of a decimal in 16 bytes, the lower 8 hold any number of at most 18 digits; longer ones, with
+    # many decimal places, are computed in Python.
     words = np.frombuffer(numbers.buffers()[1], "<i8").reshape(-1, 2)
     words = words[numbers.offset : numbers.offset + len(numbers)]
     low, high = words[:, 0], words[:, 1]

@@ -1,0 +1,95 @@
+"""Whole records and sums along the line of keys: within bounds, and near their streams."""
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+
+from geodp.features.amounts.kernels.aligning import divide, follow
+
+
+def streams(draw, cells, span, largest):
+    """Two streams, of which many cells have less than one record."""
+    people = draw.integers(0, largest, cells) * (draw.random(cells) < 0.7)
+    both = people * span + draw.integers(1, span + 1, cells)
+    above = np.floor(both * draw.beta(0.5, 0.5, cells)).astype(np.int64)
+    return above, both
+
+
+def aligned(above, both, span, offset):
+    reached = np.cumsum(both) + offset
+    number = np.diff(reached // span, prepend=0)
+    total = np.empty_like(above)
+    low, high = np.zeros_like(number), number * span
+    follow(above, both, reached % span - offset, low, high, total)
+    return number, total
+
+
+def slowly(above, both, span, offset):
+    """The same in plain Python: the definition."""
+    rest, owed, number, total = offset, 0, [], []
+    for u, w in zip(above.tolist(), both.tolist(), strict=True):
+        rest, owed = rest + w, owed + u
+        number.append(rest // span)
+        rest -= number[-1] * span
+        kept = floor(float(rest - offset) * (u / w))
+        total.append(min(max(owed - kept, 0), number[-1] * span))
+        owed -= total[-1]
+    return number, total
+
+
+@pytest.mark.parametrize("span", [1, 2, 7, 1000])
+@pytest.mark.parametrize("largest", [1, 2, 300])
+def test_sums_are_within_bounds_and_near_their_streams(span, largest):
+    draw = np.random.default_rng(span + largest)
+    for trial in range(20):
+        above, both = streams(draw, 400, span, largest)
+        offset = int(draw.integers(span))
+        number, total = aligned(above, both, span, offset)
+        assert [number.tolist(), total.tolist()] == [*slowly(above, both, span, offset)]
+        assert (number >= 0).all()
+        assert (total >= 0).all()
+        assert (total <= number * span).all()
+        # Of every run of keys, and so of every node of every tree.
+        off = np.concatenate([[0], np.cumsum(number * span - both)])
+        assert np.ptp(off) < span
+        off = np.concatenate([[0], np.cumsum(total - above)])
+        assert np.ptp(off) <= 3 * span, trial
+
+
+def test_the_mean_of_a_cell_stays():
+    draw = np.random.default_rng(3)
+    above, both = streams(draw, 500, 1000, 400)
+    number, total = aligned(above, both, 1000, 499)
+    many = number >= 50
+    share, exact = total[many] / (number[many] * 1000), above[many] / both[many]
+    # The rounding of records is at most one, of which a cell's neighbours keep their own share.
+    assert (np.abs(share - exact) * number[many]).max() <= 1.5
+
+
+def test_rounding_is_unbiased():
+    above, both = np.array([30, 10, 0, 55]), np.array([70, 10, 25, 60])
+    found = [aligned(above, both, 100, offset)[0] for offset in range(100)]
+    np.testing.assert_allclose(np.mean(found, axis=0), both / 100)
+
+
+def test_records_are_divided_among_classes():
+    draw = np.random.default_rng(1)
+    for _ in range(20):
+        weights = draw.poisson(draw.exponential(3, (300, 5)))
+        number = draw.poisson(np.maximum(weights.sum(axis=1) + draw.normal(0, 2, 300), 0))
+        parts = np.empty_like(weights)
+        divide(weights, number, np.zeros(5, np.int64), parts)
+        assert (parts >= 0).all()
+        np.testing.assert_array_equal(parts.sum(axis=1), number)
+        some = weights.sum(axis=1) > 0
+        exact = [
+            [Fraction(int(w) * int(n), int(total)) for w in row]
+            for row, n, total in zip(
+                weights[some], number[some], weights[some].sum(axis=1), strict=True
+            )
+        ]
+        # Cells without weights give their records to the classes that are owed most.
+        off = parts[some].sum(axis=0) - np.array(exact, float).sum(axis=0)
+        assert np.abs(off).max() <= number[~some].sum() + 3

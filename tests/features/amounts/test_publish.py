@@ -1,0 +1,196 @@
+"""Amounts as one release: they agree everywhere, are charged once, and replay for free."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageError
+from geodp.features.amounts.publish import prepare_amounts
+from geodp.features.amounts.streams import release_streams
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from tests.features.amounts.made import EDGES, GIVEN, GRID, KEY, publish, rows, truth
+from tests.grids import FORMS
+from tests.keys import keep
+from tests.refusals import refuses
+
+
+def numbers(release):
+    """Records, sums and classes, by row and column."""
+    found = [release.count.table.to_dense()]
+    if release.sum is not None:
+        found.append(release.sum.table.to_dense())
+    return found + [one.to_dense() for one in release.classes]
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(numbers(one), numbers(other), strict=True))
+
+
+def test_numbers_agree_in_every_cell(release):
+    scale, count = release.scale, release.count.table.to_dense()
+    if release.sum is not None:
+        total = release.sum.table.to_dense()
+        assert (count * scale.lower <= total).all()
+        assert (total <= count * scale.upper).all()
+    if release.classes:
+        classes = np.stack([one.to_dense() for one in release.classes], axis=-1)
+        np.testing.assert_array_equal(classes.sum(axis=-1), count)
+        if release.sum is not None:
+            edges = np.rint(release.edges / float(scale.step)).astype(np.int64)
+            notch = release.notch
+            assert (classes @ edges[:-1] - notch <= total).all()
+            assert (total <= classes @ edges[1:] + notch).all()
+
+
+def test_numbers_are_near_the_truth(release):
+    number, total, _ = truth()
+    one = release.estimate((0, 0, 16, 16))
+    assert abs(one.count.count - number.sum()) < 400
+    if release.sum is not None:
+        assert abs(one.sum.value / total.sum() - 1) < 0.03
+        assert abs(one.mean.value / (total.sum() / number.sum()) - 1) < 0.02
+    if release.classes:
+        assert 200 < one.median.low <= one.median.value <= one.median.high < 300
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_grid_is_published(form):
+    grid = FORMS[form]
+    key = np.arange(1 << grid.bits, dtype=np.uint64)
+    key = key[grid.contains_keys(key)]
+    records = geodp.CountTable.from_keys(grid, key, np.full(key.size, 50))
+    scale = geodp.amounts.Scale.of((0, 100), 1, "EUR", "rent")
+    table = geodp.amounts.AmountTable(records, records.key, 30 * records.count, scale)
+    release = geodp.amounts.publish(table, contribution=1, epsilon=5)
+    assert abs(release.sum.table.total / release.count.table.total - 30) < 5
+
+
+def test_a_kept_key_repeats_the_release_and_another_input_has_other_noise():
+    one = publish(key=KEY, classes=EDGES)
+    assert same(one, publish(key=KEY, classes=EDGES))
+    assert not same(one, publish(rows(seed=6), key=KEY, classes=EDGES))
+    # Whatever the numbers depend on decides on the noise.
+    for more in ({"share": "1/3"}, {"clip": (0, 2000)}, {"step": "1/2"}, {"epsilon": "1/2"}):
+        assert not same(one, publish(key=KEY, classes=EDGES, **more))
+
+
+def test_streams_have_noise_of_their_own():
+    table = geodp.amounts.read_records(
+        rows(), **{k: v for k, v in GIVEN.items() if k not in ("contribution", "epsilon", "method")}
+    )
+    request = Request(
+        terms=Terms.of(epsilon=1, contribution=1), method="pyramid:setting=R", key=KEY
+    )
+    prepared = prepare_amounts(table, request)
+    streams = prepared.design.streams(table)
+    assert len({label for *_, label in streams}) == 2
+    other = replace(prepared.design, whole=replace(prepared.design.whole, epsilon=Fraction(2)))
+    key = NoiseKey.generate().restrict(other.declare(GRID))
+    # The declaration is of streams, whose events are the same.
+    release_streams(table, prepared.design, key)
+    with pytest.raises(UndeclaredDrawError):
+        release_streams(table, prepared.design, NoiseKey.generate())
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.create(tmp_path / "ledger")
+    made.add_dataset("incomes", PureDP(Fraction(1)))
+    return made
+
+
+def test_everything_is_charged_once_and_a_replay_is_free(ledger, tmp_path):
+    key = NoiseKey.from_file(keep(tmp_path / "key"))
+    given = {"ledger": ledger, "dataset": "incomes", "classes": EDGES, "key": key}
+    release = publish(**given)
+    (charge,) = ledger.charges("incomes")
+    assert charge.loss == PureDP(Fraction(1))
+    assert "sums and classes of amounts" in charge.mechanism
+    assert release.index.budget is not None
+    assert release.count.card().budget == release.index.budget
+    assert same(release, publish(**given))
+    assert len(ledger.charges("incomes")) == 1
+    with pytest.raises(BudgetError):
+        publish(**{**given, "classes": ()})
+
+
+BAD = {
+    "amounts-arguments-missing": {"unit_of_amount": None},
+    "amounts-nothing-released": {"means": False},
+    "amounts-share": {"classes": EDGES, "share": 1},
+    "amounts-number-form": {"classes": EDGES, "share": "half"},
+    "amounts-need-pyramid": {"method": "laplace"},
+    "contribution-unstated": {"contribution": None},
+    "amounts-records-of-person": {"contribution": None, "person": "id"},
+    "amount-negative": {"amount": "debt"},
+    "amount-with-currency": {"amount": "mixed"},
+    "amount-not-number": {"amount": "text"},
+    "amount-missing": {"amount": "gap"},
+    "amount-thousands": {"amount": "grouped"},
+    "count-negative|count-form|count-not-whole": {"value": "debt"},
+}
+
+
+@pytest.mark.parametrize("code", BAD)
+def test_bad_input_is_refused_before_the_charge(ledger, code):
+    n = 10
+    data = rows(n)
+    for name, value in {
+        "debt": -1, "mixed": "300 USD", "text": "much", "gap": None, "grouped": "1,000",
+    }.items():  # fmt: skip
+        first = [300] if isinstance(value, int) else ["300"]
+        data = data.append_column(name, [first * (n - 1) + [value]])
+    with refuses((UsageError, InputError), code) as refused:
+        publish(data, ledger=ledger, dataset="incomes", **BAD[code])
+    assert not ledger.charges("incomes")
+    # One sentence, which names no value.
+    assert "USD" not in str(refused.value)
+
+
+def test_a_table_has_what_describes_it_already():
+    table = geodp.amounts.read_records(
+        rows(), grid=GRID, x="x", y="y", amount="income", clip=(0, 9), unit_of_amount="EUR"
+    )
+    with refuses(UsageError, "amounts-described-twice"):
+        geodp.amounts.publish(table, clip=(0, 9), contribution=1, epsilon=1)
+
+
+def test_nothing_is_published_of_nobody_unless_allowed():
+    with refuses(UsageError, "file-without-rows"):
+        publish(rows(0))
+    release = publish(rows(1), allow_empty=True)
+    assert release.count.table.total < 50
+
+
+def test_persons_are_bounded_by_their_records():
+    release = publish(person="id")
+    bound = release.index.guarantee.assumptions[0]
+    assert bound.stated_by == "geodp"
+    assert bound.statement == "One person has at most 1 of all records."
+
+
+def test_noise_that_is_too_wide_for_the_step_is_drawn_on_notches():
+    release = publish(step="0.0001", clip=(0, 1000), epsilon="1/10")
+    notches = release.index.amount.notches
+    assert release.scale.span % notches == 0
+    assert notches < release.scale.span
+    assert any("is rounded to a multiple of" in one for one in release.index.guarantee.not_protected)
+    # The notch is far below the noise: the same errors as on the coarse step.
+    coarse = publish(epsilon="1/10")
+    one, other = (each.estimate((0, 0, 16, 16)).sum for each in (release, coarse))
+    assert 0.8 < (one.high - one.low) / (other.high - other.low) < 1.25
+
+
+def test_a_yen_is_a_step_at_a_small_epsilon():
+    release = publish(
+        clip=(0, 10_000_000), step=1, unit_of_amount="yen", epsilon="1/10"
+    )
+    assert release.index.amount.notches < 10_000_000
+    assert 0 <= release.estimate((0, 0, 16, 16)).mean.value <= 10_000_000

@@ -1,0 +1,145 @@
+"""Records of amounts: added up by cell and class, bounded by person, and refused by row."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.features.amounts.records import keep_first
+from tests.features.amounts.made import EDGES, GRID, rows, truth
+from tests.refusals import refuses
+
+GIVEN = {"grid": GRID, "amount": "income", "clip": (0, 1000), "unit_of_amount": "EUR"}
+MESH = {**GIVEN, "grid": geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))}
+
+
+def read(data, **more):
+    return geodp.amounts.read_records(data, **{**GIVEN, "x": "x", "y": "y", **more})
+
+
+def dense(key, values, grid=GRID):
+    found = np.zeros(grid.shape, np.int64)
+    found[tuple(grid.decode(key))] = values
+    return found
+
+
+def test_amounts_are_added_up_by_cell_and_class():
+    number, total, classes = truth()
+    table = read(rows(), classes=EDGES)
+    np.testing.assert_array_equal(table.records.to_dense(), number)
+    np.testing.assert_array_equal(dense(table.key, table.above), total)
+    for k, one in enumerate(table.classes):
+        np.testing.assert_array_equal(one.to_dense(), classes[..., k])
+    assert table.edges == (0, *EDGES, 1000)
+
+
+def test_memory_and_files_give_the_same(tmp_path):
+    lines = rows(500).to_pandas()
+    lines.to_csv(tmp_path / "a.csv", index=False)
+    for more in ({}, {"memory": "1MiB"}, {"person": "id", "contribution": 1, "memory": "1MiB"}):
+        table, other = read(tmp_path / "a.csv", **more), read(rows(500))
+        np.testing.assert_array_equal(table.key, other.key)
+        np.testing.assert_array_equal(table.above, other.above)
+
+
+def test_rows_may_stand_for_several_records():
+    one = pa.table({"x": [0.5, 0.5, 3.5], "y": [0.5] * 3, "income": [10, 20, 2000], "n": [3, 0, 2]})
+    table = read(one, value="n")
+    assert table.records.count.tolist() == [3, 2]
+    assert table.above.tolist() == [30, 2000]
+    assert dict(table.beyond) == {"below": 0, "above": 2}
+
+
+def test_the_first_records_of_a_person_count():
+    who = ["b", "a", "b", "b", "a"]
+    x, income = [0.5, 1.5, 2.5, 3.5, 1.5], [1, 10, 100, 500, 700]
+    one = pa.table({"id": who, "x": x, "y": [0.5] * 5, "income": income})
+    kept = {1: [1, 10], 2: [1, 710, 100], 3: [1, 710, 100, 500]}
+    for records, sums in kept.items():
+        table = read(one, person="id", contribution=records)
+        assert sorted(table.above.tolist()) == sorted(sums)
+        assert (table.records.bound.value, table.records.bound.stated_by) == (records, "geodp")
+
+
+def test_what_is_kept_of_a_person_depends_on_nobody_else():
+    draw = np.random.default_rng(7)
+    person = draw.integers(0, 50, 400)
+    for left_out in range(5):
+        others = np.flatnonzero(person != left_out)
+        kept = keep_first(person, 3)
+        expected = kept[person[kept] != left_out]
+        np.testing.assert_array_equal(others[keep_first(person[others], 3)], expected)
+
+
+def test_codes_locate_records_and_geometries_do():
+    one = pa.table({"mesh": ["52394000", "52394000", "52394001"], "income": [1, 2, 3]})
+    table = geodp.amounts.read_records(one, code="mesh", **MESH)
+    assert table.above.tolist() == [3, 3]
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame(
+        {"income": [1, 2, 3]},
+        geometry=geopandas.points_from_xy([0.5, 0.5, 1.5], [0.5] * 3),
+        crs="EPSG:3035",
+    )
+    assert read(frame, x=None, y=None).above.tolist() == [3, 3]
+
+
+def test_rows_outside_are_refused_or_dropped():
+    one = pa.table({"x": [0.5, 99], "y": [0.5, 0.5], "income": [1, 2]})
+    with refuses(InputError, "cell-outside-grid|cell-outside-domain|outside-domain"):
+        read(one)
+    assert read(one, outside="drop").above.tolist() == [1]
+
+
+def test_rows_are_selected():
+    one = pa.table({"x": [0.5] * 3, "y": [0.5] * 3, "income": [1, 2, 4], "kind": ["a", "b", "a"]})
+    assert read(one, where={"kind": "a"}).above.tolist() == [5]
+
+
+def test_a_bad_amount_is_refused_with_its_file_and_row(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,income\n0.5,0.5,10\n0.5,0.5,1 234\n")
+    with refuses(InputError, "amount-thousands: income") as refused:
+        read(tmp_path / "a.csv")
+    assert refused.value.row == 3
+    assert "234" not in str(refused.value)
+
+
+def test_negative_amounts_are_refused_under_a_lower_end_of_0():
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [-3]})
+    with refuses(InputError, "amount-negative"):
+        read(one)
+    assert read(one, clip=(-5, 5)).above.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"person": "id"}, "amounts-records-of-person"),
+        ({"person": "id", "contribution": 1, "value": "n"}, "amounts-person-and-counts"),
+        ({"code": "id"}, "amounts-code-and-point"),
+        ({"y": None}, "x-without-y"),
+        ({"unit_of_amount": ""}, "amounts-unit-missing"),
+        (
+            {"person": "id", "contribution": 1, "clip": (0, 10**12), "grid": "jis:half"},
+            "amounts-too-fine-for-persons",
+        ),
+        ({"amount": "nothing"}, "column-missing|column-unknown|column-not-found"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(more, code):
+    one = pa.table({"id": [1], "x": [139.5], "y": [35.5], "income": [3], "n": [1]})
+    with refuses((UsageError, InputError), code):
+        read(one, **more)
+
+
+def test_more_steps_than_fit_are_refused():
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [10**11], "n": [2**40]})
+    with refuses((UsageError, InputError), "amounts-sum-too-large"):
+        read(one, value="n", clip=(0, 10**12))
+
+
+def test_the_table_shows_nothing():
+    table = read(rows(), classes=EDGES)
+    assert str(int(table.above.sum())) not in repr(table)
+    assert "beyond" not in repr(table)
