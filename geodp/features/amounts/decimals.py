@@ -42,7 +42,8 @@ THOUSANDS = Rule(
 
 NO_NUMBER = Rule(
     "amount-not-number",
-    "an amount is no number in plain digits, with at most 18 before and 20 after the decimal point.",
+    "an amount is no number in plain digits, with at most 18 before and 20 after the decimal "
+    "point.",
 )
 
 NEGATIVE = Rule(

@@ -9,7 +9,7 @@ quantile may be any value at which such a sum may be 0 (Fieller 1954; Donner and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -202,33 +202,47 @@ class Classes:
 
         Where it may be any amount, low and high are the first and the last edge.
         """
-        value, high, low = (self._find(share, end) for end in range(3))
-        return value, low, high
+        number = self.edges.size - 1
+
+        def fall(place: FloatArray, end: int) -> FloatArray:
+            return -self.records.combine(self._below(place) - share)[end]
+
+        # The lower end of the records below their share reaches 0 last.
+        value, high, low = (self._cross(fall, end, float(number)) for end in range(3))
+        ends = [np.interp(one, np.arange(number + 1), self.edges) for one in (value, low, high)]
+        return ends[0], ends[1], ends[2]
 
     def share_below(self, line: float) -> Ends:
         """Estimate the share of records below an amount: value, low and high, float64[n].
 
         Where it may be any share, low and high are 0 and 1.
         """
-        place = np.interp(line, self.edges, np.arange(self.edges.size))
-        below = self._below(np.array([place]))
-        rows = [self.records.combine(one) for one in (below, 1 - below)]
-        return Margins.of(rows).share()
+        below = self._below(np.interp([line], self.edges, np.arange(self.edges.size)))
+
+        def fall(share: FloatArray, end: int) -> FloatArray:
+            return self.records.combine(below - share)[end]
+
+        value, low, high = (self._cross(fall, end, 1.0) for end in range(3))
+        return value, low, high
 
     def _below(self, place: FloatArray) -> FloatArray:
         """Return the part of every class that is below places among the edges: float64[k, n]."""
         return np.clip(place - np.arange(self.edges.size - 1)[:, None], 0.0, 1.0)
 
-    def _find(self, share: float, end: int) -> FloatArray:
-        """Find the amounts at which an end of the records beyond their share crosses 0.
+    def _cross(
+        self, fall: Callable[[FloatArray, int], FloatArray], end: int, last: float
+    ) -> FloatArray:
+        """Find where an end of a falling sum crosses 0, from 0 to the last place: float64[n].
 
-        ``end``: 0 for the value, 1 for the lower and 2 for the upper end of the interval.
+        ``end``: 0 for the value, 1 for the lower and 2 for the upper end.
         """
-        n, number = self.records.value.shape[1], self.edges.size - 1
-        # At the first edge no record is below, at the last all are; the lower end is 0 last.
-        low, high = np.zeros(n), np.full(n, float(number))
+        low = np.zeros(self.records.value.shape[1])
+        high = np.full(low.size, last)
+        # An end that nothing crosses is exactly an end of all that is possible.
+        first, final = fall(low, end) <= 0, fall(high, end) >= 0
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            short = self.records.combine(self._below(middle) - share)[end] < 0
-            low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.asarray(np.interp(high, np.arange(number + 1), self.edges), np.float64)
+            above = fall(middle, end) > 0
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        found = np.where(first, 0.0, np.where(final, last, high))
+        return np.asarray(found, np.float64)

@@ -126,10 +126,14 @@ class AmountNumbers:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         listed = [Region.of(self.count.grid, one) for one in regions]
         counts = self.count.estimate_all(listed)
-        medians = None if not self.classes else self._classes_of(listed).quantile(0.5)
+        classes = self._classes_of(listed) if self.classes else None
+        medians = None if classes is None else classes.quantile(0.5)
         if self.sum is None:
+            assert classes is not None  # as either sums or classes are released
+            ends_of = classes.records.combine(np.ones(len(self.classes)))
             return [
-                AmountEstimate(one, median=self._known(medians, i)) for i, one in enumerate(counts)
+                AmountEstimate(_bounded(one, ends_of, i), median=self._known(medians, i))
+                for i, one in enumerate(counts)
             ]
         both = [one.estimate_all(listed) for one in self.streams]
         assert self.index.amount.notches is not None
@@ -137,9 +141,7 @@ class AmountNumbers:
         ends = estimate_streams(columns, self.scale, self.index.amount.notches)
         found = []
         for i, one in enumerate(counts):
-            low, high = float(ends["count"][1][i]), float(ends["count"][2][i])
-            clamped = both[0][i].clamped or both[1][i].clamped
-            count = Estimate(one.count, one.standard_error, max(low, 0.0), high, clamped)
+            count = _bounded(one, ends["count"], i)
             total = Interval(*(float(part[i]) for part in ends["sum"]))
             mean = self._known(ends["mean"], i) if one.count > 0 else None
             found.append(AmountEstimate(count, total, mean, self._known(medians, i)))
@@ -192,6 +194,12 @@ class AmountNumbers:
     def card(self) -> AmountsCard:
         """Return the public index, without files."""
         return self.index
+
+
+def _bounded(count: Estimate, ends: Ends, at: int) -> Estimate:
+    """Return the records of a region with the interval of their streams or classes."""
+    low, high = max(float(ends[1][at]), 0.0), float(ends[2][at])
+    return replace(count, low=low, high=high)
 
 
 def _columns(estimates: list[Estimate], regions: list[Region]) -> Ends:

@@ -181,7 +181,9 @@ def test_noise_that_is_too_wide_for_the_step_is_drawn_on_notches():
     notches = release.index.amount.notches
     assert release.scale.span % notches == 0
     assert notches < release.scale.span
-    assert any("is rounded to a multiple of" in one for one in release.index.guarantee.not_protected)
+    assert any(
+        "is rounded to a multiple of" in one for one in release.index.guarantee.not_protected
+    )
     # The notch is far below the noise: the same errors as on the coarse step.
     coarse = publish(epsilon="1/10")
     one, other = (each.estimate((0, 0, 16, 16)).sum for each in (release, coarse))
@@ -189,8 +191,6 @@ def test_noise_that_is_too_wide_for_the_step_is_drawn_on_notches():
 
 
 def test_a_yen_is_a_step_at_a_small_epsilon():
-    release = publish(
-        clip=(0, 10_000_000), step=1, unit_of_amount="yen", epsilon="1/10"
-    )
+    release = publish(clip=(0, 10_000_000), step=1, unit_of_amount="yen", epsilon="1/10")
     assert release.index.amount.notches < 10_000_000
     assert 0 <= release.estimate((0, 0, 16, 16)).mean.value <= 10_000_000

@@ -47,7 +47,7 @@ def write_joint(release: AmountNumbers, folder: Path) -> tuple[File, ...]:
     view = view_of(release)
     schema = join_columns(view.empty, release).schema
     path = folder / f"{NAME}.csv"
-    write_rows(_rows(view, release), schema, path, texts=view.texts + release.scale.unit)
+    write_rows(_rows(view, release), schema, path, texts=view.texts)
     _write_parquet(view, release, path.with_suffix(".parquet"))
     amount = release.index.amount
     mark = "; begins with the byte order mark of UTF-8" if is_marked(path) else ""

@@ -1,0 +1,128 @@
+"""``geodp amounts``: two commands from a file of persons to means, charged once and resumed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from geodp.features.amounts import files
+from geodp.features.amounts.commands.amounts import estimate, publish
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from tests.command import Runner, geodp, override
+from tests.features.amounts.made import incomes
+
+RUNNER = Runner(publish)
+GRID = ("--grid", "inspire:1km", "--bounds", "4000000 3000000 4016000 3016000")
+TERMS = ("--epsilon", "1", "--contribution", "1", "--method", "pyramid:setting=R")
+AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "10,000 yen")
+
+
+@pytest.fixture
+def persons(tmp_path):
+    x, y, income = incomes(5000)
+    lines = ["id,x,y,income,kind,n"]
+    for i, (a, b, c) in enumerate(zip(x, y, income, strict=True)):
+        kind = "a" if i % 2 else "b"
+        lines.append(f"p{i},{4e6 + 1000 * a:.1f},{3e6 + 1000 * b:.1f},{c:.2f},{kind},1")
+    (tmp_path / "persons.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "persons.csv"
+
+
+@pytest.fixture
+def call(persons, tmp_path):
+    return [persons, *GRID, "--x", "x", "--y", "y", *AMOUNT, *TERMS, "--output", tmp_path / "out"]
+
+
+def test_two_commands_give_means(call, tmp_path):
+    done = geodp("amounts", "publish", *call, "--person", "id", "--classes", "100,200,300,500")
+    assert done.returncode == 0, done.stderr
+    assert "if each person is counted once" in done.stdout
+    out = tmp_path / "out"
+    run = json.loads((out / "restricted" / "run.json").read_text())
+    # The clip's numbers are for the operator only.
+    assert run["records_beyond_clip"]["above"] > 0
+    assert str(run["records_beyond_clip"]["above"]) not in done.stdout
+    done = geodp("amounts", "estimate", out, "--area", "1kmN3000E4000", "--area", "10kmN300E400",
+                 "--quantile", "0.9", "--below", "150")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for text in ("income in 10,000 yen", "mean", "median", "quantile 0.9", "below 150"):
+        assert text in done.stdout
+    done = geodp("amounts", "estimate", out, "--area", "10kmN300E400", "--json")
+    (region,) = json.loads(done.stdout)["regions"]
+    assert 200 < region["mean"]["low"] < region["mean"]["high"] < 400
+    assert geodp("verify", out).returncode == 0
+
+
+def test_where_and_value_select_and_count(call, tmp_path):
+    done = RUNNER.run(*call, "--where", "kind=a", "--value", "n", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["spends"] == "epsilon = 1"
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (("--person", "id", "--cells", "2"), "--cells"),
+        (("--anchor", "corner"), "--anchor"),
+        (("--duplicates", "sum"), "--duplicates"),
+        (("--value", "n", "--value", "id"), "one column"),
+        (("--no-means",), "edges of classes"),
+        (("--classes", "9,3"), "increase"),
+        (("--person", "id", "--value", "n"), "do not tell whose"),
+        (("--amount", "kind"), "no number in plain digits"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(call, tmp_path, more, code):
+    assert code in RUNNER.error_of(*override("amounts", "publish", *call, *more)[2:])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_clip_is_in_order(call):
+    words = [*call]
+    at = words.index("--clip")
+    words[at + 1 : at + 3] = ["5", "1"]
+    assert "lower and an upper end" in RUNNER.error_of(*words)
+
+
+def test_an_interrupted_run_is_completed_from_its_charge(call, tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(1))
+    charged = [*call, "--classes", "300", "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_public", fail)
+        assert RUNNER.run(*charged).exit_code != 0
+    assert len(ledger.charges("incomes")) == 1
+    done = RUNNER.run(*charged, "--resume")
+    assert done.exit_code == 0, done.output
+    assert len(ledger.charges("incomes")) == 1
+    assert geodp("verify", tmp_path / "out").returncode == 0
+
+
+def test_a_plan_shows_bias_against_noise():
+    words = ("amounts", "plan", *GRID, "--median", "250", "--upper-tenth", "600", "--epsilon", "1")
+    done = geodp(*words, "--people", "1e6")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("*") == 1
+    rows = json.loads(geodp(*words, "--clip", "500", "--clip", "2000", "--json").stdout)
+    assert [one["upper"] for one in rows] == [500, 2000]
+
+
+def test_what_to_estimate_is_asked_for(call, tmp_path):
+    assert geodp("amounts", "publish", *call).returncode == 0
+    asking, area = Runner(estimate), ("--area", "10kmN300E400")
+    assert "Say what to estimate" in asking.error_of(tmp_path / "out")
+    count = tmp_path / "out" / "public" / "count"
+    assert "no release of amounts" in asking.error_of(count, *area)
+    assert "need classes" in asking.error_of(tmp_path / "out", *area, "--quantile", "0.5")
+
+
+def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
+    assert RUNNER.run(*call, "--display-below", "1000000").exit_code == 0
+    done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400")
+    assert "<1,000,000" in done.output
+    assert np.all(["-" in line for line in done.output.splitlines()[3:]])

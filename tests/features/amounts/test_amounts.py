@@ -1,0 +1,74 @@
+"""A release of amounts: what it estimates, and how it is written and read back."""
+
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.release.opening import open_written
+from tests.features.amounts.made import EDGES, publish
+from tests.refusals import refuses
+
+BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
+
+
+def test_what_is_read_back_is_what_was_written(release, public):
+    again = geodp.open(public)
+    for region in (BOX, ALL, (3, 4, 4, 5)):
+        assert again.estimate(region) == release.estimate(region)
+    assert again.card().amount == release.card().amount
+    assert open_written(public.parent).estimate(BOX) == release.estimate(BOX)
+
+
+def test_estimates_are_in_order_and_in_units(release):
+    one = release.estimate(ALL)
+    lower, upper = (float(end) for end in release.scale.clip)
+    for part in (one.sum, one.mean, one.median):
+        assert part is None or part.low <= part.value <= part.high
+    assert one.count.low <= one.count.count <= one.count.high
+    if one.mean is not None:
+        assert lower <= one.mean.low
+        assert one.mean.high <= upper
+        assert one.mean.value == pytest.approx(one.sum.value / one.count.count)
+    assert release.estimate_all([BOX, ALL])[1] == one
+
+
+def test_quantiles_and_shares_need_classes(release):
+    if not release.classes:
+        with refuses(UsageError, "amounts-without-classes"):
+            release.quantile(ALL, 0.9)
+        with refuses(UsageError, "amounts-without-classes"):
+            release.share_below(ALL, 150)
+        return
+    assert release.quantile(ALL, 0.5) == release.estimate(ALL).median
+    low, high = (release.quantile(ALL, one).value for one in (0.1, 0.9))
+    assert low < release.estimate(ALL).median.value < high
+    share = release.share_below(ALL, 150)
+    assert 0.2 < share.low <= share.value <= share.high < 0.3
+
+
+@pytest.mark.parametrize("share", [0, 1, -1, 2])
+def test_a_quantile_is_between_0_and_1(share):
+    with refuses(UsageError, "amounts-quantile-share"):
+        publish(classes=EDGES, means=False).quantile(ALL, share)
+
+
+def test_a_region_without_records_has_no_mean():
+    release = publish(epsilon="1/100", classes=EDGES)
+    one = release.estimate((15, 15, 16, 16))
+    assert one.mean is None
+    assert one.median is None
+    assert release.quantile((15, 15, 16, 16), 0.5) is None
+
+
+def test_folders_that_are_taken_are_refused(release, tmp_path):
+    release.write(tmp_path / "out")
+    with refuses(UsageError, "output-exists|output-not-empty|output-is-release"):
+        release.write(tmp_path / "out")
+    release.write(tmp_path / "out", overwrite=True)
+
+
+def test_nothing_calls_amounts_people(public):
+    for path in public.glob("amounts*"):
+        if path.suffix != ".parquet":
+            text = path.read_text(encoding="utf-8-sig").replace("the same people", "")
+            assert "people" not in text.replace("k people together", ""), path
