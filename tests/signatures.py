@@ -86,7 +86,7 @@ def _rehearse_amounts(grid, folder):
     records = CountTable.from_keys(grid, key.astype(np.uint64), key + 3)
     scale, edges = Scale.of((0, 10), 1, "EUR", "rent"), (0, 5, 10)
     above, classes = 4 * records.count, (records, CountTable.from_keys(grid, [], []))
-    table = AmountTable(records, records.key, above, scale, (), edges, classes)
+    table = AmountTable(records, above, scale, (), edges, classes)
     for noise in ("epsilon", "rho"):
         release = publish_amounts(table, contribution=1, **{noise: 1})
         release.write(folder / noise)

@@ -24,7 +24,8 @@ FEATURES = (
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
 costs, and whoever begins a release what it will be like; a selection is explained as other releases
-are. Only their commands know of the shell, and what is nothing but a command."""
+are, and chooses the clip of amounts. Only their commands know of the shell, and what is nothing but
+a command."""
 
 FLOORS = {
     # What of geodp a place may import beside itself and the ground.
@@ -82,7 +83,7 @@ FLOORS = {
     "cli/commands": f"cli {CORE}",
     **{f"features/{one}": CORE for one in FEATURES},
     **{f"features/{one}/commands": f"features/{one} cli {CORE}" for one in FEATURES},
-    "features/amounts": f"features/amounts features/explain {CORE}",
+    "features/amounts": f"features/amounts features/explain features/select {CORE}",
     "features/amounts/kernels": "kernels",
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",

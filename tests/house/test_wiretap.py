@@ -218,7 +218,7 @@ def test_amounts_draw_with_a_key_for_each_stream(means, amounts, key):
     records = geodp.CountTable.from_dense(counts.sum(axis=0), GRIDS["square"])
     scale = geodp.amounts.Scale.of((0, 10), 1, "EUR", "rent")
     edges, above = (0, 5, 10), 4 * records.count
-    table = geodp.amounts.AmountTable(records, records.key, above, scale, (), edges, parts)
+    table = geodp.amounts.AmountTable(records, above, scale, (), edges, parts)
     with listening() as wire:
         geodp.amounts.publish(table, means=means, key=key, contribution=1, **amounts)
     assert wire.drawn

@@ -39,6 +39,15 @@ from geodp.table.stated.release import Software
 COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
 
+WEIGHED = "The records of one {} have weights of at most {:,} together."
+"""The same where records have weights."""
+
+WEIGHTS = (
+    "that weights are taken as given: one that was calibrated on other respondents depends on "
+    "these, which the guarantee does not cover; weights above {:,} count as this"
+)
+"""What is public of weights, and not protected."""
+
 CLIPPED = (
     "that amounts below {} and above {} count as these: their number and the sums beyond are in no "
     "file"
@@ -122,6 +131,8 @@ def preview_amounts(
     facts = (*facts, CLIPPED.format(lower, upper), describe_release(scale))
     if design.notches not in (0, scale.span):
         facts = (*facts, describe_notches(scale, design.notches))
+    if design.max_weight > 1:
+        facts = (*facts, WEIGHTS.format(design.max_weight))
     common = (request.terms.people, facts, reading, request.metadata)
     count = preview_release(grid, counting, replace(event, mechanism=counting.spec), *common)
     none = np.empty(0, np.int64)
@@ -178,6 +189,7 @@ def state_index(design: Design, facts: tuple[str, ...]) -> AmountsCard:
         notches=design.notches or None,
         edges=tuple(show_number((scale.lower + edge) * scale.step) for edge in design.edges),
         share=str(design.share) if design.of_sums and design.of_classes else None,
+        max_weight=design.max_weight if design.max_weight > 1 else None,
     )
     return AmountsCard(
         schema=AMOUNTS_SCHEMA,
@@ -199,7 +211,8 @@ def state_guarantee(
     source = STREAMS_PROOF if amount.notches else CLASSES_PROOF
     if amount.share is not None:
         source = BOTH_PROOF.format(STREAMS_PROOF, CLASSES_PROOF)
-    bound = replace(event.assumption, statement=COUNTED.format(event.unit, event.contribution))
+    counted = COUNTED if amount.max_weight is None else WEIGHED
+    bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
     chosen = "The clip, the step and the edges of classes were chosen without looking at the data."
     return AmountsGuarantee(
         in_words=event.statement.replace("any result", "any result of these numbers together"),

@@ -2,6 +2,7 @@
 
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.clip import ClipChoice, choose_clip
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
@@ -14,9 +15,11 @@ __all__ = [
     "AmountTable",
     "Amounts",
     "AmountsCard",
+    "ClipChoice",
     "Interval",
     "PlannedClip",
     "Scale",
+    "choose_clip",
     "plan",
     "publish",
     "read_records",

@@ -46,6 +46,8 @@ class StatedAmount:
         Of classes, in units; empty without classes.
     share : str or None
         Part of the budget for sums, where classes have the rest.
+    max_weight : int or None
+        Largest weight of a record, which counts as so many; None without weights.
     """
 
     name: str
@@ -56,6 +58,7 @@ class StatedAmount:
     notches: Size | None
     edges: tuple[Number, ...] = ()
     share: Exact | None = None
+    max_weight: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class AmountsGuarantee:
         Exact, each with the nearest decimal; ``spends``: as one line.
     neighbours, unit : str
     contribution : int
-        Most records of one person.
+        Most records of one person; with weights, their largest sum.
     assumptions : tuple of Assumption
         Assumptions about the input, and who answers for them.
     not_protected : tuple of str

@@ -46,6 +46,11 @@ NO_NUMBER = Rule(
     "point.",
 )
 
+NO_WEIGHT = Rule(
+    "amounts-weight-not-positive",
+    "a weight is 0 or below, and a record stands for somebody: drop records that stand for nobody.",
+)
+
 NEGATIVE = Rule(
     "amount-negative",
     "an amount is below 0, and the lower end of the clip is 0: choose a lower end below 0 if there "
@@ -89,6 +94,28 @@ def count_steps(column: pa.Array, scale: Scale, decimal: str | None = None) -> I
     values = np.clip(values, -most, most)
     top, bottom = 2 * values * step.denominator + step.numerator, 2 * step.numerator
     return np.asarray(top // bottom, np.int64) - scale.lower
+
+
+def count_weights(column: pa.Array, largest: int, decimal: str | None = None) -> IntArray:
+    """Return the weights of a column as whole numbers, not trimmed yet: int64[n].
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    largest : int
+        Weights far above it are cut to about its size.
+    decimal : {".", ","}, optional
+
+    Raises CodeError at the first weight that is missing, no plain number, or 0 or below.
+    """
+    values, exponent = _scaled(column, decimal)
+    if (values <= 0).any():
+        raise CodeError(int((values <= 0).argmax()), NO_WEIGHT)
+    one = 10**exponent
+    if 2 * (largest + 2) * one > LARGEST:
+        values = values.astype(object)
+    values = np.minimum(values, (largest + 1) * one)
+    return np.asarray((2 * values + one) // (2 * one), np.int64)
 
 
 def _scaled(column: pa.Array, decimal: str | None) -> tuple[Any, int]:

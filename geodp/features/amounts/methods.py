@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from geodp.accuracy.variance import TreeVariance
@@ -80,6 +80,14 @@ def share_factors(share: Fraction, gaussian: bool) -> float:
     return float(1 / share) if gaussian else float(1 / share) ** 2
 
 
+@lru_cache(maxsize=8)
+def _scale(
+    pyramid: Pyramid, grid: Grid, event: Measurement, factors: tuple[float, float]
+) -> TreeVariance:
+    """Return the tree of a sum of streams, of which many closed forms are made."""
+    return pyramid.tree_variance(grid, event).scaled(*factors)
+
+
 @dataclass(frozen=True)
 class CountOfAmounts(OfStreams):
     """Records, as the sum of both streams divided by the span of the clip, or of all classes.
@@ -137,8 +145,7 @@ class CountOfAmounts(OfStreams):
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels: variances of all streams add up."""
-        factors = self._streams(event.rho is not None)
-        return self.pyramid.tree_variance(grid, event).scaled(*factors)
+        return _scale(self.pyramid, grid, event, self._streams(event.rho is not None))
 
     def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
         """Bound bias and root-mean-square error of an isolated cell, in counts."""
@@ -190,5 +197,4 @@ class SumOfAmounts(OfStreams):
         squares = float(self.lower) ** 2 + float(self.upper) ** 2
         fourths = float(self.lower) ** 4 + float(self.upper) ** 4
         factor = share_factors(self.share, event.rho is not None)
-        tree = self.pyramid.tree_variance(grid, event)
-        return tree.scaled(factor * squares, factor**2 * fourths)
+        return _scale(self.pyramid, grid, event, (factor * squares, factor**2 * fourths))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, cast
 
 from geodp.advice import by_names
@@ -16,6 +17,7 @@ from geodp.features.amounts.streams import (
     AmountTable,
     Design,
     ReleasedAmounts,
+    Stream,
     release_streams,
 )
 from geodp.grid.grid import Grid
@@ -72,6 +74,8 @@ def publish(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    weight: str | None = None,
+    max_weight: int = 1,
     person: str | None = None,
     classes: Any = (),
     means: bool = True,
@@ -122,6 +126,13 @@ def publish(
         :func:`geodp.read_points`. Without ``code``, ``x`` and ``y``, point geometries are read.
     value : str, optional
         Column of the number of records of that amount, if a row stands for several.
+    weight : str, optional
+        Column of weights of a survey: a record counts as so many, to the nearest whole number. The
+        guarantee takes a weight as it is given: one that was calibrated on other respondents
+        depends on them, too, which it does not cover.
+    max_weight : int
+        Largest weight, public and chosen without the data: larger ones count as this, and noise is
+        proportional to it.
     person : str, optional
         Column of person ids: of each person, the first ``contribution`` records count. Without it,
         you vouch for the contribution.
@@ -198,11 +209,12 @@ def publish(
             )
         given: dict[str, Any] = described | {
             "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs,
-            "value": value, "person": person, "contribution": contribution, "columns": columns,
-            "where": where, "outside": outside, "decimal": decimal,
+            "value": value, "weight": weight, "max_weight": max_weight, "person": person,
+            "contribution": contribution, "columns": columns, "where": where,
+            "outside": outside, "decimal": decimal,
         }  # fmt: skip
         table = read_records(cast(TableSource, data), **given)
-    elif any(one is not None for one in (*described.values(), code, x, y, value, person)):
+    elif any(one is not None for one in (*described.values(), code, x, y, value, weight, person)):
         raise UsageError(
             "An AmountTable has its grid, amounts and persons already; leave these arguments out.",
             code="amounts-described-twice",
@@ -246,7 +258,7 @@ class PreparedAmounts:
                 request.dataset,
                 name_release(self.design),
                 fingerprint,
-                lambda: release_streams(self.table, self.design, derived),
+                lambda: release_streams(self.streams, self.design, derived),
                 keep,
                 records=request.records,
             )
@@ -258,7 +270,12 @@ class PreparedAmounts:
     @property
     def cells(self) -> int:
         """Number of cells with records; confidential."""
-        return int(self.table.key.size)
+        return int(self.table.records.key.size)
+
+    @cached_property
+    def streams(self) -> list[Stream]:
+        """Everything that is measured; confidential."""
+        return self.design.streams(self.table)
 
     def identify(self) -> bytes:
         """Return the SHA-256 of everything that the release depends on except the key."""
@@ -269,11 +286,11 @@ class PreparedAmounts:
             ("notches", design.notches),
             ("edges", design.edges),
             ("share", design.share),
+            ("max weight", design.max_weight),
             ("whole", loss_fields(design.whole)),
         )
         digests = [
-            release_digest(counts, design.method, event)
-            for counts, event, _ in design.streams(self.table)
+            release_digest(counts, design.method, event) for counts, event, _ in self.streams
         ]
         return digest(LABEL, encode(named), *digests)
 
@@ -300,10 +317,13 @@ def prepare_amounts(
         See :func:`publish`.
     """
     method = choose_pyramid(request.method)
-    bound = bound_contribution(table.records, request.terms.contribution)
+    records = bound_contribution(table.records, request.terms.contribution)
+    # A record of weight w is w records of one person.
+    bound = replace(records, value=records.value * table.max_weight)
     grid, reading = table.records.grid, table.records.reading
     kind = (table.scale, table.edges, grid, method)
-    design = make_design(*kind, request, bound, means=means, share=share)
+    made = make_design(*kind, request, bound, means=means, share=share)
+    design = replace(made, max_weight=table.max_weight)
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
@@ -322,13 +342,15 @@ def restore_amounts(
     *,
     means: bool,
     share: Any,
+    max_weight: int,
 ) -> Amounts:
     """Restore the release of what was drawn, charged and stored by the same call.
 
     ``kind``: scale, edges of classes and grid; ``bound``: that of the stored event.
     """
     method = choose_pyramid(request.method)
-    design = make_design(*kind, method, request, bound, means=means, share=share)
+    made = make_design(*kind, method, request, bound, means=means, share=share)
+    design = replace(made, max_weight=max_weight)
     empty = preview_amounts(design, kind[2], request, facts, reading)
     return with_drawn(empty, drawn, charge)
 

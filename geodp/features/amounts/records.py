@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from geodp.errors import InputError, Rule, UsageError
-from geodp.features.amounts.decimals import count_steps
+from geodp.features.amounts.decimals import count_steps, count_weights
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable, merge_keys
 from geodp.grid.grid import Grid
@@ -31,6 +31,9 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedCounts, StatedReading
 from geodp.typing import IntArray, KeyArray
+
+MAX_WEIGHT = 1 << 20
+"""Largest weight that a record may have."""
 
 FORM_FACT = (
     "that every amount was a plain number{}: other records are refused before anything is charged"
@@ -67,6 +70,10 @@ class AmountRecords(Points):
         Column of codes of cells or units, instead of coordinates.
     value : str, optional
         Column of the number of records of that amount that a row stands for; default: one.
+    weight : str, optional
+        Column of weights of a survey: a record counts as so many.
+    max_weight : int
+        Larger weights count as this; 1 without weights.
     records : int
         Most records that are kept of a person, the first ones.
     edges : tuple of int
@@ -76,6 +83,8 @@ class AmountRecords(Points):
     scale: Scale
     code: str | None = field(default=None, metadata=cli_option(CODE))
     value: str | None = None
+    weight: str | None = None
+    max_weight: int = 1
     records: int = 1
     edges: tuple[int, ...] = ()
     beyond: Counter[str] = field(default_factory=Counter, repr=False)
@@ -86,8 +95,9 @@ class AmountRecords(Points):
 
     def read_amounts(self, paths: TableSource) -> AmountTable:
         """Add up the amounts in the files by cell; errors as of points."""
-        if self.person is not None and self.value is not None:
+        if self.person is not None and self._numbered is not None:
             raise UsageError(PERSON_AND_COUNTS)
+        self._require_weights()
         survey, bound = Survey(), None
         share = max(bytes_of(self.memory) // 3, MIN_MEMORY)
         found = _Sums(share, self.scratch, max(len(self.edges) - 1, 1))
@@ -109,7 +119,8 @@ class AmountRecords(Points):
             survey.note(table.name, ())
             locators = located or self._locators(self._geometry(table))
             places = [name for locator in locators for name in locator.columns]
-            extra = [self.scale.name, *(n for n in (self.value, self.person) if n is not None)]
+            numbered = self._numbered
+            extra = [self.scale.name, *(n for n in (numbered, self.person) if n is not None)]
             chosen = [find_column(table, name, [*places, *extra]) for name in (*places, *extra)]
             wanted = {find_column(table, name): self.where[name] for name in self.where}
             survey.state(self._state(table, places))
@@ -133,10 +144,7 @@ class AmountRecords(Points):
         index = locate(self.grid, rows, locators, columns)
         with rows.named(self.scale.name):
             above = count_steps(arrays[len(places)], self.scale, self.decimal)
-        number = np.ones(above.size, np.int64)
-        if self.value is not None:
-            with rows.named(self.value):
-                number = counts(decimal_points(arrays[len(places) + 1], self.decimal))
+        number = self._number(rows, arrays[len(places) :])
         within, key, inside = place(self.grid, rows, index, self.outside or "error")
         reasons = {} if inside is None else self.grid.explain_outside(index, inside)
         survey.place(rows.table.name, number, inside, reasons=reasons)
@@ -169,7 +177,7 @@ class AmountRecords(Points):
 
     def _state(self, table: InputTable, places: list[str]) -> StatedReading:
         """Describe for the card how a table is read."""
-        counts_of = () if self.value is None else (StatedCounts(self.value),)
+        counts_of = () if self._numbered is None else (StatedCounts(self._numbered),)
         if self.code is not None:
             return StatedReading(
                 form="table",
@@ -179,6 +187,35 @@ class AmountRecords(Points):
                 person=self.person,
             )
         return replace(self._describe(table, places), counts=counts_of)
+
+    @property
+    def _numbered(self) -> str | None:
+        """Column of how many records a row stands for, or as how many it counts."""
+        return self.value or self.weight
+
+    def _require_weights(self) -> None:
+        """Raise UsageError for weights without a bound, or beside numbers of records."""
+        if self.weight is None and self.max_weight == 1:
+            return
+        if self.weight is None or self.value is not None or not 1 < self.max_weight <= MAX_WEIGHT:
+            raise UsageError(
+                "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
+                "public and chosen without the data, as larger weights count as this. They do not "
+                "go with value=.",
+                code="amounts-weights-bound",
+            )
+
+    def _number(self, rows: Rows, arrays: list[Any]) -> IntArray:
+        """Return as how many records every row counts; ``arrays``: from that of amounts on."""
+        if self.value is not None:
+            with rows.named(self.value):
+                return counts(decimal_points(arrays[1], self.decimal))
+        if self.weight is None:
+            return np.ones(len(arrays[0]), np.int64)
+        with rows.named(self.weight):
+            number = count_weights(arrays[1], self.max_weight, self.decimal)
+        self.beyond.update(weights=int((number > self.max_weight).sum()))
+        return np.minimum(number, self.max_weight)
 
     def _classify(self, above: IntArray) -> IntArray:
         """Return the class of amounts above the lower end; an amount at an edge is above it."""
@@ -272,7 +309,9 @@ class _Sums:
         sums = CountTable.of_cells(grid, *_positive(*self._above.arrays()))
         above = np.asarray(sums.counts_at(key), np.int64)
         parts = tuple(classes) if reader.edges else ()
-        return AmountTable(records, key, above, scale, facts, reader.edges, parts, reader.beyond)
+        return AmountTable(
+            records, above, scale, facts, reader.edges, parts, reader.beyond, reader.max_weight
+        )
 
 
 def _positive(key: KeyArray, count: IntArray) -> tuple[KeyArray, IntArray]:
@@ -294,6 +333,8 @@ def read_records(
     y: str | None = None,
     crs: str | None = None,
     value: str | None = None,
+    weight: str | None = None,
+    max_weight: int = 1,
     person: str | None = None,
     contribution: int | None = None,
     columns: Mapping[str, str] | None = None,
@@ -311,7 +352,7 @@ def read_records(
         See :func:`geodp.read_points`.
     code : str, optional
         Column of codes of cells or units, instead of coordinates.
-    amount, clip, step, unit_of_amount, value, person, contribution, classes
+    amount, clip, step, unit_of_amount, value, weight, max_weight, person, contribution, classes
         See :func:`geodp.amounts.publish`.
 
     Returns
@@ -342,6 +383,8 @@ def read_records(
         y=y,
         crs=crs,
         value=value,
+        weight=weight,
+        max_weight=max_weight,
         person=person,
         records=require_records(person, contribution),
         columns=columns or {},

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,8 @@ from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
-from geodp.privacy.key import NoiseKey, Stream, digest
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.key import Stream as KeyStream
 from geodp.privacy.noise.decay import draw_one_below
 from geodp.privacy.noise.draws import UNIFORM, Draw, Draws
 from geodp.table.counts import CountTable
@@ -52,8 +54,8 @@ class AmountTable:
     ----------
     records : CountTable
         Number of records, with how they were read and what bounds a person's.
-    key, above : uint64[m], int64[m]
-        The cells of records, and their sums of (x - L), in steps.
+    above : int64[m]
+        Sums of (x - L) of the cells of records, in steps.
     scale : Scale
     facts : tuple of str
         Public facts about how amounts were read.
@@ -63,18 +65,25 @@ class AmountTable:
         Records of every class.
     beyond : mapping of str to int
         How many records were below and above the clip: for the operator only.
+    max_weight : int
+        Largest weight of a record, which counts as so many; 1 without weights.
     """
 
     records: CountTable = field(repr=False)
-    key: KeyArray = field(repr=False)
     above: IntArray = field(repr=False)
     scale: Scale
     facts: tuple[str, ...] = ()
     edges: tuple[int, ...] = ()
     classes: tuple[CountTable, ...] = field(default=(), repr=False)
     beyond: Mapping[str, int] = field(default_factory=dict, repr=False)
+    max_weight: int = 1
 
     def __post_init__(self) -> None:
+        if self.above.shape != self.records.count.shape:
+            raise UsageError(
+                "A sum of amounts goes with every cell that has records.",
+                code="amounts-sums-of-cells",
+            )
         if int(self.records.count.sum()) * self.scale.span > MOST:
             raise UsageError(
                 "All amounts together may have more than 2**52 steps; choose a larger step.",
@@ -90,8 +99,9 @@ class AmountTable:
         """
         notch, grid = self.scale.span // notches, self.records.grid
         u = (self.above + notch // 2) // notch
-        v = self.records.counts_at(self.key) * notches - u
-        return [CountTable.from_keys(grid, self.key, one) for one in (u, v)]
+        v = self.records.count * notches - u
+        key = self.records.key
+        return [CountTable.of_cells(grid, key[one > 0], one[one > 0]) for one in (u, v)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +125,22 @@ class ReleasedAmounts:
     classes: IntArray | None = None
 
 
+class Stream(NamedTuple):
+    """One of the streams of a release.
+
+    Attributes
+    ----------
+    counts : CountTable
+    event : Measurement
+    label : bytes
+        Digest that derives its key.
+    """
+
+    counts: CountTable
+    event: Measurement
+    label: bytes
+
+
 @dataclass(frozen=True)
 class Design:
     """What is measured of amounts, and with which part of the budget.
@@ -136,6 +162,8 @@ class Design:
         Of classes, in steps above the lower end; empty without classes.
     share : Fraction
         Part of the budget for sums.
+    max_weight : int
+        Largest weight of a record; 1 without weights.
     """
 
     scale: Scale
@@ -146,6 +174,7 @@ class Design:
     notches: int
     edges: tuple[int, ...]
     share: Fraction
+    max_weight: int = 1
 
     def declare(self, grid: Grid) -> Draws:
         """Declare all draws, each with the key of its stream."""
@@ -153,21 +182,21 @@ class Design:
         if self.of_sums is not None:
             each = self.method.declare(grid, self.of_sums)
             derived = {ABOVE: each, BELOW: each}
-            derived[WHOLE] = Draws.of([Draw(Stream.ROUNDING, UNIFORM)])
+            derived[WHOLE] = Draws.of([Draw(KeyStream.ROUNDING, UNIFORM)])
         if self.of_classes is not None:
             each = self.method.declare(grid, self.of_classes)
             derived |= {key_of_class(k): each for k in range(len(self.edges) - 1)}
         return Draws.of((), derived)
 
-    def streams(self, table: AmountTable) -> list[tuple[CountTable, Measurement, bytes]]:
-        """Return everything that is measured: its counts, its event and the digest of its key."""
+    def streams(self, table: AmountTable) -> list[Stream]:
+        """Return everything that is measured."""
         listed = []
         if self.of_sums is not None:
             for one, label in zip(table.streams(self.notches), (ABOVE, BELOW), strict=True):
-                listed.append((one, self.of_sums, label))
+                listed.append(Stream(one, self.of_sums, label))
         if self.of_classes is not None:
             for k, one in enumerate(table.classes):
-                listed.append((one, self.of_classes, key_of_class(k)))
+                listed.append(Stream(one, self.of_classes, key_of_class(k)))
         return listed
 
 
@@ -176,10 +205,10 @@ def key_of_class(number: int) -> bytes:
     return digest(b"geodp amounts stream 1", b"class", str(number).encode())
 
 
-def release_streams(table: AmountTable, design: Design, key: NoiseKey) -> ReleasedAmounts:
-    """Release what a design measures of records; ``key``: from which all keys are derived."""
+def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) -> ReleasedAmounts:
+    """Release the streams of a design; ``key``: from which all keys are derived."""
     released, offset = [], 0
-    for counts, event, label in design.streams(table):
+    for counts, event, label in streams:
         own = key.derive(label)
         try:
             released.append(design.method.release(counts, event, own))
@@ -188,7 +217,7 @@ def release_streams(table: AmountTable, design: Design, key: NoiseKey) -> Releas
     if design.of_sums is not None:
         own = key.derive(WHOLE)
         try:
-            offset = draw_one_below(design.notches, own, Stream.ROUNDING)
+            offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
         finally:
             own.forget()
     cells = merge_keys([one.key for one in released])

@@ -12,6 +12,7 @@ import numpy as np
 
 from geodp.errors import Rule
 from geodp.features.amounts.amounts import (
+    WEIGHTS,
     describe_identity,
     describe_notches,
     describe_release,
@@ -134,6 +135,8 @@ def _check_guarantee(folder: Path, card: AmountsCard) -> str:
     facts = [describe_release(scale)]
     if amount.notches not in (None, scale.span):
         facts.append(describe_notches(scale, amount.notches or 1))
+    if amount.max_weight is not None:
+        facts.append(WEIGHTS.format(amount.max_weight))
     require(
         all(fact in card.guarantee.not_protected for fact in facts)
         and {*card.guarantee.not_protected} <= {*table.guarantee.not_protected},

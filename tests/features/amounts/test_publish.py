@@ -10,6 +10,7 @@ import geodp
 from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageError
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import release_streams
+from geodp.features.amounts.verify import verify_amounts
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
@@ -67,7 +68,7 @@ def test_every_form_of_grid_is_published(form):
     key = key[grid.contains_keys(key)]
     records = geodp.CountTable.from_keys(grid, key, np.full(key.size, 50))
     scale = geodp.amounts.Scale.of((0, 100), 1, "EUR", "rent")
-    table = geodp.amounts.AmountTable(records, records.key, 30 * records.count, scale)
+    table = geodp.amounts.AmountTable(records, 30 * records.count, scale)
     release = geodp.amounts.publish(table, contribution=1, epsilon=5)
     assert abs(release.sum.table.total / release.count.table.total - 30) < 5
 
@@ -94,9 +95,9 @@ def test_streams_have_noise_of_their_own():
     other = replace(prepared.design, whole=replace(prepared.design.whole, epsilon=Fraction(2)))
     key = NoiseKey.generate().restrict(other.declare(GRID))
     # The declaration is of streams, whose events are the same.
-    release_streams(table, prepared.design, key)
+    release_streams(prepared.streams, prepared.design, key)
     with pytest.raises(UndeclaredDrawError):
-        release_streams(table, prepared.design, NoiseKey.generate())
+        release_streams(prepared.streams, prepared.design, NoiseKey.generate())
 
 
 @pytest.fixture
@@ -194,3 +195,21 @@ def test_a_yen_is_a_step_at_a_small_epsilon():
     release = publish(clip=(0, 10_000_000), step=1, unit_of_amount="yen", epsilon="1/10")
     assert release.index.amount.notches < 10_000_000
     assert 0 <= release.estimate((0, 0, 16, 16)).mean.value <= 10_000_000
+
+
+def test_weights_count_in_noise_and_guarantee(tmp_path):
+    data = rows().append_column("w", [["3"] * 20_000])
+    release = publish(data, weight="w", max_weight=5)
+    number, total, _ = truth()
+    one = release.estimate((0, 0, 16, 16))
+    assert abs(one.count.count / (3 * number.sum()) - 1) < 0.02
+    assert abs(one.mean.value / (total.sum() / number.sum()) - 1) < 0.02
+    plain = publish().estimate((0, 0, 16, 16))
+    assert one.count.standard_error == pytest.approx(5 * plain.count.standard_error, rel=0.01)
+    promise = release.index.guarantee
+    assert promise.contribution == 5
+    assert "weights of at most 5 together" in promise.assumptions[0].statement
+    assert any("calibrated on other respondents" in fact for fact in promise.not_protected)
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+    assert geodp.open(tmp_path / "out").estimate((0, 0, 8, 8)) == release.estimate((0, 0, 8, 8))

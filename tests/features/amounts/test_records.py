@@ -28,7 +28,7 @@ def test_amounts_are_added_up_by_cell_and_class():
     number, total, classes = truth()
     table = read(rows(), classes=EDGES)
     np.testing.assert_array_equal(table.records.to_dense(), number)
-    np.testing.assert_array_equal(dense(table.key, table.above), total)
+    np.testing.assert_array_equal(dense(table.records.key, table.above), total)
     for k, one in enumerate(table.classes):
         np.testing.assert_array_equal(one.to_dense(), classes[..., k])
     assert table.edges == (0, *EDGES, 1000)
@@ -39,7 +39,7 @@ def test_memory_and_files_give_the_same(tmp_path):
     lines.to_csv(tmp_path / "a.csv", index=False)
     for more in ({}, {"memory": "1MiB"}, {"person": "id", "contribution": 1, "memory": "1MiB"}):
         table, other = read(tmp_path / "a.csv", **more), read(rows(500))
-        np.testing.assert_array_equal(table.key, other.key)
+        np.testing.assert_array_equal(table.records.key, other.records.key)
         np.testing.assert_array_equal(table.above, other.above)
 
 
@@ -143,3 +143,43 @@ def test_the_table_shows_nothing():
     table = read(rows(), classes=EDGES)
     assert str(int(table.above.sum())) not in repr(table)
     assert "beyond" not in repr(table)
+
+
+WEIGHTED = pa.table(
+    {"x": [0.5] * 4, "y": [0.5] * 4, "income": [10, 20, 30, 2000], "w": [1.4, "2.5", 90, 0.2]}
+    | {"w": ["1.4", "2.5", "90", "0.2"]}
+)
+
+
+def test_a_record_counts_as_many_as_its_weight():
+    table = read(WEIGHTED, weight="w", max_weight=50)
+    # To the nearest whole number, and at most 50.
+    assert table.records.count.tolist() == [1 + 3 + 50]
+    assert table.above.tolist() == [10 + 3 * 20 + 50 * 30]
+    assert table.max_weight == 50
+    assert table.beyond["weights"] == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"weight": "w"}, "amounts-weights-bound"),
+        ({"max_weight": 5}, "amounts-weights-bound"),
+        ({"weight": "w", "value": "x", "max_weight": 5}, "amounts-weights-bound"),
+        ({"weight": "w", "max_weight": 2**40}, "amounts-weights-bound"),
+        (
+            {"weight": "w", "max_weight": 5, "person": "w", "contribution": 1},
+            "amounts-person-and-counts",
+        ),
+    ],
+)
+def test_weights_need_a_bound(more, code):
+    with refuses(UsageError, code):
+        read(WEIGHTED, **more)
+
+
+@pytest.mark.parametrize("weight", ["0", "-3", "0.0"])
+def test_weights_of_nobody_are_refused(weight):
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
+    with refuses(InputError, "amounts-weight-not-positive: w"):
+        read(one, weight="w", max_weight=9)

@@ -104,9 +104,9 @@ def test_records_of_one_person_in_two_cells_cost_the_budget(budget):
 def rounded_apart(world):
     """Control: both sums of a cell rounded by themselves, which is not one span a record."""
     table, notch = table_of(world), 2
-    below = table.records.counts_at(table.key) * SCALE.span - table.above
+    below = table.records.counts_at(table.records.key) * SCALE.span - table.above
     parts = [(one + notch // 2) // notch for one in (table.above, below)]
-    return [geodp.CountTable.from_keys(GRID, table.key, one).to_vector() for one in parts]
+    return [geodp.CountTable.from_keys(GRID, table.records.key, one).to_vector() for one in parts]
 
 
 def test_streams_that_are_rounded_apart_cost_more():
@@ -136,11 +136,9 @@ def release_both(table, event, key, times=1):
     number = (vector[0] + vector[1]) // SCALE.span
     made = table_of(())
     cells = np.arange(number.size, dtype=np.uint64)
-    key_of = np.flatnonzero(number).astype(np.uint64)
     made = replace(
         made,
         records=geodp.CountTable.from_keys(GRID, cells, number),
-        key=key_of,
         above=vector[0][number > 0],
     )
     design = design_of(
@@ -149,7 +147,7 @@ def release_both(table, event, key, times=1):
         epsilon=event.epsilon * times,
         neighbours=event.neighbours,
     )
-    drawn = release_streams(made, design, key.restrict(design.declare(GRID)))
+    drawn = release_streams(design.streams(made), design, key.restrict(design.declare(GRID)))
     out = np.zeros((2, number.size), np.int64)
     at = drawn.key.astype(np.int64)
     out[:, at] = drawn.above, drawn.number * SCALE.span - drawn.above

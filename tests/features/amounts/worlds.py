@@ -51,13 +51,12 @@ def table_of(world, edges=(), grid=GRID, scale=SCALE):
         above[place] += x
         if edges:
             classes[min(np.searchsorted(edges, x, "right") - 1, len(edges) - 2), place] += 1
-    key = np.flatnonzero(number).astype(np.uint64)
 
     def make(counts):
         return geodp.CountTable.from_keys(grid, np.arange(cells, dtype=np.uint64), counts)
 
     parts = tuple(map(make, classes))
-    return AmountTable(make(number), key, above[number > 0], scale, (), edges, parts)
+    return AmountTable(make(number), above[number > 0], scale, (), edges, parts)
 
 
 def design_of(table, *, contribution=1, notches=None, means=True, share="1/2", **terms):

@@ -128,6 +128,20 @@ def amounts() -> None:
     "added.",
 )
 @option(
+    "--weight",
+    group="Input",
+    metavar="COLUMN",
+    help="Column of weights of a survey: a record counts as so many. The guarantee takes a weight "
+    "as it is given.",
+)
+@option(
+    "--max-weight",
+    group="Privacy",
+    type=click.IntRange(2),
+    help="With --weight: the largest weight, public and chosen without the data; larger ones count "
+    "as this.",
+)
+@option(
     "--no-means",
     group="Privacy",
     is_flag=True,
@@ -426,9 +440,15 @@ def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountReco
     assert isinstance(points, Points)
     values = {one.name: getattr(points, one.name) for one in fields(Points)}
     records = require_records(options["person"], options["contribution"])
-    value = options["value"][0] if options["value"] else None
     return AmountRecords(
-        **values, scale=scale, code=options["code"], value=value, records=records, edges=edges
+        **values,
+        scale=scale,
+        code=options["code"],
+        value=options["value"][0] if options["value"] else None,
+        weight=options["weight"],
+        max_weight=options["max_weight"] or 1,
+        records=records,
+        edges=edges,
     )
 
 
@@ -513,6 +533,7 @@ def _resume(
     release = restore_amounts(
         drawn, (*_scale(options), grid), request, bound, facts, reading, charge,
         means=not options["no_means"], share=options["share"],
+        max_weight=options["max_weight"] or 1,
     )  # fmt: skip
     return release, dict(stored.run)
 

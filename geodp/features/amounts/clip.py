@@ -1,0 +1,165 @@
+"""Choose the upper end of the clip by a quantile of the records, with a charge of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.amounts.records import read_records
+from geodp.features.amounts.scale import exact, show_number
+from geodp.features.select.quantiles import quantile
+from geodp.features.select.selected import Selected
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.input_files import TableSource
+from geodp.privacy.budget import Budget
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.table.counts import CountTable
+
+MANTISSAS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
+"""First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
+
+AXIS = "amount"
+
+
+@dataclass(frozen=True)
+class ClipChoice:
+    """An upper end of the clip that was chosen from the records.
+
+    Attributes
+    ----------
+    upper : str
+        In units of the amount, exact: for ``clip`` of :func:`geodp.amounts.publish`.
+    selected : Selected
+        The selection, with its guarantee and its charge; it can be written and verified.
+    """
+
+    upper: str
+    selected: Selected = field(repr=False)
+
+
+def choose_clip(
+    data: TableSource,
+    *,
+    candidates: Sequence[Any] = (),
+    lowest: Any = None,
+    highest: Any = None,
+    lower: Any = 0,
+    share: Budget = "0.01",
+    step: Any = 1,
+    contribution: int | None = None,
+    epsilon: Budget,
+    neighbours: str = ADD_REMOVE,
+    unit: str = "person",
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+    **reading: Any,
+) -> ClipChoice:
+    """Choose the upper end of the clip so that about a share of the records lies above it.
+
+    One of public candidates is drawn by the exponential mechanism of
+    :func:`geodp.select.quantile`, which spends a budget of its own: a hundredth of that of the
+    release, usually. Without a guess of the amounts it replaces
+    :func:`geodp.amounts.plan`, which spends nothing.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, or table in memory
+    candidates : sequence of numbers
+        Public upper ends, in increasing order, the last one being the largest.
+    lowest, highest : number
+        Instead: ends of a logarithmic scale of round candidates, for amounts with heavy tails.
+    lower : number
+        Lower end of the clip.
+    share : number
+        Of the records above the chosen end, above 0 and below 1.
+    step, contribution
+        As of :func:`geodp.amounts.publish`.
+    epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
+        As for :func:`geodp.select.quantile`.
+    **reading
+        Where records and amounts are: ``grid``, ``amount``, ``unit_of_amount``, ``code``, ``x``,
+        ``y``, ``person`` ..., as for :func:`geodp.amounts.read_records`.
+
+    Raises
+    ------
+    UsageError, InputError, BudgetError
+        As for :func:`geodp.amounts.publish` and :func:`geodp.select.quantile`. Nothing was
+        charged.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa, geodp
+    >>> income = np.random.default_rng(1).lognormal(5.5, 0.7, 50_000)
+    >>> rows = pa.table({"mesh": ["53394611"] * income.size, "income": income})
+    >>> options = {"amount": "income", "unit_of_amount": "10,000 yen", "contribution": 1}
+    >>> geodp.amounts.choose_clip(rows, grid="jis:basic", code="mesh", lowest=100,
+    ...     highest=10_000, epsilon="0.1", **options)
+    ClipChoice(upper='1500')
+    """
+    part = exact(share, "share")
+    if not 0 < part < 1:
+        raise UsageError(
+            "share is the part of the records above the clip: above 0 and below 1.",
+            code="amounts-clip-share",
+        )
+    uppers = list_candidates(candidates, lowest, highest)
+    table = read_records(
+        data,
+        clip=(lower, uppers[-1]),
+        classes=uppers[:-1],
+        step=step,
+        contribution=contribution,
+        **reading,
+    )
+    labels = [show_number(exact(one, "candidates")) for one in uppers]
+    grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
+    numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
+    places = np.arange(numbers.size, dtype=np.uint64)
+    counts = CountTable.from_keys(grid, places, numbers)
+    counts = replace(counts, bound=table.records.bound, reading=table.records.reading)
+    selected = quantile(
+        counts,
+        1 - part,
+        axis=AXIS,
+        epsilon=epsilon,
+        neighbours=neighbours,
+        contribution=contribution,
+        unit=unit,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    return ClipChoice(str(selected.chosen[0]["label"]), selected)
+
+
+def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:
+    """List the candidates in order, exactly; UsageError unless there are two.
+
+    Examples
+    --------
+    >>> list_candidates((), 50, 300)
+    ['50', '60', '80', '100', '120', '150', '200', '250', '300']
+    """
+    given = [exact(one, "candidates") for one in candidates]
+    if not given and lowest is not None and highest is not None:
+        ends = exact(lowest, "lowest"), exact(highest, "highest")
+        scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in MANTISSAS]
+        given = [one for one in scale if ends[0] <= one <= ends[1]]
+    if len(given) < 2 or sorted({*given}) != given:
+        raise UsageError(
+            "Give public candidates for the upper end in increasing order, or the lowest and the "
+            "highest of a logarithmic scale of them.",
+            code="amounts-clip-candidates",
+        )
+    return [show_number(one) for one in given]
