@@ -169,8 +169,8 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
     classes = []
     for k, one in enumerate(empty.classes):
         assert drawn.classes is not None
-        some = drawn.classes[:, k] > 0
-        column = np.ascontiguousarray(drawn.classes[some, k])
+        some = drawn.classes[k] > 0
+        column = drawn.classes[k][some]
         classes.append(make(grid, drawn.key[some], column, one.event))
     index = replace(empty.index, budget=state_budget(charge))
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
@@ -259,7 +259,6 @@ def describe_notches(scale: Scale, notches: int) -> str:
 
 
 def describe_identity(drawn: ReleasedAmounts) -> str:
-    """Describe, for the card of the records, the numbers of the release they belong to."""
-    arrays = [drawn.key, drawn.number]
-    arrays += [one for one in (drawn.above, drawn.classes) if one is not None]
-    return f"that the numbers of its release have the digest {digest(*arrays).hex()}"
+    """Describe, for the card of the records, the sums and classes that they were released with."""
+    arrays = [one for one in (drawn.above, drawn.classes) if one is not None]
+    return f"that the sums and classes of its release have the digest {digest(*arrays).hex()}"

@@ -24,6 +24,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.kernels.aligning import divide, follow
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
+from geodp.kernels.searching import find
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey, digest
@@ -115,7 +116,7 @@ class ReleasedAmounts:
         Records, above 0.
     above : int64[m] or None
         Sums of (x - L), in notches, from 0 to ``notches * number``; None without sums.
-    classes : int64[m, k] or None
+    classes : int64[k, m] or None
         Records of each class, which add up to ``number``; None without classes.
     """
 
@@ -221,9 +222,11 @@ def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) ->
         finally:
             own.forget()
     cells = merge_keys([one.key for one in released])
-    each = [np.asarray(one.counts_at(cells), np.int64) for one in released]
-    sums, classes = (each[:2], each[2:]) if design.of_sums is not None else ([], each)
-    return fit(cells, sums, classes, design, offset)
+    each = np.zeros((len(released), cells.size), np.int64)
+    for row, one in zip(each, released, strict=True):
+        row[find(cells, one.key)] = one.count
+    sums = 0 if design.of_sums is None else 2
+    return fit(cells, each[:sums], each[sums:], design, offset)
 
 
 def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
@@ -235,7 +238,7 @@ def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
 
 
 def fit(
-    key: KeyArray, sums: list[IntArray], classes: list[IntArray], design: Design, offset: int
+    key: KeyArray, sums: IntArray, classes: IntArray, design: Design, offset: int
 ) -> ReleasedAmounts:
     """Make whole records, sums and classes of released streams, which agree in every cell.
 
@@ -243,36 +246,32 @@ def fit(
     ----------
     key : uint64[cells]
         Cells of which any stream has something.
-    sums, classes : list of int64[cells]
-        The streams of sums, in notches, and the records of every class; none of either.
+    sums, classes : int64[2, cells] or int64[0, cells], int64[k, cells] or int64[0, cells]
+        The streams of sums, in notches, and the records of every class.
     design : Design
     offset : int
         Uniform on 0 to ``notches - 1``.
     """
-    by_class = np.stack(classes, axis=1) if classes else None
-    if not sums:
-        assert by_class is not None
-        return ReleasedAmounts(key, by_class.sum(axis=1), None, by_class)
+    if not len(sums):
+        return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
     u, w, span = sums[0], sums[0] + sums[1], design.notches
-    if by_class is not None:
-        u, w = _combine(u, w, by_class, design)
+    if len(classes):
+        u, w = _combine(u, w, classes, design)
     reached = np.cumsum(w) + offset
     number = np.diff(reached // span, prepend=0)
     low, high = np.zeros_like(number), number * span
-    given = None
-    if by_class is not None:
-        given = np.empty_like(by_class)
-        divide(by_class, number, np.zeros(by_class.shape[1], np.int64), given)
+    given = np.empty_like(classes)
+    if len(classes):
+        divide(classes, number, np.zeros(len(classes), np.int64), given)
         # A sum lies between those of its classes' edges.
         edges = np.array(design.edges, np.int64) * span
-        low = -(-(given @ edges[:-1]) // design.scale.span)
-        high = given @ edges[1:] // design.scale.span
+        low = -(-(edges[:-1] @ given) // design.scale.span)
+        high = edges[1:] @ given // design.scale.span
     total = np.empty_like(u)
     follow(u, np.maximum(w, 1), reached % span - offset, low, high, total)
     some = number > 0
-    return ReleasedAmounts(
-        key[some], number[some], total[some], None if given is None else given[some]
-    )
+    listed = given[:, some] if len(given) else None
+    return ReleasedAmounts(key[some], number[some], total[some], listed)
 
 
 def _combine(
@@ -281,14 +280,14 @@ def _combine(
     """Combine streams of sums and records of classes, in notches, by their errors."""
     assert design.of_sums is not None
     assert design.of_classes is not None
-    records = classes.sum(axis=1)
+    records = classes.sum(axis=0)
     # Variances of records of one cell: from both streams, and from all classes.
     of_sums = 2 * (design.of_sums.width() / design.notches) ** 2
-    of_classes = classes.shape[1] * design.of_classes.width() ** 2
+    of_classes = len(classes) * design.of_classes.width() ** 2
     weight = of_classes / (of_sums + of_classes)
     both = weight * w + (1 - weight) * design.notches * records
     edges = np.array(design.edges, np.float64) / design.scale.span
-    middle = classes @ ((edges[:-1] + edges[1:]) / 2) / np.maximum(records, 1)
+    middle = ((edges[:-1] + edges[1:]) / 2) @ classes / np.maximum(records, 1)
     share = np.where(w > 0, u / np.maximum(w, 1), middle)
     both = np.rint(both).astype(np.int64)
     return np.minimum(np.rint(both * share).astype(np.int64), both), both

@@ -162,14 +162,14 @@ def _check_numbers(folder: Path, card: AmountsCard) -> str:
     if drawn.classes is not None:
         require(
             bool((drawn.classes >= 0).all())
-            and np.array_equal(drawn.classes.sum(axis=1), drawn.number),
+            and np.array_equal(drawn.classes.sum(axis=0), drawn.number),
             Rule("amounts-classes-differ", "There is a cell whose classes are not its records."),
         )
         edges = np.array([exact(one, "edges") / made.scale.step for one in card.amount.edges])
         steps = np.array([int(edge) for edge in edges], np.int64) - made.scale.lower
         if card.amount.notches:
-            low = -(-(drawn.classes @ steps[:-1]) // made.notch)
-            high = drawn.classes @ steps[1:] // made.notch
+            low = -(-(steps[:-1] @ drawn.classes) // made.notch)
+            high = steps[1:] @ drawn.classes // made.notch
     require(
         drawn.above is None or bool(((low <= drawn.above) & (drawn.above <= high)).all()),
         Rule("amounts-beyond-clip", "There is a cell whose mean is not within its bounds."),

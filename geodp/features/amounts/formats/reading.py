@@ -73,5 +73,5 @@ def read_drawn(folder: Path, release: Amounts) -> ReleasedAmounts:
         above = (steps - number * scale.lower) // release.notch
     if release.classes:
         columns = [np.asarray(rows[name].to_numpy(), np.int64) for name in names if name != SUM]
-        classes = np.stack(columns, axis=1)
+        classes = np.stack(columns)
     return ReleasedAmounts(key, number, above, classes)

@@ -50,26 +50,26 @@ def divide(classes: IntArray, number: IntArray, left: IntArray, parts: IntArray)
 
     Parameters
     ----------
-    classes : int64[cells, k]
+    classes : int64[k, cells]
         Weights; a cell without any gives its records to the classes that are owed most.
     number : int64[cells]
         Records, 0 or more.
     left : int64[k], overwritten
         Zeros: then what each class is owed, in units of ``2**-20`` records.
-    parts : int64[cells, k], overwritten
+    parts : int64[k, cells], overwritten
         Records of each class, which add up to those of the cell.
     """
     for i in range(number.size):
         weights, whole = np.int64(0), number[i]
         for k in range(left.size):
-            weights += classes[i, k]
+            weights += classes[k, i]
         for k in range(left.size):
             if weights > 0:
-                part = float(classes[i, k]) * float(number[i]) / float(weights)
+                part = float(classes[k, i]) * float(number[i]) / float(weights)
                 left[k] += np.int64(np.floor(part * 1048576.0))
-            parts[i, k] = min(max(left[k] >> 20, np.int64(0)), whole)
-            whole -= parts[i, k]
-            left[k] -= parts[i, k] << 20
+            parts[k, i] = min(max(left[k] >> 20, np.int64(0)), whole)
+            whole -= parts[k, i]
+            left[k] -= parts[k, i] << 20
         # What is left goes to the largest remainders, one record after the other.
         while whole > 0:
             best, step = 0, np.int64(1)
@@ -79,6 +79,6 @@ def divide(classes: IntArray, number: IntArray, left: IntArray, parts: IntArray)
             # All classes are owed together what is left, so that one of them is owed its part.
             step = max(left[best] >> 20, np.int64(1))
             step = min(step, whole)
-            parts[i, best] += step
+            parts[best, i] += step
             whole -= step
             left[best] -= step << 20

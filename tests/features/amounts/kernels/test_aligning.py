@@ -79,8 +79,9 @@ def test_records_are_divided_among_classes():
     for _ in range(20):
         weights = draw.poisson(draw.exponential(3, (300, 5)))
         number = draw.poisson(np.maximum(weights.sum(axis=1) + draw.normal(0, 2, 300), 0))
-        parts = np.empty_like(weights)
-        divide(weights, number, np.zeros(5, np.int64), parts)
+        parts = np.empty_like(np.ascontiguousarray(weights.T))
+        divide(np.ascontiguousarray(weights.T), number, np.zeros(5, np.int64), parts)
+        parts = parts.T
         assert (parts >= 0).all()
         np.testing.assert_array_equal(parts.sum(axis=1), number)
         some = weights.sum(axis=1) > 0
