@@ -24,7 +24,7 @@ from geodp.features.amounts.estimates import (
 )
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
-from geodp.grid.region import Region
+from geodp.grid.region import Labels, Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
 from geodp.release.release import Release
@@ -106,12 +106,12 @@ class AmountNumbers:
         method = cast(CountOfAmounts, self.count.method).pyramid
         return stream_event(event, method, share, notches)
 
-    def estimate(self, region: Any) -> AmountEstimate:
+    def estimate(self, region: Any, labels: Labels | None = None) -> AmountEstimate:
         """Estimate records, sum, mean and median of a region, with 95 % intervals.
 
         Parameters
         ----------
-        region
+        region, labels
             As for :meth:`geodp.Release.estimate`.
 
         Returns
@@ -120,11 +120,13 @@ class AmountNumbers:
             Amounts are in units. What was not released is None, and so are a mean and a median of
             which nothing is known but the clip.
         """
-        return self.estimate_all([region])[0]
+        return self.estimate_all([region], labels)[0]
 
-    def estimate_all(self, regions: Iterable[Any]) -> list[AmountEstimate]:
+    def estimate_all(
+        self, regions: Iterable[Any], labels: Labels | None = None
+    ) -> list[AmountEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        listed = [Region.of(self.count.grid, one) for one in regions]
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
         counts = self.count.estimate_all(listed)
         classes = self._classes_of(listed) if self.classes else None
         medians = None if classes is None else classes.quantile(0.5)
@@ -147,7 +149,7 @@ class AmountNumbers:
             found.append(AmountEstimate(count, total, mean, self._known(medians, i)))
         return found
 
-    def quantile(self, region: Any, share: float) -> Interval | None:
+    def quantile(self, region: Any, share: float, labels: Labels | None = None) -> Interval | None:
         """Estimate a quantile of the amounts of a region, interpolated in its class.
 
         ``share``: of the records below it, such as 0.9. None where it may be any amount. Raises
@@ -159,19 +161,62 @@ class AmountNumbers:
                 "A quantile has a share of the records above 0 and below 1.",
                 code="amounts-quantile-share",
             )
-        ends = self._classes_of([Region.of(self.count.grid, region)]).quantile(share)
+        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).quantile(share)
         return self._known(ends, 0)
 
-    def share_below(self, region: Any, line: float) -> Interval | None:
+    def share_below(
+        self, region: Any, line: float, labels: Labels | None = None
+    ) -> Interval | None:
         """Estimate the share of a region's records below an amount, such as a poverty line.
 
         Interpolated where the line is no edge of classes. None where it may be any share. Raises
         UsageError without classes.
         """
         self._require_classes()
-        ends = self._classes_of([Region.of(self.count.grid, region)]).share_below(line)
+        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).share_below(line)
         value, low, high = (float(part[0]) for part in ends)
         return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
+
+    def compare_means(
+        self, one: Any, other: Any, labels: tuple[Labels | None, Labels | None] = (None, None)
+    ) -> Interval | None:
+        """Estimate by how much the mean of one region is above that of another, apart from it.
+
+        The interval takes the errors of the two as independent: those that they share, of areas
+        around both, make it wider than it need be, not narrower. If it holds 0, the noise does not
+        tell the means apart.
+
+        Parameters
+        ----------
+        one, other
+            Regions as for :meth:`estimate`, without common cells.
+        labels : (labels, labels)
+            Of either region, such as those of two groups of one region.
+
+        Returns
+        -------
+        Interval or None
+            In units of the amount; None where either has no mean.
+
+        Raises UsageError for regions that overlap, or a release without means.
+        """
+        grid = self.count.grid
+        regions = [Region.of(grid, *each) for each in zip((one, other), labels, strict=True)]
+        if self.sum is None:
+            raise UsageError(
+                "This release has classes only, and no means.", code="amounts-without-means"
+            )
+        if np.intersect1d(regions[0].key, regions[1].key).size:
+            raise UsageError(
+                "The regions have common cells; compare regions apart from each other.",
+                code="amounts-regions-overlap",
+            )
+        means = [each.mean for each in self.estimate_all(regions)]
+        if means[0] is None or means[1] is None:
+            return None
+        rows = [tuple(np.array([x]) for x in (m.value, m.low, m.high)) for m in means if m]
+        value, low, high = Margins.of([(a, b, c) for a, b, c in rows]).combine([1, -1])
+        return Interval(float(value[0]), float(low[0]), float(high[0]))
 
     def _require_classes(self) -> None:
         """Raise UsageError without classes."""
@@ -208,6 +253,9 @@ def _columns(estimates: list[Estimate], regions: list[Region]) -> Ends:
         [(one.count, one.low, one.high, one.standard_error) for one in estimates], np.float64
     )
     count, low, high, error = rows.reshape(-1, 4).T
+    # Of a label all over a map, what the clamp takes of many cells adds up.
+    if regions and regions[0].grid.attributes:
+        return count, low, high
     single = np.array([region.key.size == 1 for region in regions])
     return narrow(count, low, high, error, single)
 

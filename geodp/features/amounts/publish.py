@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -80,6 +80,8 @@ def publish(
     classes: Any = (),
     means: bool = True,
     share: Any = "1/2",
+    by: Sequence[str] = (),
+    labels: Any = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
@@ -121,7 +123,7 @@ def publish(
         drawn, the sum of a cell is rounded to a coarser notch, which the card states.
     unit_of_amount : str
         What one amount is counted in, such as ``"10,000 yen"``.
-    code, x, y, crs, columns, where, outside, decimal
+    code, x, y, crs, by, labels, columns, where, outside, decimal
         Where records lie, and which are read; see :func:`geodp.read_table` and
         :func:`geodp.read_points`. Without ``code``, ``x`` and ``y``, point geometries are read.
     value : str, optional
@@ -210,8 +212,8 @@ def publish(
         given: dict[str, Any] = described | {
             "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs,
             "value": value, "weight": weight, "max_weight": max_weight, "person": person,
-            "contribution": contribution, "columns": columns, "where": where,
-            "outside": outside, "decimal": decimal,
+            "contribution": contribution, "by": by, "labels": labels, "columns": columns,
+            "where": where, "outside": outside, "decimal": decimal,
         }  # fmt: skip
         table = read_records(cast(TableSource, data), **given)
     elif any(one is not None for one in (*described.values(), code, x, y, value, weight, person)):

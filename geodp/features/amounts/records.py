@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from geodp.features.amounts.streams import AmountTable, merge_keys
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.points import Points
-from geodp.io.read.reader import cli_option
+from geodp.io.read.reader import cli_option, convert_by, convert_labels
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import counts, decimal_points
@@ -95,13 +96,26 @@ class AmountRecords(Points):
 
     def read_amounts(self, paths: TableSource) -> AmountTable:
         """Add up the amounts in the files by cell; errors as of points."""
+        tables, named = self._open(paths), self.named()
+        if not named.needs_header:
+            return self._add_up(tables)
+        from geodp.io.read.layout.by import resolve
+
+        first = next(tables)
+        found = resolve(first, named)
+        columns = {**self.columns, **found.columns}
+        reader = replace(self, grid=found.extend(self.grid), columns=columns, by=(), labels={})
+        return reader._add_up(chain([first], tables))
+
+    def _add_up(self, tables: Iterator[InputTable]) -> AmountTable:
+        """Add up the amounts of tables whose attributes the grid has."""
         if self.person is not None and self._numbered is not None:
             raise UsageError(PERSON_AND_COUNTS)
         self._require_weights()
         survey, bound = Survey(), None
         share = max(bytes_of(self.memory) // 3, MIN_MEMORY)
         found = _Sums(share, self.scratch, max(len(self.edges) - 1, 1))
-        batches_of_rows = self._amounts(self._open(paths), survey)
+        batches_of_rows = self._amounts(tables, survey)
         if self.person is None:
             for _, key, above, number, _, _ in batches_of_rows:
                 found.add(key, above, number, self._classify(above))
@@ -337,6 +351,8 @@ def read_records(
     max_weight: int = 1,
     person: str | None = None,
     contribution: int | None = None,
+    by: Sequence[str] = (),
+    labels: Any = None,
     columns: Mapping[str, str] | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
@@ -348,7 +364,7 @@ def read_records(
 
     Parameters
     ----------
-    paths, grid, x, y, crs, columns, where, outside, decimal, memory, scratch
+    paths, grid, x, y, crs, by, labels, columns, where, outside, decimal, memory, scratch
         See :func:`geodp.read_points`.
     code : str, optional
         Column of codes of cells or units, instead of coordinates.
@@ -387,6 +403,8 @@ def read_records(
         max_weight=max_weight,
         person=person,
         records=require_records(person, contribution),
+        by=convert_by(by),
+        labels=convert_labels(labels),
         columns=columns or {},
         where=where or {},
         outside=outside,

@@ -1,11 +1,15 @@
 """A release of amounts: what it estimates, and how it is written and read back."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.features.amounts.verify import verify_amounts
+from geodp.privacy.key import NoiseKey
 from geodp.release.opening import open_written
-from tests.features.amounts.made import EDGES, publish
+from tests.features.amounts.made import EDGES, GRID, KEY, incomes, publish
 from tests.refusals import refuses
 
 BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
@@ -72,3 +76,54 @@ def test_nothing_calls_amounts_people(public):
         if path.suffix != ".parquet":
             text = path.read_text(encoding="utf-8-sig").replace("the same people", "")
             assert "people" not in text.replace("k people together", ""), path
+
+
+def by_sex(n=40_000):
+    """Incomes of two groups, of which one has a fifth less, on a grid with an attribute."""
+    x, y, income = incomes(n)
+    sex = np.arange(n) % 2
+    labels = np.array(["f", "m"])[sex]
+    income = np.minimum(income * np.where(sex == 0, 0.8, 1.0), 1000)
+    rows = pa.table({"x": x, "y": y, "sex": labels, "income": income})
+    grid = GRID.with_attribute("sex", ["f", "m"])
+    return rows, grid, [income[sex == k].mean() for k in (0, 1)]
+
+
+def test_means_by_attribute_are_estimated_and_compared(tmp_path):
+    rows, grid, means = by_sex()
+    release = publish(rows, grid=grid, columns={"sex": "sex"})
+    for k, label in enumerate(["f", "m"]):
+        one = release.estimate(ALL, {"sex": label})
+        assert abs(one.mean.value / means[k] - 1) < 0.02
+        assert one.mean.low < one.mean.value < one.mean.high
+    apart = release.compare_means(ALL, ALL, ({"sex": "f"}, {"sex": "m"}))
+    assert apart.low < means[0] - means[1] < apart.high < 0
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+
+
+def test_attributes_are_found_by_their_names():
+    rows, grid, _ = by_sex(2000)
+    found = publish(rows, by=["sex"], labels={"sex": ["f", "m"]}, key=KEY)
+    same = publish(rows, grid=grid, columns={"sex": "sex"}, key=KEY)
+    assert np.array_equal(found.sum.table.to_dense(), same.sum.table.to_dense())
+
+
+def test_intervals_of_differences_hold():
+    x, y, income = incomes()
+    counted = np.minimum(np.floor(income + 0.5), 1000)
+    west = (x < 4) & (y < 8)
+    east = (x >= 4) & (x < 8) & (y < 8)
+    true = counted[west].mean() - counted[east].mean()
+    held = []
+    for trial in range(40):
+        release = publish(key=NoiseKey((trial).to_bytes(32, "little")))
+        found = release.compare_means((0, 0, 4, 8), (4, 0, 8, 8))
+        held.append(found.low <= true <= found.high)
+    assert np.mean(held) >= 0.9
+
+
+def test_regions_that_overlap_are_not_compared(release):
+    code = "amounts-without-means" if release.sum is None else "amounts-regions-overlap"
+    with refuses(UsageError, code):
+        release.compare_means(BOX, ALL)
