@@ -36,6 +36,7 @@ READ = {
         for name in (
             *(
                 "amounts estimate",
+                "amounts page",
                 "estimate",
                 "explain",
                 "export",

@@ -307,15 +307,7 @@ def estimate(**options: Any) -> None:
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    from geodp.features.amounts.amounts import Amounts
-    from geodp.release.opening import open_written
-
-    release = open_written(options["release"])
-    if not isinstance(release, Amounts):
-        raise UsageError(
-            "This is no release of amounts; geodp estimate knows it.",
-            code="amounts-release-expected",
-        )
+    release = _open(options)
     shapes = read_shapes(options, release.count)
     rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
@@ -328,7 +320,48 @@ def estimate(**options: Any) -> None:
     click.echo("\n".join(_tabulate(rows, release)))
 
 
+@amounts.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--language",
+    group="Options",
+    type=click.Choice(("en", "ja")),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
+)
+def page(**options: Any) -> None:
+    """Print a page of a RELEASE for a browser: a map of means, and numbers of regions.
+
+    \b
+    geodp amounts page out --area 5339 > page.html
+    """
+    require_named(options)
+    from geodp.features.amounts.page import write_page
+
+    release = _open(options)
+    regions = read_shapes(options, release.count)
+    click.echo(write_page(release, regions, options["language"]), nl=False)
+
+
 COMMAND = amounts
+
+
+def _open(options: dict[str, Any]) -> Amounts:
+    """Open the release of the options; UsageError for one of another kind."""
+    from geodp.features.amounts.amounts import Amounts
+    from geodp.release.opening import open_written
+
+    release = open_written(options["release"])
+    if not isinstance(release, Amounts):
+        raise UsageError(
+            "This is no release of amounts; geodp estimate knows it.",
+            code="amounts-release-expected",
+        )
+    return release
 
 
 def _rows(
