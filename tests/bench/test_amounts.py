@@ -1,0 +1,79 @@
+"""The benchmark of amounts: every method, on a small map, and the kept figures."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp
+from bench import tables
+from bench.suites import amounts
+from tests.features.households.test_publish import two_tables
+
+pytestmark = pytest.mark.law
+
+FOUND = json.loads(amounts.SAVED.read_text(encoding="utf-8"))
+
+
+def people(_name, _folder):
+    """Some hundred people in a third of the cells of a small map."""
+    persons = two_tables()[0]
+    return geodp.CountTable.from_keys(persons.grid, persons.key, 9 * persons.count)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(amounts, "load", people)
+    monkeypatch.setattr(amounts, "SIDES", {"cell": 1, "1 km": 2, "4 km": 4, "8 km": 8})
+    monkeypatch.setattr(amounts, "AREAS", 3)
+    monkeypatch.setattr(amounts, "POLYGONS", {"discs of 50": 3})
+    monkeypatch.setattr(amounts, "REGION_SIDES", (1, 2, 4))
+    monkeypatch.setattr(amounts, "REGIONS", 5)
+
+
+def test_every_method_is_measured(small):
+    found = amounts.measure(None, epsilon=(1,), trials=2)
+    assert [row["areas"] for row in found["means"]] == [*amounts.MEANS]
+    assert {*amounts.METHODS} <= {*found["means"][0]}
+    assert [row["areas"] for row in found["medians"]] == [*amounts.MEDIANS]
+    assert [row["release"] for row in found["cost"]] == 2 * [
+        "a map of counts", "sums and means", "12 classes",
+    ]  # fmt: skip
+    assert "below 50" in amounts.show(found)
+
+
+def test_incomes_are_what_they_say():
+    truth = amounts.make_incomes(people("", None))
+    assert np.array_equal(truth.classes.sum(axis=-1), truth.number)
+    assert truth.total.sum() == truth.table.above.sum()
+    middles = (np.array(amounts.EDGES[1:]) + np.array(amounts.EDGES[:-1])) / 2
+    assert (truth.classes @ middles).sum() == pytest.approx(truth.total.sum(), rel=0.03)
+    assert truth.total.sum() < truth.unclipped.sum()
+
+
+def test_methods_without_noise_give_the_truth():
+    truth = amounts.make_incomes(people("", None))
+    for name, method in amounts.METHODS.items():
+        number, total = method(truth, 10**6, 0)
+        assert np.abs(number - truth.number).max() <= 1, name
+        assert np.abs(total - truth.total).max() <= 1000, name
+
+
+@pytest.mark.parametrize("part", amounts.PARTS)
+def test_the_document_shows_the_committed_figures(part):
+    text = amounts.DOCUMENT.read_text(encoding="utf-8")
+    start, end = amounts.marks(part)
+    shown = text.split(start)[1].split(end)[0].strip()
+    assert shown == tables.markdown(amounts.lines(part, FOUND))
+
+
+def test_the_goals_are_met():
+    for row in FOUND["means"]:
+        assert row["goal"] is None or row["geodp.amounts"] <= row["goal"], row
+        assert row["geodp.amounts"] < row["sum and count, half each"]
+    for row in FOUND["sums"]:
+        assert row["goal"] is None or row["ratio"] <= row["goal"], row
+    for row in FOUND["medians"]:
+        if row["goal of class"] is not None:
+            assert row["class, alone"] >= row["goal of class"]
+            assert row["median, alone"] <= row["goal of median"]
