@@ -68,16 +68,8 @@ BOTH_PROOF = "sums and classes each have a part of the budget, which adds up. Su
 class Amounts(AmountNumbers):
     """A release of amounts: its numbers agree in every area.
 
-    Attributes
-    ----------
-    count : Release
-        Records, with a card and errors of their own.
-    sum : Release or None
-        Sums of clipped amounts, in steps; None without sums.
-    classes : tuple of ReleasedTable
-        Records of every class; empty without classes.
-    index : AmountsCard
-        The amount, its clip and unit, the guarantee and the charge.
+    Its attributes are those of :class:`geodp.features.amounts.numbers.AmountNumbers`: ``count``,
+    ``sum``, ``classes`` and ``index``.
     """
 
     __repr__ = one_line
