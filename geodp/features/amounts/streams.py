@@ -47,6 +47,10 @@ MOST = 1 << 52
 """Most steps of all records together: floating-point estimates hold such numbers exactly."""
 
 
+DENSE = 8
+"""Keys for each listed one up to which a table of all keys is faster than a sort."""
+
+
 @dataclass(frozen=True, eq=False)
 class AmountTable:
     """Confidential records of amounts by cell.
@@ -231,6 +235,12 @@ def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) ->
 
 def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
     """Return the keys of which any of several increasing arrays has one: uint64[m], increasing."""
+    end = max((int(one[-1]) + 1 for one in keys if one.size), default=0)
+    if end <= DENSE * sum(one.size for one in keys):
+        present = np.zeros(end, np.bool_)
+        for one in keys:
+            present[one] = True
+        return np.flatnonzero(present).astype(np.uint64)
     # Sorting by merging takes runs that are sorted as they are, unlike a table of hashes.
     every = np.sort(np.concatenate(keys), kind="stable")
     found: KeyArray = every[np.append(True, every[1:] != every[:-1])[: every.size]]
@@ -258,7 +268,8 @@ def fit(
     if len(classes):
         u, w = _combine(u, w, classes, design)
     reached = np.cumsum(w) + offset
-    number = np.diff(reached // span, prepend=0)
+    records = reached // span
+    number = np.diff(records, prepend=0)
     low, high = np.zeros_like(number), number * span
     given = np.empty_like(classes)
     if len(classes):
@@ -268,7 +279,7 @@ def fit(
         low = -(-(edges[:-1] @ given) // design.scale.span)
         high = edges[1:] @ given // design.scale.span
     total = np.empty_like(u)
-    follow(u, np.maximum(w, 1), reached % span - offset, low, high, total)
+    follow(u, np.maximum(w, 1), reached - records * span - offset, low, high, total)
     some = number > 0
     listed = given[:, some] if len(given) else None
     return ReleasedAmounts(key[some], number[some], total[some], listed)
