@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from geodp import __version__
+from geodp.errors import UsageError
 from geodp.features.amounts.card import (
     AMOUNTS_SCHEMA,
     COUNT,
@@ -17,8 +18,9 @@ from geodp.features.amounts.card import (
     StatedAmount,
 )
 from geodp.features.amounts.files import StagedAmounts, stage_amounts
+from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
-from geodp.features.amounts.numbers import AmountNumbers
+from geodp.features.amounts.numbers import AmountNumbers, SumRelease
 from geodp.features.amounts.scale import Scale, show_number
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
@@ -29,7 +31,6 @@ from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
 from geodp.release.preview import preview_release
-from geodp.release.release import Release
 from geodp.release.request import Request
 from geodp.reprs import one_line
 from geodp.table.released import ReleasedTable
@@ -99,6 +100,27 @@ class Amounts(AmountNumbers):
         with stage_amounts(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 
+    def to_arrow(self) -> Any:
+        """Convert the rows of all cells with records to a ``pyarrow.Table``.
+
+        Columns are those of ``amounts.csv``: codes or centres, ``count``, ``sum`` and ``mean`` in
+        units of the amount, classes, ``median``, and the ends of their intervals.
+        """
+        return join_columns(view_of(self).all_rows, self)
+
+    def to_pandas(self) -> Any:
+        """Convert the rows to a ``pandas.DataFrame``; see :meth:`to_arrow`.
+
+        Raises UsageError where pandas is not installed.
+        """
+        try:
+            return self.to_arrow().to_pandas()
+        except ModuleNotFoundError:
+            raise UsageError(
+                "pandas is not installed: pip install pandas, or to_arrow().",
+                code="library-missing",
+            ) from None
+
     def check_place(self, path: str | Path, *, overwrite: bool) -> None:
         """Raise UsageError if the release could not be written to a folder."""
         check_publication(self.count.grid, path, name=COUNT, overwrite=overwrite)
@@ -133,7 +155,7 @@ def preview_amounts(
     if design.of_sums is not None:
         adding = SumOfAmounts.of(method, scale.lower, scale.upper, design.share)
         table = ReleasedTable(grid, *empty, replace(event, mechanism=adding.spec))
-        total = Release(table, reading=reading, public_facts=facts)
+        total = SumRelease(table, reading=reading, public_facts=facts)
     classes: tuple[ReleasedTable, ...] = ()
     if design.of_classes is not None:
         classes = (ReleasedTable(grid, *empty, design.of_classes),) * number

@@ -12,7 +12,7 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
-from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.card import SUM, AmountsCard
 from geodp.features.amounts.estimates import (
     AmountEstimate,
     Classes,
@@ -37,6 +37,15 @@ NO_CLASSES = Rule(
     "Quantiles and shares need classes, and this release has none: publish it with classes= "
     "(--classes).",
 )
+
+
+class SumRelease(Release):
+    """Sums of amounts in steps, which are no people."""
+
+    @property
+    def name(self) -> str:
+        """Default name of the sums, in columns and files."""
+        return SUM
 
 
 @dataclass(frozen=True, eq=False)

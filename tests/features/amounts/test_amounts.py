@@ -78,6 +78,18 @@ def test_nothing_calls_amounts_people(public):
             assert "people" not in text.replace("k people together", ""), path
 
 
+def test_sums_are_a_release_of_their_own(release):
+    if release.sum is None:
+        return
+    assert release.sum.to_arrow().column_names[-4] == "sum"
+    one, ours = release.sum.estimate(BOX), release.estimate(BOX).sum
+    step = float(release.scale.step)
+    assert one.count * step == pytest.approx(ours.value)
+    # Its closed form is that of both streams.
+    assert one.standard_error * step == pytest.approx((ours.high - ours.low) / 4, rel=0.2)
+    assert "span of the clip" in release.sum.card().guarantee.sensitivity_counts
+
+
 def by_sex(n=40_000):
     """Incomes of two groups, of which one has a fifth less, on a grid with an attribute."""
     x, y, income = incomes(n)

@@ -12,7 +12,7 @@ from geodp.features.amounts.amounts import Amounts, with_drawn
 from geodp.features.amounts.card import COUNT, SUM, AmountsCard
 from geodp.features.amounts.formats.joint import NAME, name_classes
 from geodp.features.amounts.methods import CountOfAmounts, SumOfAmounts
-from geodp.features.amounts.numbers import stream_event
+from geodp.features.amounts.numbers import SumRelease, stream_event
 from geodp.features.amounts.scale import exact
 from geodp.features.amounts.streams import ReleasedAmounts
 from geodp.io.opening import open_parquet
@@ -46,7 +46,7 @@ def reopen(count: Release, card: AmountsCard) -> Amounts:
         scale = made.scale
         adding = SumOfAmounts.of(method.pyramid, scale.lower, scale.upper, share)
         table = ReleasedTable(count.grid, *empty, replace(event, mechanism=adding.spec))
-        total = Release(table, reading=count.reading, public_facts=count.public_facts)
+        total = SumRelease(table, reading=count.reading, public_facts=count.public_facts)
     if card.amount.edges:
         rest = 1 - share if card.amount.notches else share
         one = ReleasedTable(count.grid, *empty, stream_event(event, method.pyramid, rest, 1))

@@ -27,6 +27,13 @@ def test_the_table_has_what_the_release_has(release, public):
     assert ("median" in rows) == bool(release.classes)
 
 
+def test_frames_have_the_rows_of_the_files(release, public):
+    table = pq.read_table(public / "amounts.parquet")
+    rows = release.to_arrow()
+    assert rows.to_pydict() == {name: table[name].to_pylist() for name in rows.column_names}
+    assert list(release.to_pandas()) == rows.column_names
+
+
 def test_cells_have_the_intervals_of_their_region(release, public):
     rows = pq.read_table(public / "amounts.parquet").to_pydict()
     index = release.count.grid.decode(release.count.table.key[:40])
