@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from geodp.accuracy.hierarchy import IrregularTree
 from geodp.accuracy.interval import NodeSums, Reach
 from geodp.accuracy.reach import RegionKeys, reach
 from geodp.accuracy.variance import TreeVariance, fourths_from_below, from_below
@@ -172,3 +173,13 @@ def test_outer_and_inner_approximations_are_regions():
     assert found.gaining.tolist() == [0, 1]
     low, high = found.interval()
     assert low < 1700 < high
+
+
+def test_a_sum_of_estimates_has_the_sum_of_their_variances():
+    one = TreeVariance((4, 4), (9.0, 4.0, 1.0), (5.0, 2.0, 0.5))
+    key = np.array([0, 3, 7], np.uint64)
+    both = one.scaled(1 + 9, 1 + 81)  # of one estimate, and of three times another
+    assert both.region(key) == pytest.approx(10 * one.region(key))
+    assert both.fourths == (410.0, 164.0, 41.0)
+    measured = IrregularTree((4,), (2.0, 1.0), (), (), (3.0, 1.0)).scaled(2, 2)
+    assert measured.measured == (6.0, 2.0)

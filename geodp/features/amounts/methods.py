@@ -25,6 +25,14 @@ STREAMS_PROOF = (
 )
 """Why a release of sums and means holds what it promises."""
 
+RECORDS_PROOF = (
+    "one record adds exactly the span of the clip to both streams of sums together, and one to one "
+    "class, on each level to one node; sums and classes have independent noise, each for its part "
+    "of the budget, which is the whole where there are no others, and everything else is "
+    "post-processing"
+)
+"""Why the records of a release hold what they promise, whatever is released with them."""
+
 PRECONDITION = (
     "no person has more records than the contribution says, and the domain, the clip and the step "
     "were chosen without looking at the data"
@@ -48,7 +56,7 @@ class OfStreams(Method[Measurement]):
     version: ClassVar[int] = 1
     citation: ClassVar[str] = CITATION
     guarantee: ClassVar[Guarantee] = Guarantee(
-        variant=PURE, precondition=PRECONDITION, source=STREAMS_PROOF
+        variant=PURE, precondition=PRECONDITION, source=RECORDS_PROOF
     )
     noise: ClassVar[str] = NOISE
     noise_format: ClassVar[str] = NOISE_FORMAT
@@ -69,9 +77,9 @@ class OfStreams(Method[Measurement]):
         shares = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
         listed = ", ".join(str(share) for share in shares.shares)
         return (
-            "a record adds to one node of each level, to the two streams of amounts together "
-            "exactly the span of the clip; the levels, from the total to the cells, have these "
-            f"shares of the budget: {listed}"
+            "a record adds to one node of each level: to the two streams of sums together exactly "
+            "the span of the clip, and one to one class, as far as these are released; the levels, "
+            f"from the total to the cells, have these shares of the budget: {listed}"
         )
 
 
