@@ -37,18 +37,7 @@ class HouseholdsKind(Kind):
 
     def open(self, folder: Path) -> Households:
         """Open the tables as one release."""
-        from geodp.features.households.households import Households
-        from geodp.release.opening import open_release
-
-        card = self.read_card(folder)
-        tables = {one.name: open_release(folder / one.name) for one in card.tables}
-        return Households(
-            tables["persons"],
-            tables["households"],
-            tables.get("sizes"),
-            card,
-            tables.get("others"),
-        )
+        return open_tables(folder, self.read_card(folder))
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what both tables together reveal, in plain sentences."""
@@ -63,6 +52,21 @@ class HouseholdsKind(Kind):
             "inside its public folder.",
             code="households-are-tables",
         )
+
+
+def open_tables(folder: Path, card: HouseholdsCard) -> Households:
+    """Open the tables that an index lists as one release."""
+    from geodp.features.households.households import Households
+    from geodp.release.opening import open_release
+
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    return Households(
+        tables["persons"],
+        tables["households"],
+        tables.get("sizes"),
+        card,
+        tables.get("others"),
+    )
 
 
 KINDS = (HouseholdsKind(),)

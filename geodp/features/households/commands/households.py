@@ -483,7 +483,7 @@ def _release(
         return {**plain, "readings": [write_plain(one.reading) for one in previews]}, arrays
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.tables, prepared.cells)
+    place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
         release = prepared.release(keep)
