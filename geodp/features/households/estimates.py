@@ -13,7 +13,6 @@ from geodp.accuracy.interval import Estimate
 from geodp.accuracy.parts import intervals_around
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.region import Region
-from geodp.io.write.uncertainty import widen
 from geodp.privacy.event import Measurement
 from geodp.release.parts import PartErrors
 from geodp.release.release import Release
@@ -135,6 +134,14 @@ class HouseholdBounds:
         ]
 
 
+def recompute(release: Release) -> Release:
+    """Return a release whose intervals are computed, not read from files, which round them.
+
+    Those of a written release are then the same as before it was written.
+    """
+    return Release(release.table, margins=release.margins)
+
+
 class HouseholdErrors(Protocol):
     """Estimates of a release of persons and households."""
 
@@ -168,12 +175,14 @@ class StreamErrors:
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
         """Estimate cells with households."""
-        error = errors_of(self.households)[find_rows(self.households, key)]
+        error = errors_of(self._homes)[find_rows(self._homes, key)]
         # Both streams are measured on one tree, so that their noise has the same errors.
-        members, households = (
-            bound_cells(one, key, error) for one in (self._members, self.households)
-        )
+        members, households = (bound_cells(one, key, error) for one in (self._members, self._homes))
         return self._bound(members, households)
+
+    @cached_property
+    def _homes(self) -> Release:
+        return recompute(self.households)
 
     @cached_property
     def _members(self) -> Release:
@@ -251,8 +260,8 @@ class SizeErrors:
     @cached_property
     def _households(self) -> Bounds:
         """Every cell with households."""
-        key = self.households.table.key
-        return bound_cells(self.households, key, errors_of(self.households))
+        computed = recompute(self.households)
+        return bound_cells(computed, computed.table.key, errors_of(computed))
 
     @cached_property
     def _members(self) -> Bounds:
@@ -299,8 +308,7 @@ def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
     intervals = release.intervals()
     assert intervals is not None  # as a pyramid and the map of parts have closed forms
     count = np.asarray(release.table.counts_at(key), np.float64)
-    # Rounded as in files, whose limits the card of a written release has in that form.
-    return Bounds(count, error, *widen(*intervals.of(key)))
+    return Bounds(count, error, *intervals.of(key))
 
 
 def locate_parts(parts: PartErrors) -> tuple[IntArray, IntArray]:

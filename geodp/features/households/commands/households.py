@@ -24,6 +24,7 @@ from geodp.cli.options import (
     inputs,
     output_folder,
 )
+from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -33,11 +34,13 @@ from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.features.households.comparison import HouseholdDifference
     from geodp.features.households.estimates import HouseholdEstimate
     from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
     from geodp.features.households.publish import PreparedSizes, PreparedStreams
     from geodp.grid.grid import Grid
+    from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.table.counts import CountTable
     from geodp.table.stated.reading import StatedReading
@@ -93,6 +96,7 @@ def households() -> None:
         --protect person --epsilon 1 --contribution 1 --output out
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
     geodp households estimate out --area 5339
+    geodp households report out --output out.html
     """
 
 
@@ -268,15 +272,7 @@ def estimate(**options: Any) -> None:
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    from geodp.features.households.households import Households
-    from geodp.release.opening import open_written
-
-    release = open_written(options["release"])
-    if not isinstance(release, Households):
-        raise UsageError(
-            "This is no release of persons and households; geodp estimate knows it.",
-            code="households-release-expected",
-        )
+    release = _open(options["release"])
     shapes = read_shapes(options, release.households)
     estimates = dict(zip(shapes, release.estimate_all(shapes.values()), strict=True))
     limit = release.persons.card().display_below
@@ -285,6 +281,147 @@ def estimate(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(estimates, limit)))
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp households compare out --area 533945 --area 533904
+    geodp households compare out-2015 out-2020 --polygons cities.geojson
+
+    Differences of persons, households and mean size, the second less the first, have 95 %
+    intervals. Those between regions of one release are bounds, as their errors may be opposite.
+    """
+    from geodp.features.households.comparison import compare as subtract
+
+    releases = [_open(path) for path in options["releases"]]
+    require_named(options)
+    shapes = read_shapes(options, releases[0].households)
+    if len(releases) > 2 or (len(releases) == 1 and len(shapes) != 2):
+        raise UsageError(
+            "Compare exactly two regions of one release (two --area, or --polygons with two), or "
+            "the same regions in two releases.",
+            code="households-compare-two",
+        )
+    first, *_ = found = [one.estimate_all(shapes.values()) for one in releases]
+    if len(releases) == 1:
+        rows = {" - ".join([*shapes][::-1]): subtract(*first)}
+    else:
+        if releases[0].households.grid != releases[1].households.grid:
+            raise UsageError(
+                "The two releases have different grids.", code="households-compare-grids"
+            )
+        pairs = zip(shapes, *found, strict=True)
+        rows = {name: subtract(*pair, independent=True) for name, *pair in pairs}
+    if options["as_json"]:
+        document = [{"name": name, **asdict(one)} for name, one in rows.items()]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows)))
+
+
+def _tabulate_differences(rows: dict[str, HouseholdDifference]) -> Iterator[str]:
+    """Yield the lines of a table of differences."""
+    width = max(len("regions"), *map(len, rows))
+    heads = {"persons": ",.0f", "households": ",.0f", "mean size": ".3f"}
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in heads)
+    yield f"{'regions':<{width}}{columns}"
+    for name, row in rows.items():
+        cells = []
+        for one, form in zip(
+            (row.persons, row.households, row.mean_size), heads.values(), strict=True
+        ):
+            if one is None:
+                cells += [f"{'-':>12}", f"{'-':>25}"]
+                continue
+            ends = " to ".join(f"{end:+{form}}" for end in (one.low, one.high))
+            cells += [f"{one.value:>+12{form}}", f"{ends:>25}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="HTML file to write.",
+)
+@option(
+    "--language",
+    group="Output",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
+)
+@option(
+    "--places",
+    group="Domain",
+    type=click.Path(path_type=Path),
+    help="Public list of places, as of geodp report --places. Default: areas of the grid's codes "
+    "or of the release's table of regions.",
+)
+@option(
+    "--place-name",
+    group="Domain",
+    help="Field or column of --places that names the places; default: name.",
+)
+def report(
+    release: Path, output: Path, language: Language, places: Path | None, place_name: str | None
+) -> None:
+    """Write a page on persons, households and mean sizes of a RELEASE; costs no budget.
+
+    \b
+    geodp households report out --output out.html
+    geodp households report out --places municipalities.geojson --language ja --output out.html
+
+    One HTML file with maps, a table of places with 95 % intervals, and the guarantee in plain
+    words. It loads nothing from the network.
+    """
+    from geodp.features.households.page import write_page
+    from geodp.io.read.public.places import read_places
+
+    if place_name is not None and places is None:
+        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
+    require_unsealed(output)
+    opened = _open(release)
+    named = None
+    if places is not None:
+        named = read_places(places, opened.households.grid, name=place_name)
+    with report_progress():
+        progress.begin("Writing the page", public=True)
+        text = write_page(opened, language, named)
+    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
+    complete_with_commit()
+    write_file(output, text.encode(), True, True)
+    click.echo(str(output))
+
+
+def _open(path: Path) -> Households:
+    """Open a written release of persons and households; UsageError for another one."""
+    from geodp.features.households.households import Households
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if not isinstance(release, Households):
+        raise UsageError(
+            "This is no release of persons and households; geodp estimate and geodp report know "
+            "others.",
+            code="households-release-expected",
+        )
+    return release
 
 
 def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Iterator[str]:
