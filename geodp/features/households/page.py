@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from geodp.errors import UsageError
 from geodp.features.explain.page import Writer
 from geodp.features.households.english import PAGE
 from geodp.features.households.estimates import HouseholdEstimate
@@ -255,11 +256,18 @@ def _maps_section(release: Households, page: Page, language: Language) -> list[t
     views = {name: getattr(release, name).view(name) for name in ("persons", "households")}
     if why_no_picture(views["persons"].table.grid) is not None:
         return []
-    maps = (
-        _picture(draw_map(view, Look(language=language), dpi=DPI), page[f"map_{name}"])
-        for name, view in views.items()
-    )
+    maps = (_picture(_draw(view, language), page[f"map_{name}"]) for name, view in views.items())
     return [("maps", join(maps))]
+
+
+def _draw(view: View, language: Language) -> bytes:
+    """Draw a map with captions in a language; in English where no font has its letters."""
+    try:
+        return draw_map(view, Look(language=language), dpi=DPI)
+    except UsageError as error:
+        if error.code != "font-lacks-letters":
+            raise
+    return draw_map(view, dpi=DPI)
 
 
 def _always_section(max_size: int, page: Page) -> Html:

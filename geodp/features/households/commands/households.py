@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.commands.sql import ENGINES
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
+    BoundsType,
     GridCommand,
     StrictCommand,
     find_inputs,
@@ -446,6 +448,100 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
         else:
             cells += [f"{size.value:>12.2f}", f"{f'{size.low:.2f} to {size.high:.2f}':>25}"]
         yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+@households.command(cls=GridCommand, no_args_is_help=True)
+@option(
+    "--grid",
+    "spec",
+    group="Domain",
+    everyday=True,
+    required=True,
+    help="Code system, such as jis:quarter or inspire:1km.",
+)
+@option(
+    "--bounds",
+    group="Domain",
+    everyday=True,
+    type=BoundsType(),
+    help="West south east north of the public domain, as of geodp sql.  [default: the code "
+    "system's extent]",
+)
+@option(
+    "--engine",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Choice(ENGINES),
+    help="SQL dialect of the query.",
+)
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y of the household's place, in the grid's CRS.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="records",
+    show_default=True,
+    help="Table expression for the records, one row a person, inserted as it is.",
+)
+@option(
+    "--household",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of household ids. Records without one are left out.",
+)
+@max_size_option
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that counts households by cell and size, to run where the data are.
+
+    \b
+    geodp households sql --grid jis:quarter --engine duckdb --household id > sizes.sql
+
+    The query fails where records of a household lie in two cells. The result is a confidential
+    table with the columns code, size and geodp_households; a comment in the query shows how to
+    publish it.
+    """
+    from geodp.cli.inputs import choose_bounds
+    from geodp.features.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
+    from geodp.grid.codes import code_system
+    from geodp.grid.lattice import Lattice
+
+    table = options["table"]
+    if not table.strip() or not table.isprintable():
+        raise UsageError(
+            "--table names the records in the engine, on one line.", code="sql-table-name"
+        )
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
+    assert place.system is not None
+    query = HouseholdQuery(
+        system=place.system,
+        extent=(place.row0, place.col0, place.rows, place.cols),
+        table=table,
+        x=points[0],
+        y=points[1],
+        person=options["household"],
+        max_size=options["max_size"],
+    )
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    labels = ",".join(map(str, range(1, query.max_size + 1)))
+    click.echo(
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain or "
+        "without a household are left out.\n"
+        f"-- Then: geodp households publish sizes.parquet --grid {spec} --bounds {edges} "
+        f"--code code --by {SIZE} --column {SIZE}={SIZE} --labels {SIZE}={labels} "
+        f"--value {HOUSEHOLDS} --contribution 1 ..."
+        f"\n{query.write(engine)}"
+    )
 
 
 COMMAND = households
