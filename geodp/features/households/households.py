@@ -123,7 +123,7 @@ class Households:
         shared: dict[str, Any] = {
             name: getattr(sizes, name) for name in ("charge", "public_facts", "metadata", "reading")
         }
-        persons = ReleasedTable(sized.joint.map, *counts, replace(event, mechanism=method.spec))
+        persons = ReleasedTable(sized.joint.map, *counts, method.change_event(event))
         made = cls.of(
             Release(persons, **shared), Release(split.map, **shared), event, sized.max_size, sizes
         )

@@ -5,7 +5,7 @@ Households are a release of the pyramid, or the map of a release by size, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -151,4 +151,13 @@ class PersonsBySize(Method[Measurement]):
 
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
-        return "a household counted once changes the households of one size by 1"
+        return (
+            "a household counted once changes the households of one size by 1, and so persons by "
+            f"at most {self.max_size}"
+        )
+
+    def change_event(self, event: Measurement) -> Measurement:
+        """Return the event of persons, from that of the households by size."""
+        # The card of persons states by how much one household changes their sum.
+        contribution = self.max_size * event.contribution
+        return replace(event, mechanism=self.spec, contribution=contribution)

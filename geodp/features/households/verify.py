@@ -186,7 +186,7 @@ def imply_events(event: Measurement, max_size: int, joint: Joint | None) -> dict
         )
         persons = PersonsOfStreams.of(method, max_size).spec
         return {PERSONS: replace(event, mechanism=persons), HOUSEHOLDS: event, OTHERS: event}
-    of_persons = replace(event, mechanism=PersonsBySize(max_size).spec)
+    of_persons = PersonsBySize(max_size).change_event(event)
     return {
         PERSONS: of_persons,
         HOUSEHOLDS: Parts().event_of_map(joint, event),
