@@ -38,6 +38,7 @@ from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
+from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -129,6 +130,13 @@ class Households:
         )
         return made.with_charge(sizes.charge)
 
+    @classmethod
+    def open(cls, folder: Path, card: HouseholdsCard) -> Self:
+        """Open the tables in a public folder, which its index lists."""
+        tables = {one.name: open_release(folder / one.name) for one in card.tables}
+        sizes, others = tables.get(SIZES), tables.get(OTHERS)
+        return cls(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
+
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""
         return replace(self, index=replace(self.index, budget=state_budget(charge)))
@@ -198,10 +206,10 @@ class Households:
 
     def estimate_all(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
-        return self.errors.of_regions(regions)
+        return self._errors.of_regions(regions)
 
     @cached_property
-    def errors(self) -> HouseholdErrors:
+    def _errors(self) -> HouseholdErrors:
         """Errors and intervals of regions and of cells."""
         if self.sizes is not None:
             return SizeErrors(self.sizes, self.households)
@@ -210,7 +218,7 @@ class Households:
     @property
     def joint(self) -> View:
         """The table of persons, households and mean size of every cell, for files."""
-        return view_joint(self.persons, self.errors)
+        return view_joint(self.persons, self._errors)
 
     def card(self) -> HouseholdsCard:
         """Return the public index, without tables and files."""

@@ -37,7 +37,9 @@ class HouseholdsKind(Kind):
 
     def open(self, folder: Path) -> Households:
         """Open the tables as one release."""
-        return open_tables(folder, self.read_card(folder))
+        from geodp.features.households.households import Households
+
+        return Households.open(folder, self.read_card(folder))
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what both tables together reveal, in plain sentences."""
@@ -52,21 +54,6 @@ class HouseholdsKind(Kind):
             "inside its public folder.",
             code="households-are-tables",
         )
-
-
-def open_tables(folder: Path, card: HouseholdsCard) -> Households:
-    """Open the tables that an index lists as one release."""
-    from geodp.features.households.households import Households
-    from geodp.release.opening import open_release
-
-    tables = {one.name: open_release(folder / one.name) for one in card.tables}
-    return Households(
-        tables["persons"],
-        tables["households"],
-        tables.get("sizes"),
-        card,
-        tables.get("others"),
-    )
 
 
 KINDS = (HouseholdsKind(),)

@@ -22,6 +22,7 @@ from geodp.features.households.card import (
 )
 from geodp.features.households.formats.joint import COUNTS, write_joint
 from geodp.features.households.households import (
+    Households,
     describe_identity,
     list_constraints,
     state_guarantee,
@@ -249,10 +250,7 @@ def _check_identity(folder: Path, card: HouseholdsCard) -> None:
 
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:
     """Check that the table of both counts is the one that the tables make, in every format."""
-    # Imported here, as the kind imports this module in its turn.
-    from geodp.features.households.kind import open_tables
-
-    view = open_tables(folder, card).joint
+    view = Households.open(folder, card).joint
     with TemporaryDirectory(prefix="geodp-") as again:
         expected = write_joint(view, card.max_size, Path(again))
         require(

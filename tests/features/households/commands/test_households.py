@@ -343,7 +343,7 @@ def test_what_has_no_households_is_not_estimated(call, tmp_path):
     run(*call)
     error = Runner(estimate).error_of(tmp_path / "out" / "public" / "persons", "--area", "5")
     assert "no release of persons and households" in error
-    assert "Say what to estimate" in Runner(estimate).error_of(tmp_path / "out")
+    assert "Name what to estimate" in Runner(estimate).error_of(tmp_path / "out")
 
 
 def test_small_counts_are_shown_as_the_office_does(tmp_path):
