@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from geodp.features.evaluate.evaluate import evaluate
+from geodp.features.households.publish import publish as publish_households
 from geodp.features.series.publish import publish_series
 from geodp.grid.grid import Grid
 from geodp.grid.mask import blocks_of_array, mask_of_blocks
@@ -49,6 +50,8 @@ def rehearsals():
                 yield partial(_rehearse, grid, method, noise)
     yield partial(_rehearse_priors, narrow)
     yield partial(_rehearse_priors, masked)
+    for grid in (narrow, masked):
+        yield partial(_rehearse_households, grid)
     yield _tie
 
 
@@ -61,6 +64,16 @@ def _rehearse_priors(grid, folder):
         spent = {noise: 1, "contribution": 1}
         publish(tables[0], prior=tables[1], prior_source="made up", **spent)
         publish_series(tables, times=times, person="all", method="pyramid", **spent)
+
+
+def _rehearse_households(grid, folder):
+    """Publish persons and households of nobody, with either noise."""
+    key = np.flatnonzero(grid.contains_keys(np.arange(SIDE * SIDE, dtype=np.uint64)))
+    tables = [CountTable.from_keys(grid, key.astype(np.uint64), key * n + n) for n in (3, 1)]
+    for noise in ("epsilon", "rho"):
+        release = publish_households(*tables, protect="person", contribution=1, **{noise: 1})
+        release.write(folder / noise)
+        verify(folder / noise, errors_of)
 
 
 def _tie(folder):

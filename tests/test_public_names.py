@@ -19,6 +19,8 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
+        "geodp.features.households.card.HouseholdsGuarantee",
+        "geodp.features.households.card.TableInfo",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
         "geodp.features.select.card.SelectionGuarantee",
@@ -31,6 +33,7 @@ INTERNAL = {
         "geodp.table.card.LeftOut",
         "geodp.table.card.StatedMetadata",
         "geodp.table.charged.StatedCharge",
+        "geodp.table.plain.AtLeast",
         "geodp.table.plain.Text",
         "geodp.table.stated.domain.StatedDomain",
         "geodp.table.stated.error.StatedError",
@@ -65,6 +68,7 @@ INTERNAL = {
         "geodp.grid.outlines.Outlines",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
+        "geodp.features.households.files.StagedHouseholds",
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",
         "geodp.io.write.view.View",

@@ -284,3 +284,21 @@ SOURCES = {
     "trips": Source("Kanto, made-up trips, origin x destination x day type", _trips),
 }
 """Tables by name."""
+
+
+SIZES = ("1", "2", "3", "4", "5", "6", "7+")
+"""Sizes of general households in the census of Japan."""
+
+
+def load_households(folder: Path | None) -> geodp.CountTable:
+    """Load the general households of the Kanto window by size; suppressed cells are empty."""
+    if folder is None or not folder.is_dir():
+        raise UsageError(
+            "This benchmark reads public statistics that are no part of the project: --data DIR "
+            "names their directory. docs/measured/pyramid.md lists what it holds."
+        )
+    grid = geodp.Grid.mesh("jis:half", bounds=KANTO).with_attribute("size", SIZES)
+    columns = {size: f"T0011410{36 + i}" for i, size in enumerate(SIZES)}
+    return geodp.read_mesh(
+        _census(folder), grid=grid, value=columns, suppressed="zero", outside="crop"
+    )

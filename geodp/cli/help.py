@@ -13,7 +13,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 STEPS: Mapping[str, tuple[str, ...]] = {
     "Explore": ("inspect", "methods", "mesh", "sql"),
     "Prepare": ("new", "plan", "key", "budget"),
-    "Publish": ("publish", "publish-series", "select", "local", "join", "export", "withdraw"),
+    "Publish": (
+        "publish",
+        "publish-series",
+        "select",
+        "households",
+        "local",
+        "join",
+        "export",
+        "withdraw",
+    ),
     "Use a release": ("report", "map", "estimate", "statistics", "compare", "diff", "verify"),
     "Evaluate and explain": ("evaluate", "explain", "audit"),
     "This machine": ("doctor", "warmup"),

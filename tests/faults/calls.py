@@ -24,13 +24,28 @@ READ = {
     "budget check": {"file": "a ledger, to read"},
     "budget export": {"file": "a ledger, to read"},
     "budget show": {"file": "a ledger, to read"},
+    "households publish": dict.fromkeys(
+        ("households_file", "others_file"), "confidential counts, to read"
+    ),
     **{
         name: {"file": "a plan, a table or a round, to read"}
         for name in ("local open", "local randomize", "local aggregate")
     },
     **{
         name: {"release": "a release, to read"}
-        for name in ("estimate", "explain", "export", "map", "report", "statistics", "verify")
+        for name in (
+            *(
+                "estimate",
+                "explain",
+                "export",
+                "households estimate",
+                "households report",
+                "map",
+                "report",
+                "statistics",
+            ),
+            "verify",
+        )
     },
 }
 """Options with a path of which a command writes nothing, by command."""
@@ -245,6 +260,11 @@ CALLS = {
     "select quantile": charged("select", "quantile", *TABLE, *TERMS, "--q", "1/2", "--along",
                                "row"),
     "select median-centre": charged("select", "median-centre", *TABLE, *TERMS),
+    "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
+                                  "--protect", "person",
+                                  require=require_release, slow=True),
+    "households report": file("households", "report", "homes", "--output", "place/a.html",
+                              replaces=None),
     "local publish": Call(("local", "publish", "round.sums", "-o", "place/out"), "out",
                           require_release, replaces=True),
     "join": release("join", "parts"),

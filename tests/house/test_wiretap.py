@@ -195,6 +195,21 @@ def test_series_draw_with_a_key_for_every_snapshot(method, amounts, smooth, key,
         assert replays == [False, method == "topdown"]
 
 
+@pytest.mark.parametrize("protect", ["person", "household"])
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
+def test_persons_and_households_draw_with_a_key_for_each(protect, amounts, key):
+    grid = GRIDS["square"].with_attribute("size", ["1", "2", "3+"])
+    counts = np.random.default_rng(3).poisson(20, grid.shape)
+    sizes = geodp.CountTable.from_dense(counts, grid)
+    with listening() as wire:
+        geodp.households.publish(by_size=sizes, protect=protect, key=key, **amounts, contribution=1)
+    assert wire.drawn
+    assert wire.faults() == []
+    # Of two streams; or of the map, as if it were published alone, and of the sizes of its cells.
+    assert len({one.secret for one in wire.private}) == 2
+    assert len(wire.fingerprints) == {"person": 1, "household": 2}[protect]
+
+
 QUESTIONS = {
     "top": lambda table, **given: select.top_cells(table, 3, **given),
     "level": lambda table, **given: select.level(table, next_epsilon=1, **given),

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
+from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.table.card import Card
@@ -23,6 +24,11 @@ FILES = {
         Card,
         "geodp-release-2",
         "a geodp release: release.json",
+    ),
+    PACKAGE / "features" / "households" / "households-1.schema.json": (
+        HouseholdsCard,
+        "geodp-households-1",
+        "persons and households of geodp: households.json",
     ),
     PACKAGE / "features" / "select" / "selection-1.schema.json": (
         SelectionCard,

@@ -13,6 +13,7 @@ import pytest
 
 import geodp
 from geodp.errors import VerificationError
+from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
 from geodp.grid.grid import Grid
@@ -33,7 +34,7 @@ AMOUNTS = {
 }
 
 
-RELEASES, SELECTIONS, SERIES = FILES
+RELEASES, HOUSEHOLDS, SELECTIONS, SERIES = FILES
 
 
 @cache
@@ -73,6 +74,20 @@ def test_the_index_of_a_series_is_held_by_its_schema(tmp_path):
         validator(SERIES).validate({**plain, "step": "week"})
     with refuses(VerificationError, "plain-type-wrong: step"):
         SeriesCard.from_json({**plain, "step": "week"})
+
+
+@pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)
+def test_the_index_of_persons_and_households_is_held_by_its_schema(tmp_path, amounts):
+    table = geodp.CountTable.from_dense(np.eye(8, dtype=int) * 9, Grid.regular((8, 8)))
+    found = geodp.households.publish(table, table, protect="person", contribution=1, **amounts)
+    found.write(tmp_path / "out")
+    plain = json.loads((tmp_path / "out" / "public" / "households.json").read_text())
+    validator(HOUSEHOLDS).validate(plain)
+    assert HouseholdsCard.from_json(plain).to_json() == plain
+    with pytest.raises(jsonschema.ValidationError):
+        validator(HOUSEHOLDS).validate({**plain, "max_size": 1})
+    with refuses(VerificationError, "plain-type-wrong: max_size"):
+        HouseholdsCard.from_json({**plain, "max_size": 1})
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import Protocol
 
 from geodp.errors import VerificationError
 from geodp.features.explain.page import Explanation, Section, Writer, write_number
@@ -107,7 +108,7 @@ def _release_sections(page: Writer, card: Card) -> tuple[Section, ...]:
 def _people_sections(page: Writer, card: Card) -> tuple[Section, ...]:
     """Write the sections on the people who were counted."""
     guarantee = card.guarantee
-    reach_of, unit = _reach_of(guarantee), page.unit(guarantee.unit)
+    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
     loss = reach_of(1)
     # Kinds name sentences: a device's report is compared with one from another place.
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
@@ -129,7 +130,23 @@ def _is_local(guarantee: StatedGuarantee) -> bool:
     return guarantee.variant.startswith("local ")
 
 
-def _reach_of(guarantee: StatedGuarantee) -> ReachOf:
+class StatedAmounts(Protocol):
+    """The budget of a release, as cards state it, exactly."""
+
+    @property
+    def epsilon(self) -> str | None:
+        """Of pure or approximate privacy."""
+
+    @property
+    def rho(self) -> str | None:
+        """Of zero-concentrated privacy."""
+
+    @property
+    def delta(self) -> str | None:
+        """Of approximate privacy."""
+
+
+def reach_of_budget(guarantee: StatedAmounts) -> ReachOf:
     """Return the function from a number of dependent people to how far beliefs move."""
     if guarantee.rho is not None:
         # Zero-concentrated privacy bounds beliefs only up to some delta, so there is always one.
@@ -146,14 +163,7 @@ def _promise_section(
     page: Writer, guarantee: StatedGuarantee, reach: BeliefShift, suppose: str
 ) -> Section:
     """Write the section on the guarantee, its measure and its conditions."""
-    sentences = [suppose, factor_sentence(page, reach)]
-    if guarantee.rho is None:
-        sentences.append(page.write("named_epsilon", epsilon=str(guarantee.epsilon)))
-    else:
-        sentences.append(page.write("named_rho", rho=str(guarantee.rho)))
-        if guarantee.epsilon is not None:
-            amounts = {"epsilon": guarantee.epsilon, "delta": str(guarantee.delta)}
-            sentences.append(page.write("named_delta", **amounts))
+    sentences = [suppose, factor_sentence(page, reach), *budget_sentences(page, guarantee)]
     unit = page.unit(guarantee.unit)
     if _is_local(guarantee):
         sentences.append(page.write("trust_local", unit=unit))
@@ -161,6 +171,17 @@ def _promise_section(
     else:
         sentences.append(bound_sentence(page, guarantee, unit))
     return Section(page.write("heading_promise"), tuple(sentences))
+
+
+def budget_sentences(page: Writer, guarantee: StatedAmounts) -> list[str]:
+    """Write what the budget of a release is called."""
+    if guarantee.rho is None:
+        return [page.write("named_epsilon", epsilon=str(guarantee.epsilon))]
+    sentences = [page.write("named_rho", rho=str(guarantee.rho))]
+    if guarantee.epsilon is not None:
+        amounts = {"epsilon": guarantee.epsilon, "delta": str(guarantee.delta)}
+        sentences.append(page.write("named_delta", **amounts))
+    return sentences
 
 
 def _subtraction_section(page: Writer, card: Card, unit: str) -> Section:

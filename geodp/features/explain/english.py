@@ -144,6 +144,23 @@ SENTENCES: Mapping[str, str] = {
     "loss_epsilon": "epsilon {epsilon}",
     "loss_rho": "rho {rho}",
     "loss_delta": "epsilon {epsilon} and delta {delta}",
+    "households_title": "What persons and households together reveal",
+    "heading_together": "What is released together",
+    "together_possible": "Persons and households are one release: in every cell, and so in every "
+    "area, households are at most persons, and persons at most {size:n} for each household.",
+    "together_once": "What follows holds for all of its tables together, which were charged once.",
+    "together_person": "One person is protected. A whole household is as many people together, "
+    "whose table is below.",
+    "together_household": "A whole household is protected, with all of its members. One of them "
+    "alone is protected as well.",
+    "counted_person_vouched": "It holds if one person is counted in at most {contribution:n} of "
+    "all households; the office answers for that.",
+    "counted_household_vouched": "It holds if one household adds at most {contribution:n} to the "
+    "households of all cells and sizes; the office answers for that.",
+    "counted_household_enforced": "One household adds at most {contribution:n} to the households "
+    "of all cells and sizes; geodp made sure of it.",
+    "counted_single": "It holds for one person if each person is in one household; the office "
+    "answers for that.",
     "selection_title": "What the choice {release_id} reveals",
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",

@@ -14,13 +14,13 @@ from geodp.features.series.formats import netcdf, sheet
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
 from geodp.io.folder.kinds import CARD
-from geodp.io.folder.manifest import SUMS, sha256, sums_text
+from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
-    card_bytes,
     list_written,
     make_restricted,
+    write_index,
     write_public,
     write_restricted,
 )
@@ -92,7 +92,8 @@ class StagedSeries:
             shown.append(named)
         card = replace(card, snapshots=tuple(snapshots))
         files, left_out = _write_shared(public, periods, shown, card)
-        write_index(public, replace(card, files=files, left_out=left_out))
+        index = replace(card, files=files, left_out=left_out)
+        write_index(public, INDEX, index.to_json())
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
 
@@ -119,15 +120,6 @@ def _write_shared(
         digest = sha256(public / name)
         files.append(File(name=name, media_type=form.MEDIA_TYPE, what=form.WHAT, sha256=digest))
     return tuple(files), tuple(left_out)
-
-
-def write_index(public: Path, card: SeriesCard) -> None:
-    """Write the index, and the checksums of all files in the folder."""
-    (public / INDEX).write_bytes(card_bytes(card.to_json()))
-    every = (path for path in public.rglob("*") if path.is_file())
-    sums = {path.relative_to(public).as_posix(): sha256(path) for path in every}
-    # Written last, as it covers the index.
-    (public / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
 @contextmanager

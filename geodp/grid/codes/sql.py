@@ -153,6 +153,17 @@ class SqlQuery:
         Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
         at = ENGINES[engine]
+        counted = f"CAST(sum(n) AS {at.integer}) AS {at.name(RECORDS)}"
+        return (
+            f"{self.place(at)}{self._bound(at)}\n"
+            f"SELECT {', '.join([*self.codes(at), counted])}\nFROM kept\nGROUP BY {self.cells_of}"
+        )
+
+    def place(self, at: Engine) -> str:
+        """Return the steps that put records into cells: the last one is the table ``placed``.
+
+        Its columns are the indices of cells, ``who`` and ``came``, if there are such columns.
+        """
         units: list[str] = []
         cells: list[str] = []
         inside: list[str] = []
@@ -178,17 +189,18 @@ class SqlQuery:
         names = ",\n    ".join(
             [*units, *(f"{column} AS {name}" for name, column in selected.items())]
         )
-        codes = [
-            f"{_code(self.system, at, end)} AS {at.name(column)}"
-            for end, column in zip(self.ends, self.columns, strict=True)
-        ]
-        counted = f"CAST(sum(n) AS {at.integer}) AS {at.name(RECORDS)}"
         chosen, condition = ", ".join([*cells, *selected]), "\n    AND ".join(inside)
         return (
             f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
-            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n){self._bound(at)}\n"
-            f"SELECT {', '.join([*codes, counted])}\nFROM kept\nGROUP BY {self._cells}"
+            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n)"
         )
+
+    def codes(self, at: Engine) -> list[str]:
+        """Return the columns of codes of cells."""
+        return [
+            f"{_code(self.system, at, end)} AS {at.name(column)}"
+            for end, column in zip(self.ends, self.columns, strict=True)
+        ]
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -201,13 +213,13 @@ class SqlQuery:
         return ("code",) if self.to is None else ("origin", "destination")
 
     @property
-    def _cells(self) -> str:
+    def cells_of(self) -> str:
         """Names of the columns of cells, of both places of a trip."""
         return ", ".join(f"{end}cell_{axis}" for end in self.ends for axis in ("row", "col"))
 
     def _bound(self, at: Engine) -> str:
         """Return the steps that bound each person's records."""
-        cells = self._cells
+        cells = self.cells_of
         if self.person is None:
             return (
                 f", kept AS (\n  SELECT {cells}, count(*) AS n\n  FROM placed\n"

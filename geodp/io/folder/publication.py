@@ -97,6 +97,15 @@ def write_card(card: Card, folder: Path) -> None:
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
 
 
+def write_index(folder: Path, name: str, values: dict[str, Any]) -> None:
+    """Write the index of several releases, and the checksums of all files in their folder."""
+    (folder / name).write_bytes(card_bytes(values))
+    every = (path for path in folder.rglob("*") if path.is_file())
+    sums = {path.relative_to(folder).as_posix(): sha256(path) for path in every}
+    # Written last, as it covers the index.
+    (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
 def card_bytes(values: dict[str, Any]) -> bytes:
     """Encode a card or an index, as published.
 

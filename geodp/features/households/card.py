@@ -1,0 +1,123 @@
+"""The public index of a release of persons and households: what both tables share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from geodp.privacy.assumption import Assumption
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.plain import AtLeast, Text, read_plain, write_plain
+from geodp.table.stated.release import Digest, Size, Software
+
+HOUSEHOLDS_SCHEMA: Literal["geodp-households-1"] = "geodp-households-1"
+"""Value of ``schema`` in the index of a release of persons and households."""
+
+INDEX = "households.json"
+"""Name of the index inside ``public``; every table has a card in a folder of its own."""
+
+PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
+"""Names of the tables: of their folders, files and columns."""
+
+Protect = Literal["person", "household"]
+"""Whom the guarantee protects."""
+
+Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
+
+
+@dataclass(frozen=True)
+class HouseholdsGuarantee:
+    """The privacy guarantee of all tables together.
+
+    Attributes
+    ----------
+    in_words, mechanism : str
+    other_unit : str
+        What the guarantee means for a household, if a person is protected, or for a person.
+    source : str
+        Why it holds.
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    neighbours, unit : str
+    contribution : int
+        The most that one unit adds to the sum of the counts that it is part of.
+    assumptions : tuple of Assumption
+        Assumptions about the input, and who answers for them.
+    """
+
+    in_words: str
+    other_unit: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: Literal["person", "household"]
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table of the release: its folder, and the id and the digest of its card."""
+
+    name: Annotated[str, Text(r"[a-z]+")]
+    release_id: Identity
+    card_sha256: Digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class HouseholdsCard:
+    """The contents of ``households.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-households-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    protects : {"person", "household"}
+    max_size : int
+        Most persons of a household: every area has at most this number for each household.
+    guarantee : HouseholdsGuarantee
+    budget : StatedCharge or None
+        Charge to a ledger, once for all tables.
+    constraints : tuple of str
+        What holds in every cell, and so in every area, a sentence each.
+    tables : tuple of TableInfo
+        Tables, each with a card of its own.
+    files : tuple of File
+        Files that show all tables together.
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-households-1"]
+    software: Software
+    private: bool
+    protects: Literal["person", "household"]
+    max_size: Annotated[int, AtLeast(2)]
+    guarantee: HouseholdsGuarantee
+    budget: StatedCharge | None
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"HouseholdsCard({self.protects} protected, {self.guarantee.spends})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert the index to plain values."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Create the index from plain values; VerificationError if they are invalid."""
+        return read_plain(cls, plain, "households")

@@ -1,0 +1,371 @@
+"""Persons, households and mean size of regions, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Protocol, Self, cast
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.accuracy.parts import intervals_around
+from geodp.features.households.sizes import SizedGrid
+from geodp.grid.region import Region
+from geodp.privacy.event import Measurement
+from geodp.release.parts import PartErrors
+from geodp.release.release import Release
+from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+
+@dataclass(frozen=True)
+class MeanSize:
+    """Persons for each household of a region.
+
+    Attributes
+    ----------
+    value : float
+    low, high : float
+        A 95 % interval, between 1 and the largest size.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class HouseholdEstimate:
+    """Released persons and households of a region, and their mean size.
+
+    Attributes
+    ----------
+    persons, households : Estimate
+    mean_size : MeanSize or None
+        None: not estimable, as the region may have no household, or any mean size.
+    """
+
+    persons: Estimate
+    households: Estimate
+    mean_size: MeanSize | None
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Counts of one kind at some places, with standard errors and 95 % intervals.
+
+    Attributes
+    ----------
+    count, error, low, high : float64[n]
+    """
+
+    count: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Self:
+        """Collect the estimates of regions."""
+        rows = [(one.count, one.standard_error, one.low, one.high) for one in estimates]
+        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+
+    def add(self, other: Self) -> Self:
+        """Add counts with independent errors, by the method of variance estimates recovery.
+
+        The distances of the ends from the counts are added as their squares.
+        """
+        count = self.count + other.count
+        below = np.hypot(self.count - self.low, other.count - other.low)
+        above = np.hypot(self.high - self.count, other.high - other.count)
+        return type(self)(count, np.hypot(self.error, other.error), count - below, count + above)
+
+    def add_dependent(self, other: Self) -> Self:
+        """Add counts whose errors may depend on each other: a bound of errors and intervals."""
+        return type(self)(
+            self.count + other.count,
+            self.error + other.error,
+            self.low + other.low,
+            self.high + other.high,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdBounds:
+    """Persons, households and mean size of some places, with 95 % intervals.
+
+    Attributes
+    ----------
+    persons, households : Bounds
+    mean_size, mean_low, mean_high : float64[n]
+        NaN where the mean size is not estimable.
+    """
+
+    persons: Bounds
+    households: Bounds
+    mean_size: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
+
+    @classmethod
+    def of(cls, persons: Bounds, members: Bounds, households: Bounds, max_size: int) -> Self:
+        """Collect counts, and estimate mean sizes; ``members``: those beyond the first of each."""
+        return cls(persons, households, *estimate_mean_sizes(members, households, max_size))
+
+    def describe(self, households: Sequence[Estimate]) -> list[HouseholdEstimate]:
+        """Return an estimate for each place; ``households``: those of the same places."""
+        persons = self.persons
+        columns = (
+            *(persons.count, persons.error, persons.low, persons.high),
+            *(self.mean_size, self.mean_low, self.mean_high),
+        )
+        return [
+            HouseholdEstimate(
+                Estimate(int(count), error, low, high, homes.clamped),
+                homes,
+                None if np.isnan(size) else MeanSize(size, *ends),
+            )
+            for homes, (count, error, low, high, size, *ends) in zip(
+                households, np.stack(columns, axis=1).tolist(), strict=True
+            )
+        ]
+
+
+def recompute(release: Release) -> Release:
+    """Return a release whose intervals are computed, not read from files, which round them.
+
+    Those of a written release are then the same as before it was written.
+    """
+    return Release(release.table, margins=release.margins)
+
+
+class HouseholdErrors(Protocol):
+    """Estimates of a release of persons and households."""
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamErrors:
+    """Estimates of a release that protects persons: of households, and of the other members.
+
+    Attributes
+    ----------
+    persons, households : Release
+    max_size : int
+    """
+
+    persons: Release
+    households: Release
+    max_size: int
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+        listed = [Region.of(self.households.grid, one) for one in regions]
+        households = self.households.estimate_all(listed)
+        members = Bounds.of(self._members.estimate_all(listed))
+        return self._bound(members, Bounds.of(households)).describe(households)
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+        error = errors_of(self._homes)[find_rows(self._homes, key)]
+        # Both streams are measured on one tree, so that their noise has the same errors.
+        members, households = (bound_cells(one, key, error) for one in (self._members, self._homes))
+        return self._bound(members, households)
+
+    @cached_property
+    def _homes(self) -> Release:
+        return recompute(self.households)
+
+    @cached_property
+    def _members(self) -> Release:
+        """Members beyond the first of each household, whose errors are those of a stream."""
+        homes = self.households.table
+        count = np.asarray(self.persons.table.counts_at(homes.key) - homes.count, np.int64)
+        event = cast(Measurement, homes.event)
+        table = ReleasedTable(homes.grid, *coalesce(homes.key, count), event)
+        return Release(table, margins=self.households.margins)
+
+    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+        """Extend the intervals of persons and members where households may have cut them off.
+
+        Released members are at most ``max_size - 1`` for each released household. Where that many
+        are possible, members may have been lost with households that were released as fewer or as
+        none, and their own errors do not tell how many. That the true ones, too, are at most as
+        many for each true household always holds.
+        """
+        most, persons = self.max_size - 1, members.add(households)
+        full = members.high >= most * households.low
+        # What is cut off here is counted nearby, so that as many may have come from there.
+        moved = most * (households.count - households.low)
+        low = np.minimum(persons.low, np.maximum(persons.low - moved, households.low))
+        high = np.maximum(persons.high, self.max_size * households.high)
+        more = np.maximum(members.high, most * households.high)
+        persons = replace(
+            persons, low=np.where(full, low, persons.low), high=np.where(full, high, persons.high)
+        )
+        members = replace(members, high=np.where(full, more, members.high))
+        return HouseholdBounds.of(persons, members, households, self.max_size)
+
+
+@dataclass(frozen=True, eq=False)
+class SizeErrors:
+    """Estimates of a release that protects households, from the households by size.
+
+    Members beyond the first are the sum of the households of two persons and more, of three and
+    more, and so on. How the errors of these depend on each other is not known, so that their
+    intervals are added: a bound.
+
+    Attributes
+    ----------
+    sizes, households : Release
+    """
+
+    sizes: Release
+    households: Release
+
+    @cached_property
+    def _sized(self) -> SizedGrid:
+        return SizedGrid.of(self.sizes.grid)
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+        grid = self.sizes.grid
+        listed = [Region.of(self.households.grid, one) for one in regions]
+        members = None
+        for size in range(1, self._sized.max_size):
+            larger = [Region(grid, self._join(one.key, size)) for one in listed]
+            found = Bounds.of(self.sizes.estimate_all(larger))
+            members = found if members is None else members.add_dependent(found)
+        assert members is not None  # as sizes are two or more
+        households = self.households.estimate_all(listed)
+        return self._bound(members, Bounds.of(households)).describe(households)
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+        rows = find_rows(self.households, key)
+        members, households = (
+            Bounds(*(getattr(one, field.name)[rows] for field in fields(one)))
+            for one in (self._members, self._households)
+        )
+        return self._bound(members, households)
+
+    @cached_property
+    def _households(self) -> Bounds:
+        """Every cell with households."""
+        computed = recompute(self.households)
+        return bound_cells(computed, computed.table.key, errors_of(computed))
+
+    @cached_property
+    def _members(self) -> Bounds:
+        """Members beyond the first, of every cell with households."""
+        parts = self.sizes.parts
+        assert isinstance(parts, PartErrors)  # as sizes are parts of the map of households
+        # The same for all sizes, which are summed up one after the other to save memory.
+        place, part = locate_parts(parts)
+        members = None
+        for size in range(1, self._sized.max_size):
+            larger = self._sized.size > size
+            found = bound_parts(parts, place, part, np.flatnonzero(larger), self._households)
+            members = found if members is None else members.add_dependent(found)
+        assert members is not None  # as sizes are two or more
+        return members
+
+    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+        """Add the members to the households; all are of one tree."""
+        persons = households.add_dependent(members)
+        return HouseholdBounds.of(persons, members, households, self._sized.max_size)
+
+    def _join(self, cells: KeyArray, size: int) -> KeyArray:
+        """Return the keys of the parts of cells of more than ``size`` persons, in order."""
+        parts = np.flatnonzero(self._sized.size > size)
+        return self._sized.joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
+
+
+def find_rows(release: Release, key: KeyArray) -> IntArray:
+    """Return the rows of listed cells in the table of a release: int64[n]."""
+    # Tables that verification finds to differ may lack a cell: it takes the values of the next.
+    last = max(release.table.key.size - 1, 0)
+    return np.minimum(np.searchsorted(release.table.key, key), last)
+
+
+def errors_of(release: Release) -> FloatArray:
+    """Return the standard error of every row of a release with a closed form: float64[n]."""
+    error = release.cell_errors()
+    assert error is not None  # as a pyramid and the map of parts have closed forms
+    return np.broadcast_to(np.asarray(error, np.float64), release.table.key.shape)
+
+
+def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
+    """Return the bounds of some cells of a release, whose standard errors are known."""
+    intervals = release.intervals()
+    assert intervals is not None  # as a pyramid and the map of parts have closed forms
+    count = np.asarray(release.table.counts_at(key), np.float64)
+    return Bounds(count, error, *intervals.of(key))
+
+
+def locate_parts(parts: PartErrors) -> tuple[IntArray, IntArray]:
+    """Return, for every row of a table of parts, the place of its cell in the map, and its part."""
+    cell, part = parts.split.joint.split(parts.table.key)
+    return np.searchsorted(parts.split.map.key, cell), part
+
+
+def bound_parts(
+    parts: PartErrors, place: IntArray, part: IntArray, chosen: IntArray, cells: Bounds
+) -> Bounds:
+    """Return the bounds of the sum of some parts of every cell of the map.
+
+    Parameters
+    ----------
+    parts : PartErrors
+    place, part : int64[rows]
+        Place of the cell, and part, of every row of the table.
+    chosen : int64[m]
+        The parts that are added up.
+    cells : Bounds
+        Those of all parts of each cell.
+    """
+    some, key = np.isin(part, chosen), parts.split.map.key
+    count = np.bincount(place[some], parts.table.count[some], key.size).astype(np.float64)
+    estimates = parts.split.add_up(chosen, count).of_cells(key)
+    ends = intervals_around(count, estimates, cells.count, (cells.low, cells.high))
+    error = np.hypot(estimates.share * cells.error, np.sqrt(estimates.variance))
+    return Bounds(count, error, *ends)
+
+
+def estimate_mean_sizes(
+    members: Bounds, households: Bounds, max_size: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Estimate 1 + members / households, with low and high ends: float64[n] each.
+
+    The intervals of the two sums are combined by the method of variance estimates recovery for a
+    ratio (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where there may
+    be no household, as the ratio then has no upper bound, or where any size is possible.
+    """
+    q, h, most = members.count, households.count, float(max_size - 1)
+    below, above = h - households.low, households.high - h
+    known = (h > 0) & (below < h)
+    # Elsewhere the formulas divide by numbers that may be 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        down = (q * h - _spread(q, h, q - members.low, above)) / (h**2 - above**2)
+        up = (q * h + _spread(q, h, members.high - q, below)) / (h**2 - below**2)
+        value = 1 + q / h
+    low = np.clip(np.where(above < h, down, 0.0), 0.0, most)
+    high = np.clip(up, 0.0, most)
+    known &= ~((low <= 0) & (high >= most))
+    value, low, high = (np.where(known, one, np.nan) for one in (value, 1 + low, 1 + high))
+    return value, low, high
+
+
+def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) -> FloatArray:
+    """Return the root in the end of a ratio's interval, from how far each sum may be off."""
+    # (q h)^2 - (h^2 - of_h^2) (q^2 - of_q^2), multiplied out so that large terms cancel exactly.
+    square = h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2
+    return np.sqrt(np.maximum(square, 0.0))

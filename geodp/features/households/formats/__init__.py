@@ -1,0 +1,1 @@
+"""Files that show persons and households side by side."""

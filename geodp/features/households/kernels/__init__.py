@@ -1,0 +1,1 @@
+"""Inner loops of releases of persons and households."""

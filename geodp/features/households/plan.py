@@ -1,0 +1,116 @@
+"""Errors of persons, households and mean size by area, before any data are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from geodp.errors import UsageError
+from geodp.features.households.card import Protect
+from geodp.features.households.households import Households
+from geodp.features.households.inputs import (
+    DEFAULT_SIZE,
+    require_map_only,
+    require_size,
+)
+from geodp.features.households.publish import choose_pyramid, preview_streams, require_protect
+from geodp.features.households.sizes import add_sizes
+from geodp.grid.grid import Grid
+from geodp.mechanisms.central.parts import Parts
+from geodp.privacy.budget import Budget
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.preview import preview_release
+from geodp.release.publish import make_event
+from geodp.release.request import Request
+
+
+@dataclass(frozen=True)
+class PlannedError:
+    """Standard errors of aligned blocks of so many cells, where nothing is clamped.
+
+    Attributes
+    ----------
+    cells : int
+    persons : float or None
+        None: it depends on the sizes of households, if these are protected.
+    households : float
+    mean_size : float or None
+        Of a block with as many people as it would have by the guess; None without a guess.
+    """
+
+    cells: int
+    persons: float | None
+    households: float
+    mean_size: float | None
+
+
+def plan(
+    grid: Grid,
+    *,
+    protect: Protect,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int = 1,
+    people: float | None = None,
+    mean_size: float = 2.3,
+    max_size: int = DEFAULT_SIZE,
+    method: str | None = None,
+) -> list[PlannedError]:
+    """List the errors of a release of persons and households, in closed form.
+
+    Parameters
+    ----------
+    grid : Grid
+        The public grid.
+    people, mean_size : float
+        Public guesses of all persons and of persons for each household, for the error of the mean
+        size.
+    protect, epsilon, rho, delta, neighbours, contribution, max_size, method
+        See :func:`geodp.households.publish`.
+
+    Examples
+    --------
+    >>> import geodp
+    >>> grid = geodp.Grid.regular((512, 512))
+    >>> errors = geodp.households.plan(grid, protect="person", epsilon=1, people=3e7)
+    >>> [(one.cells, round(one.households, 1), round(one.persons, 1)) for one in errors[:2]]
+    [(1, 2.3, 3.2), (4, 4.4, 6.3)]
+    """
+    require_protect(protect)
+    require_map_only(grid)
+    size = require_size(max_size)
+    terms = Terms.of(epsilon, rho, delta, neighbours, contribution, protect, people)
+    if not 1 <= mean_size < inf:
+        raise UsageError(
+            "mean_size is a public guess of persons for each household, 1 or more.",
+            code="households-mean-size",
+        )
+    release = _preview(grid, Request(terms=terms, method=method), size)
+    rows = []
+    for row in release.households.expected_error():
+        cells, error = row["cells"], row["standard_error"]
+        of_persons, of_size = None, None
+        if protect == "person":
+            # Households and further members are measured alike, and independently.
+            of_persons = sqrt(2) * error
+        if of_persons is not None and people is not None:
+            # The mean size is 1 + q / h: the error of q, and that of h times the ratio.
+            homes = people / mean_size * cells / grid.size
+            of_size = error * sqrt(1 + (mean_size - 1) ** 2) / homes
+        rows.append(PlannedError(cells, of_persons, error, of_size))
+    return rows
+
+
+def _preview(grid: Grid, request: Request, max_size: int) -> Households:
+    """Make the release of empty tables."""
+    terms = request.terms
+    if terms.unit == "person":
+        method = choose_pyramid(request.method)
+        event = make_event(grid, method, terms)
+        return preview_streams(grid, method, event, max_size, request, (), (None, None))
+    sized = add_sizes(grid, max_size).grid
+    event = make_event(sized, Parts(), terms)
+    return Households.of_sizes(preview_release(sized, Parts(), event, None))

@@ -1,0 +1,171 @@
+"""Households by size from records of persons: one row each, with an id of the household."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from geodp.errors import InputError, Rule
+from geodp.features.households.inputs import DEFAULT_SIZE, require_size
+from geodp.features.households.sizes import add_sizes
+from geodp.grid.grid import Grid
+from geodp.grid.joint import Joint
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.points import Points
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.tally import Outside
+from geodp.privacy.assumption import ContributionBound
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray, KeyArray
+
+TWO_PLACES = Rule(
+    "household-in-two-places",
+    "a household is in two cells, and it has one place, which none of its members decides: give "
+    "all records of a household the place of its dwelling. Nothing was charged.",
+)
+
+IDS = {
+    "person-missing": Rule(
+        "household-missing",
+        "the household is missing: blank, or written as unknown (NA, NULL, None, nan and the "
+        "like), and all of these would count as one household; drop such records, or give each "
+        "household an id.",
+    ),
+    "persons-not-told-apart": Rule(
+        "households-not-told-apart",
+        "households are identified by text or whole numbers; write the column as text, and drop "
+        "records without a household, which turn whole numbers into floats.",
+    ),
+}
+"""What is wrong with ids of households, by the code of the same fault of ids of persons."""
+
+ONE_PLACE_FACT = (
+    "that all records of a household inside the domain lie in one cell: others are refused before "
+    "anything is charged. Records outside the domain, where these are dropped, are no members"
+)
+"""Public fact of households by size that were made of records."""
+
+
+class HouseholdBound(ContributionBound):
+    """How often one household is counted, as its records are put together; it bounds no person."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HouseholdRecords(Points):
+    """Records of persons with coordinates, whose column ``person`` identifies the household.
+
+    Attributes
+    ----------
+    max_size : int
+        Most persons that are counted of a household.
+    """
+
+    max_size: int = DEFAULT_SIZE
+
+    def read(self, paths: TableSource) -> CountTable:
+        """Count the households in the files by cell and size.
+
+        Records that are dropped, as they lie outside the domain, are no members of their
+        household. Raises InputError for a household that is in two cells, and as points do.
+        """
+        sized = add_sizes(self.grid, self.max_size)
+        assert self.person is not None
+        # One half is for the records, which wait by household, the other for their cells.
+        share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
+        runs, survey = Runs(share, self.scratch), Survey()
+        households = Persons(self.person, share, self.scratch)
+        for within, key, names, inside in self._place(self._open(paths), survey):
+            try:
+                households.add(within, key, names, inside)
+            except InputError as error:
+                # Ids are read as those of persons are, and refused as what they are.
+                if error.code not in IDS:
+                    raise
+                raise InputError(IDS[error.code], file=error.file, row=error.row) from None
+        for household, key in households.parts():
+            keys = count_sizes(household, key, sized.joint)
+            runs.add(keys, np.ones(keys.size, np.int64))
+        # One household is counted once, as all of its records are one.
+        bound, reading = HouseholdBound(1, "geodp"), survey.reading((ONE_PLACE_FACT,))
+        return CountTable.of_cells(sized.grid, *runs.arrays(), bound=bound, reading=reading)
+
+
+def count_sizes(household: IntArray, key: KeyArray, joint: Joint) -> KeyArray:
+    """Return the key of the cell and the size of every household, by its records.
+
+    Raises InputError where a household is in two cells.
+    """
+    _, first, at, size = np.unique(
+        household, return_index=True, return_inverse=True, return_counts=True
+    )
+    place = key[first]
+    # The first record decides nothing, as it would if the places of others were left out.
+    if (key != place[at]).any():
+        raise InputError(TWO_PLACES)
+    return joint.join(place, np.minimum(size, joint.parts) - 1)
+
+
+def read_records(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    household: str,
+    max_size: int = DEFAULT_SIZE,
+    x: str | None = None,
+    y: str | None = None,
+    crs: str | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+) -> CountTable:
+    """Count households by size from records of persons, one row each.
+
+    Parameters
+    ----------
+    paths, grid, x, y, crs, where, outside, memory, scratch
+        See :func:`geodp.read_points`; the place of a record is that of its household.
+    household : str
+        Column that identifies households.
+    max_size : int
+        Most persons of a household; larger ones are counted as of this size.
+
+    Returns
+    -------
+    CountTable
+        For ``by_size`` of :func:`geodp.households.publish`.
+
+    Raises
+    ------
+    InputError
+        A household is in two cells of the domain; and as for :func:`geodp.read_points`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> people = pa.table({"id": ["a", "a", "b"], "x": [0.5, 0.5, 1.5], "y": [0.5, 0.5, 0.5]})
+    >>> grid = geodp.Grid.regular((2, 2), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    >>> sizes = geodp.households.read_records(people, grid=grid, household="id", x="x", y="y")
+    >>> sizes.to_dense().sum(axis=(0, 1)).tolist()
+    [1, 1, 0, 0, 0, 0, 0]
+    """
+    return HouseholdRecords(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        person=household,
+        max_size=require_size(max_size),
+        x=x,
+        y=y,
+        crs=crs,
+        where=where or {},
+        outside=outside,
+        memory=memory,
+        scratch=scratch,
+    ).read(paths)

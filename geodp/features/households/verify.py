@@ -1,0 +1,302 @@
+"""Verification of a written release of persons and households: index, tables and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import Rule
+from geodp.features.households.card import (
+    HOUSEHOLDS,
+    INDEX,
+    OTHERS,
+    PERSONS,
+    SIZES,
+    HouseholdsCard,
+)
+from geodp.features.households.formats.joint import COUNTS, write_joint
+from geodp.features.households.households import (
+    Households,
+    describe_identity,
+    list_constraints,
+    state_guarantee,
+)
+from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
+from geodp.features.households.publish import name_streams
+from geodp.features.households.sizes import SizedGrid
+from geodp.grid.joint import Joint
+from geodp.io.folder.kinds import CARD, Check
+from geodp.io.folder.manifest import SUMS, read_sums, sha256
+from geodp.io.opening import open_base, open_parquet, read_json, strange_entry
+from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.files import check_restricted
+from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import BROKEN, event_of, read_release_table
+from geodp.io.verify.verify import run_checks, verify
+from geodp.mechanisms import find_method
+from geodp.mechanisms.central.parts import Parts
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import Measurement
+from geodp.table.counts import coalesce
+
+NAMES = {
+    "person": ((PERSONS, HOUSEHOLDS), (PERSONS, HOUSEHOLDS, OTHERS)),
+    "household": ((PERSONS, HOUSEHOLDS, SIZES),),
+}
+"""Tables that a release may have, by whom it protects."""
+
+
+def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+    """Verify that the index matches the tables, each of these, and that every cell is possible.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    errors : callable, optional
+        See :func:`geodp.io.verify.verify.verify`.
+
+    Returns
+    -------
+    list of Check
+        Checks of the index, and one for every table, with the checks that failed there.
+    """
+    try:
+        require(
+            # A link could make the verification read files outside the folder.
+            strange_entry(folder) is None,
+            Rule("folder-has-link", "There is a link or a device in the folder."),
+        )
+        card = HouseholdsCard.from_json(read_json(folder / INDEX))
+    except BROKEN as error:
+        return [Check("index", False, str(error) or type(error).__name__)]
+    summary = f"schema {card.schema}, {card.protects} protected"
+    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
+    # The index lists the tables, so they are verified only if it is right.
+    if all(check.ok for check in checks):
+        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
+    return checks
+
+
+def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
+    checks = verify(folder, errors)
+    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+
+
+def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
+    sums = read_sums(folder)
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    require(
+        there - {SUMS} == {*sums},
+        Rule("households-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+    )
+    for name, digest in sums.items():
+        require(
+            sha256(folder / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
+    for file in card.files:
+        require(
+            sums.get(file.name) == file.sha256,
+            Rule(
+                "households-index-differs", f"The checksum of {file.name} differs from the index."
+            ),
+        )
+    listed = {INDEX, SUMS, *(file.name for file in card.files), *(one.name for one in card.tables)}
+    require(
+        {path.name for path in folder.iterdir()} == listed,
+        Rule("households-folder-unlisted", "The folder holds other files than the index lists."),
+    )
+    return f"all {len(sums)} files have the listed SHA-256"
+
+
+def _check_tables(folder: Path, card: HouseholdsCard) -> str:
+    """Check that every table is the one in the index, charged once for all of them."""
+    require(
+        tuple(one.name for one in card.tables) in NAMES[card.protects],
+        Rule("households-tables-differ", "The release has other tables than it needs."),
+    )
+    for one in card.tables:
+        require(
+            sha256(folder / one.name / CARD) == one.card_sha256,
+            Rule("households-card-differs", f"The card of {one.name} differs from the index."),
+        )
+        table = read_table_card(folder / one.name)
+        require(
+            table.release_id == one.release_id and table.name == one.name,
+            Rule("households-release-differs", f"The id of {one.name} differs from the index."),
+        )
+        require(
+            table.private is card.private and table.budget == card.budget,
+            Rule("households-charged-otherwise", f"{one.name} states another charge."),
+        )
+    return "cards, ids and charges are those of the index"
+
+
+def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
+    """Check that what the index promises is what its tables promise, and each of them the same."""
+    promise = card.guarantee
+    events = {one.name: event_of(read_table_card(folder / one.name)) for one in card.tables}
+    by_size = card.protects == "household"
+    event = events[SIZES if by_size else HOUSEHOLDS]
+    require(
+        isinstance(event, Measurement) and promise.unit == card.protects == event.unit,
+        Rule("households-unit-differs", "The tables protect another unit than the index says."),
+    )
+    assert isinstance(event, Measurement)
+    sized = SizedGrid.of(read_release_table(folder / SIZES)[0].grid) if by_size else None
+    expected = imply_events(event, card.max_size, None if sized is None else sized.joint)
+    for name, found in events.items():
+        require(
+            found == expected[name],
+            Rule("households-event-differs", f"{name}: another event than the release has."),
+        )
+    total = event if by_size else name_streams(event, len(events))
+    require(
+        promise == state_guarantee(card.protects, total, card.max_size),
+        Rule(
+            "households-guarantee-differs",
+            "The guarantee of the index is not that of all tables together.",
+        ),
+    )
+    require(
+        card.private is event.is_private
+        and card.constraints == list_constraints(card.max_size, by_size),
+        Rule("households-contradicts-itself", "The index contradicts itself."),
+    )
+    return f"{promise.spends} for one {promise.unit}, once for all tables; {promise.other_unit}"
+
+
+def imply_events(event: Measurement, max_size: int, joint: Joint | None) -> dict[str, Measurement]:
+    """Return the events that the tables of a release must have, by their names.
+
+    ``event``: of each stream; or, with ``joint``, of the households by size.
+    """
+    if joint is None:
+        method: Any = find_method(event.mechanism)
+        require(
+            type(method) is Pyramid,
+            Rule("households-method-differs", "Households have another method than a release."),
+        )
+        persons = PersonsOfStreams.of(method, max_size).spec
+        return {PERSONS: replace(event, mechanism=persons), HOUSEHOLDS: event, OTHERS: event}
+    of_persons = PersonsBySize(max_size).change_event(event)
+    return {
+        PERSONS: of_persons,
+        HOUSEHOLDS: Parts().event_of_map(joint, event),
+        SIZES: event,
+    }
+
+
+def _check_constraints(folder: Path, card: HouseholdsCard) -> str:
+    """Check that every cell is possible; then every area is, which is a sum of cells."""
+    persons, households = (read_release_table(folder / name)[0] for name in (PERSONS, HOUSEHOLDS))
+    domains = [
+        read_table_card(folder / one.name).domain for one in card.tables if one.name != SIZES
+    ]
+    require(
+        all(one == domains[0] for one in domains),
+        Rule("households-grids-differ", "Persons and households have different grids."),
+    )
+    require(
+        np.array_equal(persons.key, households.key)
+        and bool((households.count <= persons.count).all())
+        and bool((persons.count <= card.max_size * households.count).all()),
+        Rule("households-impossible", "There is a cell that no households can make."),
+    )
+    if card.protects == "household":
+        _check_sizes(folder, card, (persons, households))
+    else:
+        _check_identity(folder, card)
+    return f"{persons.key.size:,} cells, each with 1 to {card.max_size} persons a household"
+
+
+def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) -> None:
+    """Check that persons and households are sums of the households by size."""
+    persons, households = tables
+    sizes, _ = read_release_table(folder / SIZES)
+    sized = SizedGrid.of(sizes.grid)
+    require(
+        sized.max_size == card.max_size and sized.joint.map == households.grid,
+        Rule("households-sizes-differ", "Sizes are on another grid, or are others."),
+    )
+    cell, part = sized.joint.split(sizes.key)
+    count = np.asarray(sizes.count, np.int64)
+    for table, weights in ((households, 1), (persons, sized.size[part])):
+        key, total = coalesce(cell, count * weights)
+        require(
+            np.array_equal(key, table.key) and np.array_equal(total, table.count),
+            Rule("households-sums-differ", "Persons or households are not the sums of sizes."),
+        )
+
+
+def _check_identity(folder: Path, card: HouseholdsCard) -> None:
+    """Check that each card names all of these tables: none is of another release."""
+    tables = [read_release_table(folder / one.name)[0] for one in card.tables]
+    identity = describe_identity(tables)
+    cards = [read_table_card(folder / one.name) for one in card.tables]
+    require(
+        all(identity in one.guarantee.not_protected for one in cards),
+        Rule("households-of-two-releases", "The tables are not all of one release."),
+    )
+
+
+def _check_joint(folder: Path, card: HouseholdsCard) -> str:
+    """Check that the table of both counts is the one that the tables make, in every format."""
+    view = Households.open(folder, card).joint
+    with TemporaryDirectory(prefix="geodp-") as again:
+        expected = write_joint(view, card.max_size, Path(again))
+        require(
+            [replace(one, sha256="") for one in card.files]
+            == [replace(one, sha256="") for one in expected],
+            Rule("households-joint-missing", "The index lists other tables of both counts."),
+        )
+        for name in (one.name for one in expected):
+            # Parquet and SQLite have other bytes in other versions.
+            same = _SAME.get(Path(name).suffix, _same_bytes)
+            require(
+                same(folder / name, Path(again, name)),
+                Rule("households-joint-differs", f"{name} does not hold what the tables do."),
+            )
+    return f"{view.size:,} cells, {', '.join(one.name for one in expected)}"
+
+
+def _same_bytes(one: Path, other: Path) -> bool:
+    return sha256(one) == sha256(other)
+
+
+def _same_parquet(one: Path, other: Path) -> bool:
+    """Test whether Parquet files have the same rows."""
+    first, last = (open_parquet(path).read() for path in (one, other))
+    return bool(first.combine_chunks().equals(last.combine_chunks()))
+
+
+def _same_layer(one: Path, other: Path) -> bool:
+    """Test whether GeoPackages have the same columns and rows, and no views."""
+    with open_base(one) as first, open_base(other) as last:
+        tables = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+        if first.execute(tables).fetchall() != last.execute(tables).fetchall():
+            return False
+        rows = (base.execute(f'SELECT * FROM "{COUNTS[0]}" ORDER BY 1') for base in (first, last))
+        return all(a == b for a, b in zip_longest(*rows))
+
+
+_SAME: dict[str, Callable[[Path, Path], bool]] = {".parquet": _same_parquet, ".gpkg": _same_layer}
+"""How files whose bytes depend on a library's version are compared."""
+
+
+QUESTIONS: list[tuple[str, Callable[[Path, HouseholdsCard], str]]] = [
+    ("checksums", _check_checksums),
+    ("tables", _check_tables),
+    ("guarantee", _check_guarantee),
+    ("possible", _check_constraints),
+    ("both counts", _check_joint),
+    ("restricted", check_restricted),
+]

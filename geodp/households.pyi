@@ -1,0 +1,2 @@
+from geodp.features.households.api import *
+from geodp.features.households.api import __all__ as __all__

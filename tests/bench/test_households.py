@@ -1,0 +1,85 @@
+"""The benchmark of persons and households: every method, on a small map, and the kept figures."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp
+from bench import tables
+from bench.inputs import public
+from bench.suites import households
+from geodp.errors import UsageError
+from tests.features.households.test_publish import sizes_on
+
+pytestmark = pytest.mark.law
+
+FOUND = json.loads(households.SAVED.read_text(encoding="utf-8"))
+
+
+def test_every_method_is_measured(monkeypatch):
+    monkeypatch.setattr(households, "SIDES", (1, 4))
+    monkeypatch.setattr(households, "MEAN_HOUSEHOLDS", 20)
+    monkeypatch.setattr(households, "REGION_SIDES", (1, 2))
+    monkeypatch.setattr(households, "REGIONS", 5)
+    monkeypatch.setattr(households, "FULL", ((7, 0.95),))
+    monkeypatch.setattr(households, "load_households", lambda folder: sizes_on(scale=30))
+    found = households.measure(None, epsilon=(1,), trials=2)
+    assert [(row["protected"], row["method"]) for row in found["rows"]] == [*households.METHODS]
+    assert all(row["persons"][0] > 0 for row in found["rows"])
+    possible = [row["impossible"] == [0] for row in found["rows"]]
+    assert possible == ["two" not in n and "truncated" not in n for _, n in households.METHODS]
+    assert len(found["coverage"]) == 2 * len(households.RELEASED)
+    assert [row["map"] for row in found["full"]] == [*households.FULL_MAPS]
+    assert "below 50" in households.show(found)
+
+
+def test_two_releases_are_what_they_say():
+    truth = households.Truth.of(sizes_on(geodp.Grid.regular((8, 8)), scale=9))
+    key = geodp.NoiseKey(bytes(32))
+    persons, homes = households.two_releases(7)(truth, 10**6, key)
+    assert np.array_equal(persons, truth.persons)
+    assert np.array_equal(homes, truth.homes)
+    fitted, same = households.fitted(truth, 10**6, key)
+    assert np.array_equal(fitted, truth.persons)
+    assert np.array_equal(same, truth.homes)
+    truncated, _ = households.two_releases(3, 3)(truth, 10**6, key)
+    dense = truth.sizes.to_dense()
+    assert np.array_equal(truncated, (dense * np.minimum(np.arange(1, 8), 3)).sum(-1))
+
+
+@pytest.mark.parametrize("part", households.PARTS)
+def test_the_document_shows_the_committed_figures(part):
+    text = households.DOCUMENT.read_text(encoding="utf-8")
+    start, end = households.marks(part)
+    shown = text.split(start)[1].split(end)[0].strip()
+    assert shown == tables.markdown(households.lines(part, FOUND))
+
+
+def rows(protected, method):
+    return [
+        row for row in FOUND["rows"] if (row["protected"], row["method"]) == (protected, method)
+    ]
+
+
+def test_the_committed_figures_show_what_is_claimed():
+    """Errors beside two releases; intervals that hold; no impossible cell."""
+    two = rows("person", "two releases, half of the budget each")
+    for ours, theirs in zip(rows("person", "geodp.households"), two, strict=True):
+        assert ours["impossible"] == [0] < theirs["impossible"]
+        assert max(np.divide(ours["persons"], theirs["persons"])) < 0.87
+        assert max(np.divide(ours["households"], theirs["households"])) < 0.62
+        assert ours["mean size"][0] < 0.4 * theirs["mean size"][0]
+    held = [row[name] for row in FOUND["coverage"] for name in ("persons", "households")]
+    sizes = [row["mean size"] for row in FOUND["coverage"] if row["mean size"] is not None]
+    assert min(held + sizes) > 0.94
+    # Also where a cell has as many persons as its households can have, nearly.
+    full = [row[name] for row in FOUND["full"] for name in ("estimate", "not listed")]
+    assert min(share for share in full if share is not None) > 0.94
+
+
+def test_without_the_public_statistics_a_sentence_says_so(tmp_path):
+    with pytest.raises(UsageError, match="--data DIR"):
+        households.measure()
+    with pytest.raises(UsageError, match="there are no zip files"):
+        public.load_households(tmp_path)

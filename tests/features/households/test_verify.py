@@ -1,0 +1,234 @@
+"""Verification of persons and households: whatever is changed is found."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from geodp.features.households.households import Households
+from geodp.features.households.verify import QUESTIONS, verify_households
+from geodp.io.folder.kinds import CARD
+from geodp.io.folder.manifest import sha256, sums_text
+from geodp.release.simulated_cells import errors_of
+from geodp.table.released import ReleasedTable
+from tests.command import geodp
+from tests.features.households.test_publish import others_on, publish, sizes_on
+
+INDEX = "households.json"
+
+
+def failed(public):
+    return {c.name: c.detail for c in verify_households(public, errors_of) if not c.ok}
+
+
+def list_sums(public):
+    """Write the checksums again, as somebody who changes files would."""
+    every = (path for path in public.rglob("*") if path.is_file() and path.parent == public)
+    nested = (path for path in public.rglob("*") if path.is_file() and path.parent != public)
+    files = [path for path in (*every, *nested) if path != public / "SHA256SUMS"]
+    sums = {path.relative_to(public).as_posix(): sha256(path) for path in files}
+    (public / "SHA256SUMS").write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
+def change_index(public, change):
+    card = json.loads((public / INDEX).read_text())
+    change(card)
+    (public / INDEX).write_text(json.dumps(card))
+    list_sums(public)
+
+
+def test_a_release_holds(public):
+    assert failed(public) == {}
+    done = geodp("verify", public.parent)
+    assert done.returncode == 0, done.stdout
+    assert "each with 1 to 7 persons a household" in done.stdout
+    assert geodp("verify", public).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "check"),
+    [
+        (("max_size",), 6, "guarantee"),
+        (("private",), False, "tables"),
+        (("constraints",), [], "guarantee"),
+        (("guarantee", "other_unit"), "Everybody is safe.", "guarantee"),
+        (("guarantee", "epsilon"), "1/2", "guarantee"),
+        (("guarantee", "spends"), "epsilon = 1/2", "guarantee"),
+        (("guarantee", "contribution"), 3, "guarantee"),
+        (("guarantee", "neighbours"), "replace-one", "guarantee"),
+        (("guarantee", "in_words"), "NOT PRIVATE", "guarantee"),
+        (("files",), [], "checksums"),
+        (("tables", 0, "name"), "people", "checksums"),
+        (("tables", 0, "release_id"), "0" * 16, "tables"),
+        (("tables", 0, "card_sha256"), "0" * 64, "tables"),
+    ],
+)
+def test_an_index_that_says_otherwise_is_found(public, name, value, check):
+    def change(card):
+        for part in name[:-1]:
+            card = card[part]
+        card[name[-1]] = value
+
+    change_index(public, change)
+    assert check in failed(public)
+
+
+def test_a_protection_of_others_is_found(public):
+    def change(card):
+        other = {"person": "household", "household": "person"}[card["protects"]]
+        card["protects"] = card["guarantee"]["unit"] = other
+
+    change_index(public, change)
+    assert {"tables", "guarantee"} <= {*failed(public)}
+
+
+def test_an_index_of_another_form_is_found(public):
+    change_index(public, lambda card: card.pop("max_size"))
+    assert [*failed(public)] == ["index"]
+
+
+def test_changed_added_and_missing_files_are_found(public):
+    (public / "persons" / CARD).write_text("{}")
+    assert "checksums" in failed(public)
+
+
+def test_an_added_file_is_found(public):
+    (public / "notes.txt").write_text("hello")
+    assert "checksums" in failed(public)
+    list_sums(public)
+    assert "checksums" in failed(public)
+
+
+def test_another_table_of_both_counts_is_found(public):
+    path = public / "persons-and-households.csv"
+    path.write_text(path.read_text().replace("\n", ",\n"))
+
+    def change(card):
+        (file,) = (one for one in card["files"] if one["name"] == path.name)
+        file["sha256"] = sha256(path)
+
+    change_index(public, change)
+    assert [*failed(public)] == ["both counts"]
+
+
+def test_a_link_is_no_part_of_it(public):
+    (public / "persons" / "away.txt").symlink_to("/etc/hostname")
+    assert "link" in failed(public)["index"]
+
+
+def changed_table(release, change):
+    """The table with other counts, which its own checks cannot see."""
+    table = release.table
+    key, count = change(table.key.copy(), table.count.copy())
+    return type(release)(
+        ReleasedTable(table.grid, key, count, table.event),
+        public_facts=release.public_facts,
+        margins=release.margins,
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda key, count: (key, np.where(np.arange(key.size) == 3, count * 8, count)),
+        lambda key, count: (key, np.where(np.arange(key.size) == 3, 1, count)),
+        lambda key, count: (key[1:], count[1:]),
+    ],
+    ids=["too many", "too few", "nobody"],
+)
+def test_a_cell_that_no_households_can_make_is_found(tmp_path, change):
+    release = publish(by_size=sizes_on(scale=10))
+    persons = changed_table(release.persons, change)
+    Households(persons, release.households, None, release.index).write(tmp_path / "out")
+    assert "possible" in failed(tmp_path / "out" / "public")
+
+
+def test_sums_that_are_not_those_of_sizes_are_found(tmp_path):
+    release = publish(by_size=sizes_on(scale=10), protect="household")
+    persons = changed_table(release.persons, lambda key, count: (key, count + 1))
+    changed = Households(persons, release.households, release.sizes, release.index)
+    changed.write(tmp_path / "out")
+    assert "possible" in failed(tmp_path / "out" / "public")
+
+
+def with_event(release, **changed):
+    """The release with another event, which its own checks cannot see."""
+    table = release.table
+    changed_one = replace(table, event=replace(table.event, **changed))
+    return replace(release, table=changed_one, preview=None)
+
+
+def written(tmp_path, release, **changed):
+    """Failed questions of a release some of whose tables were replaced."""
+    replace(release, **changed).write(tmp_path / "out")
+    return failed(tmp_path / "out" / "public")
+
+
+@pytest.mark.parametrize("name", ["persons", "households", "others"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"contribution": 2, "sensitivity": 2},
+        {"neighbours": "replace-one", "sensitivity": 2},
+        {"enforced": True},
+        {"epsilon": Fraction(2)},
+        {"key_origin": "file"},
+    ],
+    ids=str,
+)
+def test_a_table_with_another_event_is_found(tmp_path, name, changed):
+    release = publish(others=others_on())
+    found = written(tmp_path, release, **{name: with_event(release.tables[name], **changed)})
+    assert "guarantee" in found
+
+
+@pytest.mark.parametrize("name", ["persons", "households"])
+def test_a_table_of_a_household_with_another_event_is_found(tmp_path, name):
+    release = publish(by_size=sizes_on(), protect="household")
+    changed = {"contribution": 2, "sensitivity": 2}
+    found = written(tmp_path, release, **{name: with_event(release.tables[name], **changed)})
+    assert "guarantee" in found
+    found = written(
+        tmp_path / "other", release, **{name: with_event(release.tables[name], epsilon=Fraction(3))}
+    )
+    assert "guarantee" in found
+
+
+def test_others_that_are_not_declared_and_that_are_missing_are_found(tmp_path):
+    release, two = publish(others=others_on()), publish()
+    assert "guarantee" in written(tmp_path / "more", two, others=release.others)
+    assert "guarantee" in written(tmp_path / "less", release, others=None)
+
+
+def test_a_table_of_another_release_is_found(tmp_path):
+    """Both have the same terms and possible cells: each card names the counts of all tables."""
+    one, other = (publish(others=others_on()) for _ in range(2))
+    assert written(tmp_path / "one", one) == {}
+    assert [*written(tmp_path / "other", one, others=other.others)] == ["possible"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("source", "It is so."), ("mechanism", "pyramid"), ("in_words", "Nothing is revealed.")],
+)
+def test_a_guarantee_in_other_words_is_found(public, name, value):
+    change_index(public, lambda card: card["guarantee"].update({name: value}))
+    assert "guarantee" in failed(public)
+
+
+def test_other_assumptions_are_found(public):
+    change_index(public, lambda card: card["guarantee"].update(assumptions=[]))
+    assert "guarantee" in failed(public)
+
+
+def test_every_question_can_fail():
+    assert [name for name, _ in QUESTIONS] == [
+        *("checksums", "tables", "guarantee", "possible", "both counts", "restricted")
+    ]
+
+
+def test_a_restricted_folder_that_others_read_is_found(public):
+    (public.parent / "restricted" / "run.json").chmod(0o644)
+    assert [*failed(public)] == ["restricted"]
