@@ -27,6 +27,10 @@ ANSWERS: dict[Responsible, str] = {
 """Statements of responsibility, as the second half of a card's sentence."""
 
 
+DERIVED = "the counts that this table is computed from"
+"""Counts that a contribution bounds where the table itself is computed from others."""
+
+
 @dataclass(frozen=True, slots=True)
 class ContributionBound:
     """The most that one person adds to the sum of all counts of a table.
@@ -65,9 +69,12 @@ class ContributionBound:
         """Whether geodp bounded the contribution record by record."""
         return self.stated_by == "geodp"
 
-    def assume(self, unit: str) -> Assumption:
-        """Return the bound as an assumption about a unit, such as a person."""
-        statement = f"One {unit} adds at most {self.value:,} to the sum of all counts."
+    def assume(self, unit: str, counts: str = "all counts") -> Assumption:
+        """Return the bound as an assumption about a unit, such as a person.
+
+        ``counts``: whose sum is bounded.
+        """
+        statement = f"One {unit} adds at most {self.value:,} to the sum of {counts}."
         return Assumption("contribution", statement, self.stated_by, self.layout or None)
 
 

@@ -29,7 +29,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from geodp.errors import UsageError
-from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
+from geodp.privacy.assumption import DERIVED, Assumption, ContributionBound, describe_bound
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import (
     ApproximateDP,
@@ -147,6 +147,11 @@ class TableEvent(Event):
     @abstractmethod
     def assumption(self) -> Assumption:
         """The bound on how often a unit is counted, and who is responsible for it."""
+
+    @property
+    def derived_assumption(self) -> Assumption:
+        """The same for a table that is computed from other counts, which the bound is of."""
+        return self.assumption
 
     @property
     @abstractmethod
@@ -281,6 +286,11 @@ class Measurement(TableEvent):
     def assumption(self) -> Assumption:
         """The contribution, and who answers for it, as a card lists it."""
         return self.bound.assume(self.unit)
+
+    @property
+    def derived_assumption(self) -> Assumption:
+        """The same for a table that is computed from other counts, which the bound is of."""
+        return self.bound.assume(self.unit, DERIVED)
 
     @property
     def loss(self) -> Loss:

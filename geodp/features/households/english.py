@@ -15,17 +15,18 @@ PAGE: Mapping[str, str] = {
     "total_unknown": "In all, {persons} persons ({persons_low} to {persons_high}) live in "
     "{households} households ({households_low} to {households_high}). The mean size of a household "
     "cannot be told from this release.",
+    "others": "Persons outside households, such as those in institutions, are not counted on this "
+    "page: they are in the table {table} of the release.",
     "heading_sizes": "Persons for each household",
     "sizes_map": "Map of the mean size of a household by area.",
     "sizes_less": "fewer than {end}",
     "sizes_between": "{begin} to {end}",
     "sizes_more": "{begin} or more",
     "sizes_unknown": "cannot be told from this release",
-    "sizes_help": "Each area is coloured by its released mean size; the table below has the "
-    "interval of each. Areas with few households have none: noise could make their mean size "
-    "anything.",
+    "sizes_help": "Each area is coloured by its released mean size; the table below has "
+    "intervals. Areas with few households are grey: noise could make their mean size anything.",
     "heading_places": "Area by area",
-    "places_help": "Areas are ordered by their persons. {n} areas are listed.",
+    "places_help": "{n} areas are listed, those with the most persons first.",
     "places_more": "The {n} areas with the most persons are listed; all cells are in the table "
     "{file} of the release.",
     "places_none": "This map is too large to list areas: give a list of places (--places).",

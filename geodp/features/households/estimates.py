@@ -17,6 +17,7 @@ from geodp.privacy.event import Measurement
 from geodp.release.parts import PartErrors
 from geodp.release.release import Release
 from geodp.table.counts import coalesce
+from geodp.table.display import is_below
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -51,6 +52,10 @@ class HouseholdEstimate:
     persons: Estimate
     households: Estimate
     mean_size: MeanSize | None
+
+    def is_below(self, limit: int | None) -> bool:
+        """Test whether one of the counts is shown as below an office's limit of display."""
+        return any(is_below(one.count, limit) for one in (self.persons, self.households))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +174,7 @@ class StreamErrors:
     def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
         """Estimate regions, in their order."""
         listed = [Region.of(self.households.grid, one) for one in regions]
-        households = self.households.estimate_all(listed)
+        households = self._homes.estimate_all(listed)
         members = Bounds.of(self._members.estimate_all(listed))
         return self._bound(members, Bounds.of(households)).describe(households)
 

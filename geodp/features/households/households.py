@@ -124,7 +124,7 @@ class Households:
         shared: dict[str, Any] = {
             name: getattr(sizes, name) for name in ("charge", "public_facts", "metadata", "reading")
         }
-        persons = ReleasedTable(sized.joint.map, *counts, method.change_event(event))
+        persons = ReleasedTable(sized.joint.map, *counts, replace(event, mechanism=method.spec))
         made = cls.of(
             Release(persons, **shared), Release(split.map, **shared), event, sized.max_size, sizes
         )

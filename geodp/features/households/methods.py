@@ -5,13 +5,14 @@ Households are a release of the pyramid, or the map of a release by size, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NOISE_FORMAT
 
@@ -156,8 +157,6 @@ class PersonsBySize(Method[Measurement]):
             f"at most {self.max_size}"
         )
 
-    def change_event(self, event: Measurement) -> Measurement:
-        """Return the event of persons, from that of the households by size."""
-        # The card of persons states by how much one household changes their sum.
-        contribution = self.max_size * event.contribution
-        return replace(event, mechanism=self.spec, contribution=contribution)
+    def assume(self, event: Measurement) -> Assumption:
+        """Return the bound on the contribution, which is one of households by size."""
+        return event.derived_assumption

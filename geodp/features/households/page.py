@@ -13,11 +13,13 @@ import numpy as np
 
 from geodp.errors import UsageError
 from geodp.features.explain.page import Writer
+from geodp.features.households.card import OTHERS
 from geodp.features.households.english import PAGE
 from geodp.features.households.estimates import HouseholdEstimate
 from geodp.features.households.explanation import explain_households
 from geodp.features.households.formats.joint import NAME
 from geodp.features.households.households import Households
+from geodp.features.households.sizes import CLIPPED_FACT
 from geodp.grid.region import Region
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
@@ -31,7 +33,13 @@ from geodp.release.report.html.head import write_release
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
 from geodp.release.report.html.page import STYLES, name_domain, read_asset, write_document
 from geodp.release.report.html.parts import guarantee_section, quote
-from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
+from geodp.release.report.html.places import (
+    MAX_CELLS,
+    NamedRegion,
+    Rounded,
+    list_regions,
+    step_of,
+)
 from geodp.release.report.html.quotes import quote_places, write_count
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
@@ -94,10 +102,10 @@ def write_page(
     listed = list_regions(grid, places) if grid.places and not grid.maps.missing else []
     rows = _estimate(release, listed, {**texts.script, **name_domain(view, page)})
     sections = [
-        *_sizes_section(rows, view, page),
+        *_sizes_section(rows, view, page, limit),
         ("places", _places_section(rows, page, limit)),
         *_maps_section(release, page, language),
-        ("always", _always_section(release.max_size, page)),
+        ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_households(release.index, language).sections)),
         ("files", _files_section(release, page)),
     ]
@@ -107,7 +115,8 @@ def write_page(
         element("h1", _title(view, page)),
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
         element("p", page["intro"].format(unit=unit), class_="intro"),
-        *_total(release, page),
+        *_total(release, page, limit),
+        *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
     body = [
@@ -143,16 +152,21 @@ def _estimate(
     return sorted(rows, key=lambda row: -row.estimate.persons.low)
 
 
-def _total(release: Households, page: Page) -> list[Html]:
-    """Write the sentence on all of the domain; none where it is too large to sum up."""
+def _total(release: Households, page: Page, limit: int | None) -> list[Html]:
+    """Write the sentence on all of the domain.
+
+    None where it is too large to sum up, or below the office's limit of display.
+    """
     grid = release.households.grid
     if grid.size > MAX_CELLS:
         return []
     keys = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
     one = release.estimate(Region(grid, keys))
+    if one.is_below(limit):
+        return []
     fields = {
-        f"{name}{end}": write_count(getattr(Rounded.of(sums), attribute))
-        for name, sums in (("persons", one.persons), ("households", one.households))
+        f"{name}{end}": write_count(getattr(rounded, attribute))
+        for name, rounded in zip(("persons", "households"), _round_counts(one), strict=True)
         for end, attribute in (("", "count"), ("_low", "low"), ("_high", "high"))
     }
     if one.mean_size is None:
@@ -160,6 +174,12 @@ def _total(release: Households, page: Page) -> list[Html]:
     size = _round_size(one)
     fields |= dict(zip(("size", "size_low", "size_high"), size, strict=True))
     return [element("p", element("strong", page["total"].format(**fields)))]
+
+
+def _round_counts(one: HouseholdEstimate) -> tuple[Rounded, Rounded]:
+    """Round persons and households to one step, so that there are never more households."""
+    step = min(map(step_of, (one.persons, one.households)))
+    return Rounded.of(one.persons, step), Rounded.of(one.households, step)
 
 
 def _round_size(one: HouseholdEstimate) -> tuple[str, str, str]:
@@ -170,7 +190,9 @@ def _round_size(one: HouseholdEstimate) -> tuple[str, str, str]:
     return f"{size.value:.2f}", f"{low:.2f}", f"{high:.2f}"
 
 
-def _sizes_section(rows: Sequence[_Row], view: View, page: Page) -> list[tuple[str, Html]]:
+def _sizes_section(
+    rows: Sequence[_Row], view: View, page: Page, limit: int | None
+) -> list[tuple[str, Html]]:
     """Draw the map of mean sizes; none without places on a map of squares."""
     grid = view.table.grid
     if not rows or grid.outlines is not None:
@@ -180,7 +202,7 @@ def _sizes_section(rows: Sequence[_Row], view: View, page: Page) -> list[tuple[s
     number = np.zeros((-(-place.rows // step), -(-place.cols // step)), np.uint8)
     # Places of several levels lie above each other: the smallest are drawn last.
     for row in sorted(rows, key=lambda row: -row.region.cells):
-        size = row.estimate.mean_size
+        size = None if row.estimate.is_below(limit) else row.estimate.mean_size
         colour = 1 if size is None else 2 + int(np.searchsorted(CLASSES, size.value, "right"))
         number[tuple(grid.decode(row.region.key)[:2] // step)] = colour
     colours = parse_colours((NO_AREA, UNKNOWN, *TINTS))
@@ -238,14 +260,13 @@ def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html
 def _write_figures(one: HouseholdEstimate, page: Page, limit: int | None) -> list[str]:
     """Write persons, households and mean size, each with its interval."""
     figures = []
-    for sums in (one.persons, one.households):
+    for sums, rounded in zip((one.persons, one.households), _round_counts(one), strict=True):
         if is_below(sums.count, limit):
-            figures.append(page["below"].format(limit=limit))
+            figures.append(page["below"].format(limit=f"{limit:,}"))
             continue
-        rounded = Rounded.of(sums)
         ends = {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
         figures.append(page["figures"].format(**ends))
-    if one.mean_size is None or is_below(one.households.count, limit):
+    if one.mean_size is None or one.is_below(limit):
         return [*figures, UNTOLD]
     count, low, high = _round_size(one)
     return [*figures, page["figures"].format(count=count, low=low, high=high)]
@@ -270,10 +291,12 @@ def _draw(view: View, language: Language) -> bytes:
     return draw_map(view, dpi=DPI)
 
 
-def _always_section(max_size: int, page: Page) -> Html:
+def _always_section(release: Households, page: Page) -> Html:
     """Write what holds in every area."""
-    names = ("always_possible", "always_cut")
-    return join(element("p", page[name].format(size=max_size)) for name in names)
+    size, facts = release.max_size, release.persons.card().guarantee.not_protected
+    # Only of households by size it is known which are larger.
+    cut = ["always_cut"] if CLIPPED_FACT.format(size=size) in facts else []
+    return join(element("p", page[name].format(size=size)) for name in ("always_possible", *cut))
 
 
 def _files_section(release: Households, page: Page) -> Html:

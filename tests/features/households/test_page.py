@@ -80,7 +80,7 @@ def test_few_are_shown_as_the_office_shows_them():
     release = publish(by_size=sizes_on(MESH, scale=9), metadata={"display_below": 100_000_000})
     rows = [row for row in Reader(write_page(release)).rows if len(row) == 4][1:]
     assert rows
-    assert all("fewer than 100000000" in row[1] or row[1].startswith("0") for row in rows)
+    assert all("fewer than 100,000,000" in row[1] or row[1].startswith("0") for row in rows)
     assert all(row[3] == "–" for row in rows)
 
 

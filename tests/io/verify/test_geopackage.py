@@ -13,7 +13,6 @@ from geodp.io.verify.verify import verify
 from tests.io.verify.test_verify import write_checksums
 from tests.release.test_frames import METRES, release
 
-
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 """They call functions that only a GIS has."""
 

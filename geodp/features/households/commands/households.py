@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import partial
@@ -279,10 +280,18 @@ def estimate(**options: Any) -> None:
     estimates = dict(zip(shapes, release.estimate_all(shapes.values()), strict=True))
     limit = release.persons.card().display_below
     if options["as_json"]:
-        document = [{"name": name, **asdict(one)} for name, one in estimates.items()]
+        document = [
+            {"name": name, **asdict(one), **_mark_below(limit is None, one.is_below(limit))}
+            for name, one in estimates.items()
+        ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(estimates, limit)))
+
+
+def _mark_below(no_limit: bool, below: bool) -> dict[str, bool]:
+    """Return the field that tells programs what people see as below the limit of display."""
+    return {} if no_limit else {"below": below}
 
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
@@ -314,40 +323,69 @@ def compare(**options: Any) -> None:
             "the same regions in two releases.",
             code="households-compare-two",
         )
-    first, *_ = found = [one.estimate_all(shapes.values()) for one in releases]
+    if len(releases) == 2:
+        _require_two(*releases)
+    limits = [one.households.card().display_below for one in releases]
+    found = [one.estimate_all(shapes.values()) for one in releases]
     if len(releases) == 1:
-        rows = {" - ".join([*shapes][::-1]): subtract(*first)}
+        # Both regions are of one release, and have its limit.
+        limits, pairs = limits * 2, {" - ".join([*shapes][::-1]): (found[0][0], found[0][1])}
     else:
-        if releases[0].households.grid != releases[1].households.grid:
-            raise UsageError(
-                "The two releases have different grids.", code="households-compare-grids"
-            )
-        pairs = zip(shapes, *found, strict=True)
-        rows = {name: subtract(*pair, independent=True) for name, *pair in pairs}
+        pairs = dict(zip(shapes, zip(*found, strict=True), strict=True))
+    rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
+    # A difference would reveal the count that a limit of display hides.
+    below = {
+        name: any(one.is_below(limit) for one, limit in zip(pair, limits, strict=True))
+        for name, pair in pairs.items()
+    }
     if options["as_json"]:
-        document = [{"name": name, **asdict(one)} for name, one in rows.items()]
+        document = [
+            {"name": name, **asdict(one), **_mark_below(limits == [None, None], below[name])}
+            for name, one in rows.items()
+        ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    click.echo("\n".join(_tabulate_differences(rows)))
+    click.echo("\n".join(_tabulate_differences(rows, below)))
 
 
-def _tabulate_differences(rows: dict[str, HouseholdDifference]) -> Iterator[str]:
-    """Yield the lines of a table of differences."""
+def _require_two(first: Households, second: Households) -> None:
+    """Raise UsageError unless two releases are of one grid, and are not the same."""
+    if first.households.grid != second.households.grid:
+        raise UsageError("The two releases have different grids.", code="households-compare-grids")
+    ids = {one.households.card().release_id for one in (first, second)}
+    if len(ids) == 1:
+        raise UsageError(
+            "Both folders hold the same release, which differs nowhere from itself.",
+            code="households-compare-same",
+        )
+
+
+def _tabulate_differences(
+    rows: dict[str, HouseholdDifference], below: dict[str, bool]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
     width = max(len("regions"), *map(len, rows))
-    heads = {"persons": ",.0f", "households": ",.0f", "mean size": ".3f"}
-    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in heads)
+    decimals = {"persons": 0, "households": 0, "mean size": 3}
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in decimals)
     yield f"{'regions':<{width}}{columns}"
     for name, row in rows.items():
         cells = []
-        for one, form in zip(
-            (row.persons, row.households, row.mean_size), heads.values(), strict=True
+        for one, places in zip(
+            (row.persons, row.households, row.mean_size), decimals.values(), strict=True
         ):
-            if one is None:
+            if one is None or below[name]:
                 cells += [f"{'-':>12}", f"{'-':>25}"]
                 continue
-            ends = " to ".join(f"{end:+{form}}" for end in (one.low, one.high))
-            cells += [f"{one.value:>+12{form}}", f"{ends:>25}"]
+            ends = _write_ends(one.low, one.high, places, "+")
+            cells += [f"{one.value:>+12,.{places}f}", f"{ends:>25}"]
         yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
+    """Write an interval, rounded outwards."""
+    unit = 10**decimals
+    ends = (math.floor(low * unit) / unit, math.ceil(high * unit) / unit)
+    return " to ".join(f"{end:{sign},.{decimals}f}" for end in ends)
 
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
@@ -431,7 +469,7 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
 
     ``limit``: the office's limit of display, if it has one.
     """
-    from geodp.table.display import is_below, show_count, show_interval
+    from geodp.table.display import show_count, show_interval
 
     width = max(len("region"), *map(len, estimates))
     heads = ("persons", "households", "mean size")
@@ -442,11 +480,11 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
         for sums in (one.persons, one.households):
             interval = show_interval(sums.count, sums.low, sums.high, limit)
             cells += [f"{show_count(sums.count, limit):>12}", f"{interval:>25}"]
-        size, small = one.mean_size, limit is not None and is_below(one.households.count, limit)
-        if size is None or small:
+        size = one.mean_size
+        if size is None or one.is_below(limit):
             cells += [f"{'-':>12}", f"{'-':>25}"]
         else:
-            cells += [f"{size.value:>12.2f}", f"{f'{size.low:.2f} to {size.high:.2f}':>25}"]
+            cells += [f"{size.value:>12.2f}", f"{_write_ends(size.low, size.high, 2):>25}"]
         yield f"{name:<{width}}  {'  '.join(cells)}"
 
 

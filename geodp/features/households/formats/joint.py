@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from geodp.io.write import csv, geopackage, parquet
 from geodp.io.write.uncertainty import RowErrors, six_digits, widen
 from geodp.io.write.view import View
 from geodp.release.release import Release
-from geodp.table.card import File
+from geodp.table.card import File, LeftOut
 from geodp.typing import KeyArray
 
 NAME = "persons-and-households"
@@ -82,7 +82,9 @@ class JointColumns(RowErrors):
 
 def view_joint(persons: Release, errors: HouseholdErrors) -> View:
     """Return the view of persons with the columns of households and of the mean size."""
-    return View(persons.table, persons.view(COUNTS[0]).card, JointColumns(0.0, None, errors))
+    # The id of the table of persons is none of this table's.
+    card = replace(persons.view(COUNTS[0]).card, release_id="")
+    return View(persons.table, card, JointColumns(0.0, None, errors))
 
 
 FORMATS = {
@@ -102,20 +104,17 @@ def write_files(view: View, folder: Path) -> list[str]:
         See `view_joint`.
     folder : Path
     """
-    endings = list_endings(view)
+    without = () if geopackage.why_no_geopackage(view.table.grid) is None else ("gpkg",)
+    endings = [ending for ending in FORMATS if ending not in without]
     for ending in endings:
         FORMATS[ending][1](view, folder / f"{NAME}.{ending}")
     return endings
 
 
-def list_endings(view: View) -> list[str]:
-    """List the endings of files that the grid can have, without that of the types of the CSV."""
-    has_package = geopackage.why_no_geopackage(view.table.grid) is None
-    return [ending for ending in FORMATS if ending != "gpkg" or has_package]
-
-
-def write_joint(view: View, max_size: int, folder: Path) -> tuple[File, ...]:
-    """Write the table in every format; return the entries of its files in the index.
+def write_joint(
+    view: View, max_size: int, folder: Path
+) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
+    """Write the table in every format; return the index's entries of files, and of missing ones.
 
     Parameters
     ----------
@@ -137,10 +136,12 @@ def write_joint(view: View, max_size: int, folder: Path) -> tuple[File, ...]:
         if ending == "csv":
             types = csv.types_entry(NAME)
             entries.append((types.name, types.media_type, types.what, {}))
-    return tuple(
+    files = tuple(
         File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
         for name, kind, what, extras in entries
     )
+    why = geopackage.why_no_geopackage(view.table.grid)
+    return files, () if why is None else (LeftOut(f"{NAME}.gpkg", why),)
 
 
 def describe_rows(max_size: int) -> str:

@@ -123,18 +123,23 @@ class Rounded:
     high: float
 
     @classmethod
-    def of(cls, estimate: Estimate) -> Rounded:
-        """Round to the first digit of half the interval.
+    def of(cls, estimate: Estimate, step: int | None = None) -> Rounded:
+        """Round to the first digit of half the interval, or to multiples of ``step``.
 
         Examples
         --------
         >>> Rounded.of(Estimate(12345, 61.0, 12223.0, 12467.0, clamped=False))
         Rounded(count=12300, low=12200, high=12500)
         """
-        half = (estimate.high - estimate.low) / 2
-        step = 10 ** max(math.floor(math.log10(half)), 0) if half > 0 else 1
+        step = step_of(estimate) if step is None else step
         low, high = math.floor(estimate.low / step) * step, math.ceil(estimate.high / step) * step
         return cls(max(round(estimate.count / step) * step, 0), max(low, 0), max(high, 0))
+
+
+def step_of(estimate: Estimate) -> int:
+    """Return the power of ten of the first digit of half an interval; at least 1."""
+    half = (estimate.high - estimate.low) / 2
+    return int(10 ** max(math.floor(math.log10(half)), 0)) if half > 0 else 1
 
 
 def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> list[Place]:

@@ -12,7 +12,7 @@ from tests.features.households.test_publish import publish, sizes_on
 
 
 def rows_of(release, folder):
-    files = write_joint(release.joint, release.max_size, folder)
+    files, _ = write_joint(release.joint, release.max_size, folder)
     with (folder / files[0].name).open(newline="") as file:
         return files, [*csv.DictReader(file)]
 
