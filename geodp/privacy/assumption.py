@@ -27,10 +27,6 @@ ANSWERS: dict[Responsible, str] = {
 """Statements of responsibility, as the second half of a card's sentence."""
 
 
-DERIVED = "the counts that this table is computed from"
-"""Counts that a contribution bounds where the table itself is computed from others."""
-
-
 @dataclass(frozen=True, slots=True)
 class ContributionBound:
     """The most that one person adds to the sum of all counts of a table.
@@ -69,12 +65,17 @@ class ContributionBound:
         """Whether geodp bounded the contribution record by record."""
         return self.stated_by == "geodp"
 
-    def assume(self, unit: str, counts: str = "all counts") -> Assumption:
+    def assume(self, unit: str, *, derived: bool = False) -> Assumption:
         """Return the bound as an assumption about a unit, such as a person.
 
-        ``counts``: whose sum is bounded.
+        ``derived``: whether the table itself is computed from the counts that the bound is of.
         """
-        statement = f"One {unit} adds at most {self.value:,} to the sum of {counts}."
+        statement = f"One {unit} adds at most {self.value:,} to the sum of all counts."
+        if derived:
+            statement = (
+                f"One {unit} adds at most {self.value:,} to the sum of the counts that this table "
+                "is computed from."
+            )
         return Assumption("contribution", statement, self.stated_by, self.layout or None)
 
 

@@ -29,7 +29,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from geodp.errors import UsageError
-from geodp.privacy.assumption import DERIVED, Assumption, ContributionBound, describe_bound
+from geodp.privacy.assumption import Assumption, ContributionBound, describe_bound
 from geodp.privacy.budget import amounts_of
 from geodp.privacy.loss import (
     ApproximateDP,
@@ -290,7 +290,7 @@ class Measurement(TableEvent):
     @property
     def derived_assumption(self) -> Assumption:
         """The same for a table that is computed from other counts, which the bound is of."""
-        return self.bound.assume(self.unit, DERIVED)
+        return self.bound.assume(self.unit, derived=True)
 
     @property
     def loss(self) -> Loss:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, Self, cast
@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self, cast
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.accuracy.parts import intervals_around
+from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
@@ -242,43 +242,47 @@ class SizeErrors:
 
     def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
         """Estimate regions, in their order."""
-        grid = self.sizes.grid
         listed = [Region.of(self.households.grid, one) for one in regions]
-        members = None
-        for size in range(1, self._sized.max_size):
-            larger = [Region(grid, self._join(one.key, size)) for one in listed]
-            found = Bounds.of(self.sizes.estimate_all(larger))
-            members = found if members is None else members.add_dependent(found)
-        assert members is not None  # as sizes are two or more
-        households = self.households.estimate_all(listed)
-        return self._bound(members, Bounds.of(households)).describe(households)
+        if not listed:
+            return []
+        estimates = self._homes.estimate_all(listed)
+        households = Bounds.of(estimates)
+        members = self._add_up(lambda one: one.bound_regions(listed, households))
+        return self._bound(members, households).describe(estimates)
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
         """Estimate cells with households."""
-        rows = find_rows(self.households, key)
+        rows = find_rows(self._homes, key)
         members, households = (
             Bounds(*(getattr(one, field.name)[rows] for field in fields(one)))
-            for one in (self._members, self._households)
+            for one in (self._members, self._cells)
         )
         return self._bound(members, households)
 
     @cached_property
-    def _households(self) -> Bounds:
-        """Every cell with households."""
-        computed = recompute(self.households)
-        return bound_cells(computed, computed.table.key, errors_of(computed))
+    def _homes(self) -> Release:
+        return recompute(self.households)
+
+    @cached_property
+    def _cells(self) -> Bounds:
+        """Households of every cell with some."""
+        return bound_cells(self._homes, self._homes.table.key, errors_of(self._homes))
 
     @cached_property
     def _members(self) -> Bounds:
         """Members beyond the first, of every cell with households."""
+        return self._add_up(lambda one: one.bound_cells(self._cells))
+
+    def _add_up(self, bound: Callable[[LargerHouseholds], Bounds]) -> Bounds:
+        """Add up the households of more than one person, of more than two, and so on."""
         parts = self.sizes.parts
         assert isinstance(parts, PartErrors)  # as sizes are parts of the map of households
-        # The same for all sizes, which are summed up one after the other to save memory.
-        place, part = locate_parts(parts)
-        members = None
+        cell, part = parts.split.joint.split(parts.table.key)
+        place, members = np.searchsorted(parts.split.map.key, cell), None
+        # One after the other, which takes the memory of one of them.
         for size in range(1, self._sized.max_size):
-            larger = self._sized.size > size
-            found = bound_parts(parts, place, part, np.flatnonzero(larger), self._households)
+            chosen = np.flatnonzero(self._sized.size > size)
+            found = bound(LargerHouseholds.of(parts, place, part, chosen))
             members = found if members is None else members.add_dependent(found)
         assert members is not None  # as sizes are two or more
         return members
@@ -288,10 +292,61 @@ class SizeErrors:
         persons = households.add_dependent(members)
         return HouseholdBounds.of(persons, members, households, self._sized.max_size)
 
-    def _join(self, cells: KeyArray, size: int) -> KeyArray:
-        """Return the keys of the parts of cells of more than ``size`` persons, in order."""
-        parts = np.flatnonzero(self._sized.size > size)
-        return self._sized.joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
+
+@dataclass(frozen=True, eq=False)
+class LargerHouseholds:
+    """Households of more than some number of persons: the sum of parts of a map.
+
+    Attributes
+    ----------
+    map : ReleasedTable
+        Households of all sizes.
+    count : float64[n]
+        Of every cell of the map.
+    sum : Sum
+    """
+
+    map: ReleasedTable
+    count: FloatArray
+    sum: Sum
+
+    @classmethod
+    def of(cls, parts: PartErrors, place: IntArray, part: IntArray, chosen: IntArray) -> Self:
+        """Add up parts.
+
+        Parameters
+        ----------
+        parts : PartErrors
+        place, part : int64[rows]
+            Place of the cell in the map, and part, of every row of the table.
+        chosen : int64[m]
+            The parts to be added up.
+        """
+        some, split = np.isin(part, chosen), parts.split
+        held = np.bincount(place[some], parts.table.count[some], split.map.key.size)
+        count = held.astype(np.float64)
+        return cls(split.map, count, split.add_up(chosen, count))
+
+    def bound_cells(self, households: Bounds) -> Bounds:
+        """Bound every cell of the map; ``households``: of all sizes in the cell."""
+        return self._bound(self.count, self.sum.of_cells(self.map.key), households)
+
+    def bound_regions(self, regions: Sequence[Region], households: Bounds) -> Bounds:
+        """Bound regions; ``households``: of all sizes in each."""
+        counts, estimates = [], []
+        for one in regions:
+            rows, listed = self.sum.tree.find(one.key)
+            counts.append(float(self.count[rows[listed]].sum()))
+            single = one.key.size == 1
+            estimates.append(self.sum.of_cells(one.key) if single else self.sum.of_region(one.key))
+        columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
+        together = PartEstimates(*(np.concatenate(one) for one in columns))
+        return self._bound(np.array(counts), together, households)
+
+    def _bound(self, count: FloatArray, estimates: PartEstimates, all_: Bounds) -> Bounds:
+        ends = intervals_around(count, estimates, all_.count, (all_.low, all_.high))
+        error = np.hypot(estimates.share * all_.error, np.sqrt(estimates.variance))
+        return Bounds(count, error, *ends)
 
 
 def find_rows(release: Release, key: KeyArray) -> IntArray:
@@ -314,35 +369,6 @@ def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
     assert intervals is not None  # as a pyramid and the map of parts have closed forms
     count = np.asarray(release.table.counts_at(key), np.float64)
     return Bounds(count, error, *intervals.of(key))
-
-
-def locate_parts(parts: PartErrors) -> tuple[IntArray, IntArray]:
-    """Return, for every row of a table of parts, the place of its cell in the map, and its part."""
-    cell, part = parts.split.joint.split(parts.table.key)
-    return np.searchsorted(parts.split.map.key, cell), part
-
-
-def bound_parts(
-    parts: PartErrors, place: IntArray, part: IntArray, chosen: IntArray, cells: Bounds
-) -> Bounds:
-    """Return the bounds of the sum of some parts of every cell of the map.
-
-    Parameters
-    ----------
-    parts : PartErrors
-    place, part : int64[rows]
-        Place of the cell, and part, of every row of the table.
-    chosen : int64[m]
-        The parts that are added up.
-    cells : Bounds
-        Those of all parts of each cell.
-    """
-    some, key = np.isin(part, chosen), parts.split.map.key
-    count = np.bincount(place[some], parts.table.count[some], key.size).astype(np.float64)
-    estimates = parts.split.add_up(chosen, count).of_cells(key)
-    ends = intervals_around(count, estimates, cells.count, (cells.low, cells.high))
-    error = np.hypot(estimates.share * cells.error, np.sqrt(estimates.variance))
-    return Bounds(count, error, *ends)
 
 
 def estimate_mean_sizes(

@@ -32,9 +32,11 @@ class HouseholdQuery(SqlQuery):
         It fails where records of a household lie in two cells: none of them decides where it is.
         """
         at = ENGINES[engine]
-        # A conversion that fails, which every engine has: most have no statement that raises. The
-        # text depends on the row, so that it is not converted before there is such a row.
+        # The text depends on the row, so that it is not converted before there is such a row.
         fault = at.join(["'a household is in two cells: '", at.write("min(cell_row)")])
+        # A conversion that fails stops the query, but for Spark, which makes it NULL.
+        if engine == "spark":
+            fault = f"raise_error({fault})"
         apart = "min(cell_row) <> max(cell_row) OR min(cell_col) <> max(cell_col)"
         size = (
             f"CASE WHEN {apart} THEN CAST({fault} AS {at.integer})"

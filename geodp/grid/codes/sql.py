@@ -119,6 +119,8 @@ class SqlQuery:
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
         Column that identifies persons, surrounding blanks ignored; records without one are dropped.
+    unknown : tuple of str
+        Lower-case texts that stand for no person.
     cells, per_cell : int
         Maximal number of cells, or pairs of cells, of a person, and of records in each.
     by : str, optional
@@ -132,6 +134,7 @@ class SqlQuery:
     y: str
     to: tuple[str, str] | None = None
     person: str | None = None
+    unknown: tuple[str, ...] = ("", "nan")
     cells: int = 1
     per_cell: int = 1
     by: str | None = None
@@ -185,7 +188,9 @@ class SqlQuery:
             # Records without an identifier belong to many people. Bounded as if they were one
             # person's, one more of them could remove a count from one cell and add one elsewhere:
             # no bound for any of them. The same holds for NaN, one value in every engine.
-            inside.append("lower(who) NOT IN ('', 'nan')")
+            # Engines differ in what a backslash in a literal means.
+            texts = ", ".join(f"'{text}'" for text in self.unknown if "\\" not in text)
+            inside.append(f"lower(who) NOT IN ({texts})")
         names = ",\n    ".join(
             [*units, *(f"{column} AS {name}" for name, column in selected.items())]
         )

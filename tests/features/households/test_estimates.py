@@ -75,6 +75,11 @@ def test_a_region_may_be_given_in_any_way():
         assert found[0].households.count == release.households.table.counts_at(key).sum()
 
 
+def test_no_region_has_no_estimate():
+    for protect in ("person", "household"):
+        assert publish(by_size=sizes_on(scale=9), protect=protect).estimate_all([]) == []
+
+
 def squares(side):
     for row in range(0, 16, side):
         for column in range(0, 16, side):

@@ -9,6 +9,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.households.query import HouseholdQuery
 from geodp.grid.codes.sql import ENGINES
+from geodp.io.read.rows.persons import UNKNOWN
 from tests.refusals import refuses
 
 GRID = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
@@ -58,9 +59,10 @@ def test_a_household_in_two_cells_stops_the_query():
 
 
 def test_records_without_a_household_are_left_out():
-    ids = ["a", " a", "", "NaN", None]
-    table = pa.table({"id": ids, "lon": [139.1] * 5, "lat": [35.1] * 5})
-    ((_, size, homes),) = run(table, query_of())
+    ids = ["a", " a", "", "NaN", None, "NA", "null", "-"]
+    n = len(ids)
+    table = pa.table({"id": ids, "lon": [139.1] * n, "lat": [35.1] * n})
+    ((_, size, homes),) = run(table, query_of(unknown=("", *UNKNOWN)))
     assert (size, homes) == (2, 1)
 
 

@@ -551,6 +551,7 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     from geodp.features.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
     from geodp.grid.codes import code_system
     from geodp.grid.lattice import Lattice
+    from geodp.io.read.rows.persons import UNKNOWN
 
     table = options["table"]
     if not table.strip() or not table.isprintable():
@@ -568,13 +569,15 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
         x=points[0],
         y=points[1],
         person=options["household"],
+        unknown=("", *UNKNOWN),
         max_size=options["max_size"],
     )
     edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
     labels = ",".join(map(str, range(1, query.max_size + 1)))
     click.echo(
-        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain or "
-        "without a household are left out.\n"
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain, "
+        "without coordinates or\n-- without a household are left out, and are no members: give "
+        "each record the place of its household.\n"
         f"-- Then: geodp households publish sizes.parquet --grid {spec} --bounds {edges} "
         f"--code code --by {SIZE} --column {SIZE}={SIZE} --labels {SIZE}={labels} "
         f"--value {HOUSEHOLDS} --contribution 1 ..."

@@ -380,7 +380,7 @@ def test_a_page_is_written(written, tmp_path):
     assert "--places" in result.stderr
 
 
-def test_regions_are_compared(written):
+def test_regions_are_compared(written, tmp_path):
     codes = package.open(written).persons.view().all_rows.columns["code"].to_pylist()
     one, other = codes[0], codes[-1]
     areas = ("--area", one, "--area", other)
@@ -390,9 +390,25 @@ def test_regions_are_compared(written):
     assert row["name"] == f"{other} - {one}"
     assert row["persons"]["value"] == second.persons.count - first.persons.count
     assert row["persons"]["low"] < row["persons"]["value"] < row["persons"]["high"]
-    table = geodp("households", "compare", written, written, *areas).stdout.splitlines()
+    result = geodp("households", "compare", written, written, *areas)
+    assert "the same release" in result.stderr
+    publish_release(by_size=sizes_on(MESH, scale=9)).write(tmp_path / "later")
+    result = geodp("households", "compare", written, tmp_path / "later", *areas)
+    table = result.stdout.splitlines()
     assert [line.split()[0] for line in table] == ["regions", one, other]
     assert geodp("households", "compare", written, *areas[:2]).returncode == 2
+
+
+def test_a_limit_of_display_hides_differences(tmp_path):
+    limit = {"metadata": {"display_below": 10**6}}
+    publish_release(by_size=sizes_on(MESH, scale=9), **limit).write(tmp_path / "out")
+    codes = package.open(tmp_path / "out").persons.view().all_rows.columns["code"].to_pylist()
+    areas = ("--area", codes[0], "--area", codes[-1])
+    for command, rows in (("estimate", 2), ("compare", 1)):
+        result = geodp("households", command, tmp_path / "out", *areas, "--json")
+        assert [row["below"] for row in json.loads(result.stdout)] == [True] * rows
+    (line,) = geodp("households", "compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
+    assert {*line.split()[3:]} == {"-"}
 
 
 def test_a_query_is_printed_that_publish_can_continue():

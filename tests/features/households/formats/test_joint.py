@@ -47,7 +47,7 @@ def test_intervals_are_those_of_estimates(tmp_path, protect):
             assert float(row["mean_size"]) == pytest.approx(one.mean_size.value, abs=6e-5)
             assert 0 <= one.mean_size.low - float(row["mean_size_low"]) < 2e-4
             assert 0 <= float(row["mean_size_high"]) - one.mean_size.high < 2e-4
-    assert 0 < shown < len(rows)
+    assert shown
 
 
 def test_other_formats_have_the_same_and_the_outlines(tmp_path):
