@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 
 from geodp.errors import UsageError
+from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
-from geodp.features.select.quantiles import quantile
-from geodp.features.select.selected import Selected
+from geodp.features.amounts.streams import AmountTable
+from geodp.features.select.quantiles import Quantile
+from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 
 MANTISSAS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
 """First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
 
 AXIS = "amount"
+
+
+@dataclass(frozen=True)
+class QuantileOfAmounts(Quantile):
+    """The candidate below which a part q of all records lies, each between two candidates."""
+
+    disjoint: ClassVar[bool] = True
+
+    @property
+    def description(self) -> tuple[str, str]:
+        """The question, and the utility."""
+        question = f"Below which {self.axis} does a part of {self.q} of all records lie?"
+        return question, "minus how many records are missing for the quantile to lie there"
 
 
 @dataclass(frozen=True)
@@ -120,27 +139,46 @@ def choose_clip(
         contribution=contribution,
         **reading,
     )
-    labels = [show_number(exact(one, "candidates")) for one in uppers]
-    grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
-    numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
-    places = np.arange(numbers.size, dtype=np.uint64)
-    counts = CountTable.from_keys(grid, places, numbers)
-    counts = replace(counts, bound=table.records.bound, reading=table.records.reading)
-    selected = quantile(
-        counts,
-        1 - part,
-        axis=AXIS,
-        epsilon=epsilon,
-        neighbours=neighbours,
-        contribution=contribution,
-        unit=unit,
+    request = Request(
+        terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
         allow_empty=allow_empty,
         key=key,
         ledger=ledger,
         dataset=dataset,
         records=records,
     )
+    selected = prepare_choice(table, uppers, 1 - part, request).release()
     return ClipChoice(str(selected.chosen[0]["label"]), selected)
+
+
+def prepare_choice(
+    table: AmountTable, uppers: Sequence[str], q: Fraction, request: Request
+) -> PreparedSelection:
+    """Do everything of :func:`choose_clip` that comes after reading and before the charge.
+
+    Parameters
+    ----------
+    table : AmountTable
+        With the candidates but for the last one as edges of classes.
+    uppers : sequence of str
+        The candidates.
+    q : Fraction
+        Part of the records below the chosen end.
+    request : Request
+    """
+    labels = [show_number(exact(one, "candidates")) for one in uppers]
+    grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
+    numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
+    bound = bound_contribution(table.records, request.terms.contribution)
+    # A record of weight w is w records of one person.
+    bound = replace(bound, value=bound.value * table.max_weight)
+    counts = CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
+    counts = replace(counts, bound=bound, reading=table.records.reading)
+    facts = (*table.facts, CLIPPED.format(*map(show_number, table.scale.clip)))
+    if table.max_weight > 1:
+        facts = (*facts, WEIGHTS.format(table.max_weight))
+    request = replace(request, terms=replace(request.terms, contribution=None))
+    return prepare(counts, QuantileOfAmounts(q, AXIS), request, facts=facts)
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:

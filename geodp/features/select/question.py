@@ -40,10 +40,14 @@ class Question(ABC):
         Name in a card.
     version : int
         Increased whenever the measured utilities change.
+    disjoint : bool
+        Whether geodp made the labels of the table from one number of each record, which is under
+        one of them: no label is then a total, and none is looked for in the counts.
     """
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    disjoint: ClassVar[bool] = False
 
     @property
     def rounds(self) -> int:

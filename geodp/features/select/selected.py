@@ -260,9 +260,15 @@ def choose(
 
 
 def prepare(
-    table: CountTable, question: Question, request: Request, mechanism: str | Selector = DEFAULT
+    table: CountTable,
+    question: Question,
+    request: Request,
+    mechanism: str | Selector = DEFAULT,
+    facts: tuple[str, ...] = (),
 ) -> PreparedSelection:
     """Do every step of a selection that comes before the charge.
+
+    ``facts``: public facts about how the table was read, which the card states.
 
     Raises
     ------
@@ -288,7 +294,8 @@ def prepare(
     )
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
-        *require_no_sums(table.grid, event, InMemoryTable(table)),
+        *(() if question.disjoint else require_no_sums(table.grid, event, InMemoryTable(table))),
+        *facts,
     )
     preview = Selected(
         table.grid, question, selector, event, question.longest_answer(table.grid), None, facts
