@@ -48,7 +48,9 @@ NO_NUMBER = Rule(
 
 NO_WEIGHT = Rule(
     "amounts-weight-not-positive",
-    "a weight is 0 or below, and a record stands for somebody: drop records that stand for nobody.",
+    "a weight is below 0.5, and is rounded to nobody, while a record stands for somebody: drop "
+    "records that stand for nobody, or scale weights so that they say for how many a record "
+    "stands.",
 )
 
 NEGATIVE = Rule(
@@ -106,12 +108,14 @@ def count_weights(column: pa.Array, largest: int, decimal: str | None = None) ->
         Weights far above it are cut to about its size.
     decimal : {".", ","}, optional
 
-    Raises CodeError at the first weight that is missing, no plain number, or 0 or below.
+    Raises CodeError at the first weight that is missing, no plain number, or below 0.5.
     """
     values, exponent = _scaled(column, decimal)
-    if (values <= 0).any():
-        raise CodeError(int((values <= 0).argmax()), NO_WEIGHT)
     one = 10**exponent
+    # Compared without doubling, which might not fit; a half is rounded up to one.
+    nobody = values < one - one // 2
+    if nobody.any():
+        raise CodeError(int(nobody.argmax()), NO_WEIGHT)
     if 2 * (largest + 2) * one > LARGEST:
         values = values.astype(object)
     values = np.minimum(values, (largest + 1) * one)

@@ -43,6 +43,12 @@ FORM_FACT = (
 
 NOT_NEGATIVE = ", none of them below 0"
 
+WEIGHT_FACT = (
+    "that every weight was a plain number of at least 0.5: other records are refused before anything is "
+    "charged"
+)
+"""Public fact of weights that were read."""
+
 PERSON_AND_COUNTS = Rule(
     "amounts-person-and-counts",
     "Rows that stand for several records (--value, value=) do not tell whose they are: leave "
@@ -124,6 +130,8 @@ class AmountRecords(Points):
             for key, above in self._bounded(batches_of_rows, share):
                 found.add(key, above, np.ones(key.size, np.int64), self._classify(above))
         facts = (FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else ""),)
+        if self.weight is not None:
+            facts = (*facts, WEIGHT_FACT)
         return found.table(self.grid, self.scale, bound, survey, facts, self)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:

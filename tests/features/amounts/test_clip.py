@@ -1,5 +1,6 @@
 """The upper end of the clip by a quantile with a charge of its own."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
+from geodp.features.amounts.clip import prepare_choice
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from tests.features.amounts.made import GRID, incomes, rows
 from tests.refusals import refuses
 
@@ -47,6 +51,68 @@ def test_persons_are_bounded():
     # Of either person one record counts: half of them are below 120.
     assert geodp.amounts.choose_clip(data, person="id", **given).upper == "6000"
     assert geodp.amounts.choose_clip(data, person="id", **{**given, "share": "0.6"}).upper == "120"
+
+
+def weighted(*records):
+    """Records of an amount and a weight each, in one cell."""
+    amounts, weights = zip(*records, strict=True)
+    place = np.full(len(records), 0.5)
+    return pa.table({"x": place, "y": place, "income": amounts, "w": weights})
+
+
+UPPERS = ("10", "100", "1000")
+
+
+def prepare_weighted(*records, max_weight=3, contribution=1, q=Fraction(1, 2)):
+    """What is measured of them, ready to be drawn at epsilon 1."""
+    given = READING | {"clip": (0, UPPERS[-1]), "classes": UPPERS[:-1], "weight": "w"}
+    table = geodp.amounts.read_records(weighted(*records), max_weight=max_weight, **given)
+    request = Request(terms=Terms.of(epsilon=1, contribution=contribution))
+    return prepare_choice(table, UPPERS, q, request)
+
+
+def log_chances(prepared, q):
+    """Logarithms of the chances of all candidates, of the exponential mechanism's law."""
+    before = np.concatenate([[0], np.cumsum(prepared.measured)])
+    target = float(q) * before[-1]
+    missing = np.maximum(np.maximum(before[:-1] - target, target - before[1:]), 0)
+    score = -float(prepared.preview.event.rate) * missing
+    return score - np.log(np.exp(score).sum())
+
+
+@pytest.mark.parametrize("contribution", [1, 2])
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(9, 10)])
+def test_a_record_with_its_weight_costs_no_more_than_is_stated(contribution, q):
+    amounts, weights = (5, 50, 500), (1, 2, 3, 1000)
+    base = [(5, 1), (50, 2), (500, 3), (5, 1)]
+    old = log_chances(prepare_weighted(*base, contribution=contribution, q=q), q)
+    worst = 0.0
+    for added in itertools.product(itertools.product(amounts, weights), repeat=contribution):
+        prepared = prepare_weighted(*base, *added, contribution=contribution, q=q)
+        worst = max(worst, np.abs(log_chances(prepared, q) - old).max())
+    assert 0.3 < worst <= 1
+    assert prepared.preview.event.contribution == 3 * contribution
+
+
+def test_its_card_says_what_is_public_of_weights_and_amounts():
+    card = prepare_weighted((5, 1), (50, 2)).preview.card()
+    facts = " ".join(card.guarantee.not_protected)
+    for said in ("every amount was a plain number", "amounts below 0 and above 1000",
+                 "weights are taken as given", "every weight was a plain number"):  # fmt: skip
+        assert said in facts
+    assert "records" in card.question.in_words
+    assert "people" not in card.question.in_words + card.question.utility
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_number_of_records_is_refused(n, seed):
+    draw = np.random.default_rng(seed)
+    data = pa.table(
+        {"x": np.full(n, 0.5), "y": np.full(n, 0.5), "income": draw.lognormal(5.5, 0.7, n)}
+    )
+    card = geodp.amounts.choose_clip(data, **GIVEN).selected.card()
+    assert not any("labels which count" in fact for fact in card.guarantee.not_protected)
 
 
 @pytest.mark.parametrize(
