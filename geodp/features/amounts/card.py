@@ -17,7 +17,7 @@ AMOUNTS_SCHEMA: Literal["geodp-amounts-1"] = "geodp-amounts-1"
 INDEX = "amounts.json"
 """Name of the index inside ``public``."""
 
-COUNT, SUM, MEAN = "count", "sum", "mean"
+COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""
 
 Identity = Annotated[str, Text(r"[0-9a-f]{16}")]

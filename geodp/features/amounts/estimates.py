@@ -5,6 +5,9 @@ each class. Their intervals need not be symmetric, and are combined by the metho
 estimates recovery (Zou and Donner 2008): a sum of multiples ``a[k] x[k]`` may be off by the root
 of the sum of the squares of ``a[k]`` times the margin of ``x[k]`` on its side. A ratio or a
 quantile may be any value at which such a sum may be 0 (Fieller 1954; Donner and Zou 2012).
+
+That is so of the noise. What the clamp at 0 takes of people who live alone it takes of every
+stream and class alike, so that these parts of the margins are added up.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from geodp.accuracy.interval import LAPLACE_Z, SKEWED_Z, Estimate
+from geodp.accuracy.interval import Estimate
 from geodp.features.amounts.scale import Scale
 from geodp.typing import FloatArray
 
@@ -24,10 +27,6 @@ Ends: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 ROUNDED = 0.8
 """Half a 95 % interval of the rounding of records at both ends of a run of keys, in spans."""
-
-SURE = 3.0
-"""Standard errors from which on the clamp takes little of a sum: the interval is that of the noise,
-as ``python -m bench amounts`` measures it."""
 
 SUM_Z = 2.0
 """Half a 95 % interval of the noise of several cells together, in standard errors."""
@@ -78,18 +77,40 @@ class Margins:
     Attributes
     ----------
     value, down, up : float64[k, n]
-        Of k sums of n regions or cells: value, and 95 % margins below and above it.
+        Of k sums of n regions or cells: value, and 95 % margins of the noise below and above it.
+    lost_down, lost_up : float64[k, n] or 0
+        What the clamp can have added to each sum, and taken of it, on top of the noise.
     """
 
     value: FloatArray
     down: FloatArray
     up: FloatArray
+    lost_down: Any = 0.0
+    lost_up: Any = 0.0
 
     @classmethod
-    def of(cls, sums: Sequence[Ends], rest: float = 0.0) -> Margins:
-        """Make margins of the ends of k intervals; ``rest``: a further independent margin."""
+    def of(cls, sums: Sequence[Ends]) -> Margins:
+        """Make margins of the ends of k intervals, of noise alone."""
         value, low, high = (np.stack(part) for part in zip(*sums, strict=True))
-        return cls(value, np.hypot(value - low, rest), np.hypot(high - value, rest))
+        return cls(value, value - low, high - value)
+
+    @classmethod
+    def split(cls, sums: Sequence[Ends], noise: Sequence[FloatArray], rest: float = 0.0) -> Margins:
+        """Split the margins of k intervals into those of the noise and of the clamp.
+
+        Parameters
+        ----------
+        sums : sequence of (float64[n], float64[n], float64[n])
+            Values, lower and upper ends.
+        noise : sequence of float64[n]
+            Half the 95 % intervals of the noise alone.
+        rest : float
+            A further margin, independent of the noise.
+        """
+        whole, half = cls.of(sums), np.stack(noise)
+        down, up = np.minimum(whole.down, half), np.minimum(whole.up, half)
+        lost = whole.down - down, whole.up - up
+        return cls(whole.value, np.hypot(down, rest), np.hypot(up, rest), *lost)
 
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.
@@ -102,14 +123,20 @@ class Margins:
         # A negative multiple turns an interval round.
         down = np.where(a >= 0, a * self.down, -a * self.up)
         up = np.where(a >= 0, a * self.up, -a * self.down)
-        return total, total - _root(down), total + _root(up)
+        gained = np.where(a >= 0, a * self.lost_down, -a * self.lost_up).sum(axis=0)
+        lost = np.where(a >= 0, a * self.lost_up, -a * self.lost_down).sum(axis=0)
+        return total, total - _root(down) - gained, total + _root(up) + lost
 
     def share(self) -> Ends:
         """Return the share of the first of two sums in both, and its 95 % interval."""
         (u, v), (u_down, v_down), (u_up, v_up) = self.value, self.down, self.up
+        # What the clamp can have moved is moved first: it is the same for every share.
+        lowest, highest = self.value - self.lost_down, self.value + self.lost_up
         total = u + v
         value = np.divide(u, total, out=np.zeros_like(u), where=total > 0)
-        return value, _smallest(u, v, u_down, v_up), 1 - _smallest(v, u, v_down, u_up)
+        low = _smallest(lowest[0], highest[1], u_down, v_up)
+        high = 1 - _smallest(lowest[1], highest[0], v_down, u_up)
+        return value, low, high
 
 
 def _root(margins: FloatArray) -> FloatArray:
@@ -132,52 +159,29 @@ def _smallest(u: FloatArray, v: FloatArray, of_u: FloatArray, of_v: FloatArray) 
     return np.clip(p, 0.0, 1.0)
 
 
-def narrow(
-    value: FloatArray, low: FloatArray, high: FloatArray, error: FloatArray, single: Any
-) -> Ends:
-    """Narrow intervals of sums to what the clamp takes of streams of amounts.
-
-    The intervals of a release of counts hold whatever lies around a region; their worst case is
-    that of people who live alone, and a record adds far more to a stream of amounts than the
-    clamp's threshold. Both bounds are kept.
+def estimate_streams(both: Margins, scale: Scale, count: Ends) -> dict[str, Ends]:
+    """Estimate sum and mean of two streams.
 
     Parameters
     ----------
-    value, low, high, error : float64[n]
-        Released sums, ends of their intervals, and closed-form standard errors.
-    single : bool or bool[n]
-        Whether they are of one cell, whose noise has the tails of a Laplace law.
-    """
-    half = np.where(single, LAPLACE_Z, SUM_Z) * error
-    # Where little was released, some may have been lost to the clamp, and little can be too much.
-    up = np.where(value >= SURE * error, half, SKEWED_Z * error)
-    return value, np.maximum(low, value - half), np.minimum(high, value + up)
-
-
-def estimate_streams(streams: Sequence[Ends], scale: Scale, notches: int) -> dict[str, Ends]:
-    """Estimate records, sum and mean of two streams.
-
-    Parameters
-    ----------
-    streams : sequence of (float64[n], float64[n], float64[n])
-        Values, lower and upper ends of the two streams, in notches: above the lower end first.
+    both : Margins
+        Of the two streams, in records of the whole span: above the lower end first.
     scale : Scale
-    notches : int
+    count : (float64[n], float64[n], float64[n])
+        Released records, and the ends of their intervals: their amounts are within the clip.
 
     Returns
     -------
     dict
-        Value, lower and upper end of ``count``, ``sum`` and ``mean``: float64[n] each.
+        Value, lower and upper end of ``sum`` and ``mean``: float64[n] each.
     """
-    # Records were made whole after the streams: what both ends of a run of keys may lack.
-    rest = ROUNDED * notches / np.sqrt(2)
-    both = Margins.of(streams, rest)
     lower, upper = scale.value(scale.lower), scale.value(scale.upper)
-    share = both.share()
+    share, ends = both.share(), both.combine([upper, lower])
+    least = np.minimum(lower * count[1], lower * count[2])
+    most = np.maximum(upper * count[1], upper * count[2])
     mean = tuple(lower + (upper - lower) * one for one in share)
     return {
-        "count": both.combine([1 / notches, 1 / notches]),
-        "sum": both.combine([upper / notches, lower / notches]),
+        "sum": (ends[0], np.maximum(ends[1], least), np.minimum(ends[2], most)),
         "mean": (mean[0], mean[1], mean[2]),
     }
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from geodp.accuracy.interval import Estimate
+from geodp.accuracy.interval import LAPLACE_Z, Tops
 from geodp.errors import Rule, UsageError
-from geodp.features.amounts.card import SUM, AmountsCard
+from geodp.features.amounts.card import MEDIAN, SUM, AmountsCard
 from geodp.features.amounts.estimates import (
+    ROUNDED,
+    SUM_Z,
     AmountEstimate,
     Classes,
     Ends,
     Interval,
     Margins,
     estimate_streams,
-    narrow,
 )
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
@@ -39,6 +41,13 @@ NO_CLASSES = Rule(
 )
 
 
+ALONE = Rule(
+    "amounts-sum-alone",
+    "A sum is estimated beside its records, which say how far it may be off: "
+    "release.estimate(region).sum.",
+)
+
+
 class SumRelease(Release):
     """Sums of amounts in steps, which are no people."""
 
@@ -46,6 +55,17 @@ class SumRelease(Release):
     def name(self) -> str:
         """Default name of the sums, in columns and files."""
         return SUM
+
+    def intervals(self, tops: Tops | None = None) -> None:
+        """Return None: the tables of the release have the intervals, by records and sums."""
+
+    def estimate(self, *region: Any, **options: Any) -> NoReturn:
+        """Raise UsageError: one number has one interval, that of :meth:`Amounts.estimate`."""
+        raise UsageError(ALONE)
+
+    def estimate_all(self, *regions: Any, **options: Any) -> NoReturn:
+        """Raise UsageError, as :meth:`estimate` does."""
+        raise UsageError(ALONE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +121,11 @@ class AmountNumbers:
         return self._stream(key, above, event), self._stream(key, below, event)
 
     @cached_property
+    def records(self) -> Release:
+        """The records with their closed forms; those in files are rounded."""
+        return Release(self.count.table)
+
+    @cached_property
     def class_releases(self) -> list[Release]:
         """The records of every class, with their errors."""
         return [Release(table) for table in self.classes]
@@ -136,26 +161,35 @@ class AmountNumbers:
     ) -> list[AmountEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
-        counts = self.count.estimate_all(listed)
-        classes = self._classes_of(listed) if self.classes else None
-        medians = None if classes is None else classes.quantile(0.5)
+        counts = self.records.estimate_all(listed)
+        medians = self._classes_of(listed).quantile(0.5) if self.classes else None
         if self.sum is None:
-            assert classes is not None  # as either sums or classes are released
-            ends_of = classes.records.combine(np.ones(len(self.classes)))
             return [
-                AmountEstimate(_bounded(one, ends_of, i), median=self._known(medians, i))
-                for i, one in enumerate(counts)
+                AmountEstimate(one, median=self._known(medians, i)) for i, one in enumerate(counts)
             ]
-        both = [one.estimate_all(listed) for one in self.streams]
-        assert self.index.amount.notches is not None
-        columns = [_columns(each, listed) for each in both]
-        ends = estimate_streams(columns, self.scale, self.index.amount.notches)
+        rows = [(one.count, one.low, one.high) for one in counts]
+        count = np.array(rows, np.float64).reshape(-1, 3).T
+        both = margins_of(self.streams, listed, self.index.amount.notches or 1, rounded=True)
+        ends = estimate_streams(both, self.scale, (count[0], count[1], count[2]))
         found = []
         for i, one in enumerate(counts):
-            count = _bounded(one, ends["count"], i)
             total = Interval(*(float(part[i]) for part in ends["sum"]))
             mean = self._known(ends["mean"], i) if one.count > 0 else None
-            found.append(AmountEstimate(count, total, mean, self._known(medians, i)))
+            found.append(AmountEstimate(one, total, mean, self._known(medians, i)))
+        return found
+
+    def columns(self, key: KeyArray) -> dict[str, Ends]:
+        """Estimate sum, mean and median of cells, as :meth:`estimate` does: float64[n] each.
+
+        Where an interval is all of the clip, nothing is known of a mean or a median.
+        """
+        found: dict[str, Ends] = {}
+        if self.sum is not None:
+            both = margins_of(self.streams, key, self.index.amount.notches or 1, rounded=True)
+            found |= estimate_streams(both, self.scale, _cells(self.records, key))
+        if self.classes:
+            classes = Classes(self.edges, margins_of(self.class_releases, key))
+            found[MEDIAN] = classes.quantile(0.5)
         return found
 
     def quantile(self, region: Any, share: float, labels: Labels | None = None) -> Interval | None:
@@ -234,8 +268,7 @@ class AmountNumbers:
 
     def _classes_of(self, regions: list[Region]) -> Classes:
         """Estimate the records of every class of regions."""
-        rows = [_columns(one.estimate_all(regions), regions) for one in self.class_releases]
-        return Classes(self.edges, Margins.of(rows))
+        return Classes(self.edges, margins_of(self.class_releases, regions))
 
     def _known(self, ends: Ends | None, at: int) -> Interval | None:
         """Return an interval, or None where it is all of the clip."""
@@ -250,23 +283,53 @@ class AmountNumbers:
         return self.index
 
 
-def _bounded(count: Estimate, ends: Ends, at: int) -> Estimate:
-    """Return the records of a region with the interval of their streams or classes."""
-    low, high = max(float(ends[1][at]), 0.0), float(ends[2][at])
-    return replace(count, low=low, high=high)
+def margins_of(
+    releases: Sequence[Release],
+    places: list[Region] | KeyArray,
+    unit: int = 1,
+    *,
+    rounded: bool = False,
+) -> Margins:
+    """Return streams or classes of regions, or of cells, with their margins.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Independent of each other.
+    places : list of Region, or uint64[n]
+        Regions, or keys of cells.
+    unit : int
+        Counts of one record.
+    rounded : bool
+        Whether records were made whole after the streams, which all of them share.
+    """
+    rows, noise = [], []
+    for one in releases:
+        if isinstance(places, list):
+            ends, error, single = _regions(one, places)
+        else:
+            ends, error, single = _cells(one, places), one.standard_error(1), np.True_
+        rows.append(tuple(part / unit for part in ends))
+        half = np.where(single, LAPLACE_Z, SUM_Z) * error / unit
+        noise.append(np.broadcast_to(half, ends[0].shape))
+    rest = ROUNDED / np.sqrt(len(releases)) if rounded else 0.0
+    return Margins.split([(a, b, c) for a, b, c in rows], noise, rest)
 
 
-def _columns(estimates: list[Estimate], regions: list[Region]) -> Ends:
-    """Return sums of one stream, and their lower and upper ends: float64[n] each."""
-    rows = np.array(
-        [(one.count, one.low, one.high, one.standard_error) for one in estimates], np.float64
-    )
-    count, low, high, error = rows.reshape(-1, 4).T
-    # Of a label all over a map, what the clamp takes of many cells adds up.
-    if regions and regions[0].grid.attributes:
-        return count, low, high
-    single = np.array([region.key.size == 1 for region in regions])
-    return narrow(count, low, high, error, single)
+def _regions(one: Release, regions: list[Region]) -> tuple[Ends, FloatArray, NDArray[np.bool_]]:
+    """Return sums of one stream over regions, their errors, and which are of one cell."""
+    rows = [(e.count, e.low, e.high, e.standard_error) for e in one.estimate_all(regions)]
+    count, low, high, error = np.array(rows, np.float64).reshape(-1, 4).T
+    single = np.array([region.key.size == 1 for region in regions], np.bool_)
+    # Of cells, the tables have that of a cell inside the domain.
+    return (count, low, high), np.where(single, one.standard_error(1), error), single
+
+
+def _cells(one: Release, key: KeyArray) -> Ends:
+    """Return counts of cells of a stream, and the ends of their intervals: float64[n] each."""
+    intervals = one.intervals()
+    assert intervals is not None  # as a pyramid has closed forms
+    return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))
 
 
 def stream_event(event: Measurement, method: Pyramid, share: Fraction, notches: int) -> Measurement:

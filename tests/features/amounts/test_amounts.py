@@ -78,16 +78,51 @@ def test_nothing_calls_amounts_people(public):
             assert "people" not in text.replace("k people together", ""), path
 
 
-def test_sums_are_a_release_of_their_own(release):
+def test_sums_are_a_release_of_their_own_with_the_intervals_of_all(release):
     if release.sum is None:
         return
-    assert release.sum.to_arrow().column_names[-4] == "sum"
-    one, ours = release.sum.estimate(BOX), release.estimate(BOX).sum
-    step = float(release.scale.step)
-    assert one.count * step == pytest.approx(ours.value)
+    names = release.sum.to_arrow().column_names
+    assert "sum" in names
+    assert not {"low", "high"} & {*names}
+    for estimate in (release.sum.estimate, release.sum.estimate_all):
+        with refuses(UsageError, "amounts-sum-alone"):
+            estimate([BOX])
+    step, ours = float(release.scale.step), release.estimate(BOX).sum
     # Its closed form is that of both streams.
-    assert one.standard_error * step == pytest.approx((ours.high - ours.low) / 4, rel=0.2)
+    error = release.sum.standard_error(BOX) * step
+    assert error == pytest.approx((ours.high - ours.low) / 4, rel=0.2)
     assert "span of the clip" in release.sum.card().guarantee.sensitivity_counts
+
+
+def test_every_number_has_one_interval(release):
+    cells = [(row, col, row + 1, col + 1) for row in range(16) for col in range(16)]
+    code = {f"{row}_{col}": (row, col) for row, col, *_ in cells}
+    rows = release.to_arrow().to_pylist()
+    boxes = [(c, r, c + 1, r + 1) for r, c in (code[row["code"]] for row in rows)]
+    counts = release.count.estimate_all(boxes)
+    for row, one, count in zip(rows, release.estimate_all(boxes), counts, strict=True):
+        assert (one.count.low, one.count.high) == pytest.approx((count.low, count.high), abs=1e-3)
+        assert row["count"] == one.count.count
+        for name in ("sum", "mean", "median"):
+            interval = getattr(one, name)
+            if interval is None:
+                assert row.get(name) is None
+            else:
+                ends = (row[name], row[f"{name}_low"], row[f"{name}_high"])
+                assert ends == pytest.approx((interval.value, interval.low, interval.high), abs=0.1)
+
+
+def test_sums_are_within_what_the_clip_allows():
+    for clip, records in (((0, 1000), 0), ((-1000, 0), 300), ((100, 1000), 5)):
+        x, y, income = incomes(max(records, 1))
+        data = pa.table({"x": x, "y": y, "income": np.sign(sum(clip)) * income})
+        data = data if records else data.slice(0, 0)
+        release = publish(data, clip=clip, allow_empty=True)
+        for box in (ALL, BOX):
+            one = release.estimate(box)
+            assert one.sum.low >= min(clip[0] * one.count.low, clip[0] * one.count.high)
+            assert one.sum.high <= max(clip[1] * one.count.low, clip[1] * one.count.high)
+            assert one.sum.low <= one.sum.value <= one.sum.high
 
 
 def by_sex(n=40_000):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geodp.features.amounts.estimates import Classes, Margins, estimate_streams, narrow
+from geodp.features.amounts.estimates import Classes, Margins, estimate_streams
 from geodp.features.amounts.scale import Scale
 
 SCALE = Scale.of((0, 1000), 1, "EUR", "income")
@@ -46,15 +46,41 @@ def test_a_share_of_nothing_may_be_any():
     assert [float(one[0]) for one in both.share()] == [0, 0, 1]
 
 
+def test_what_the_clamp_took_is_added_up():
+    sums, noise = [ends(10, 9), ends(7, 2)], [np.array([3.0]), np.array([4.0])]
+    both = Margins.split(sums, noise)
+    value, low, high = both.combine([1, 1])
+    # 6 on top of the noise of the first; the second is as sure as its whole interval.
+    half = np.hypot(3, 2) + 6
+    assert (value[0], low[0], high[0]) == pytest.approx((17, 17 - half, 17 + half))
+    value, low, high = Margins.split(sums, noise, rest=4.0).combine([1, 0])
+    assert high[0] - 10 == pytest.approx(5 + 6)
+
+
+def test_a_share_allows_for_what_the_clamp_took_of_either():
+    both = Margins.split([ends(300, 25), ends(700, 45)], [np.array([20.0]), np.array([30.0])])
+    _, low, high = (float(one[0]) for one in both.share())
+    for p in np.linspace(0.2, 0.4, 2001):
+        noise = np.hypot((1 - p) * 20, p * 30)
+        inside = abs((1 - p) * 300 - p * 700) <= noise + (1 - p) * 5 + p * 15
+        if abs(p - low) > 1e-3 and abs(p - high) > 1e-3:
+            assert inside == (low < p < high)
+
+
+def estimate(streams, scale=SCALE):
+    """Estimate two streams, in records, whose count may be any."""
+    number = sum(one[0] for one in streams)
+    return estimate_streams(Margins.of(streams), scale, (number, 0 * number, 9 * number))
+
+
 @pytest.mark.parametrize("gaussian", [True, False])
 def test_intervals_of_means_hold_in_simulation(gaussian):
     draw = np.random.default_rng(1)
-    n, mean, sd, times = 400, 310, 20_000, 4000
-    u, v = n * mean, n * (1000 - mean)
+    n, mean, sd, times = 400, 310, 20, 4000
+    u, v = n * mean / 1000, n * (1 - mean / 1000)
     noise = draw.normal(0, sd, (2, times)) if gaussian else draw.laplace(0, sd / 2**0.5, (2, times))
-    streams = [ends(u + noise[0], 2.0 * sd), ends(v + noise[1], 2.0 * sd)]
-    found = estimate_streams(streams, SCALE, 1000)
-    for name, true in {"count": n, "sum": u, "mean": mean}.items():
+    found = estimate([ends(u + noise[0], 2.0 * sd), ends(v + noise[1], 2.0 * sd)])
+    for name, true in {"sum": 1000 * u, "mean": mean}.items():
         value, low, high = found[name]
         assert 0.93 < np.mean((low <= true) & (true <= high)) < 0.98
         assert ((low <= value) & (value <= high)).all()
@@ -62,21 +88,19 @@ def test_intervals_of_means_hold_in_simulation(gaussian):
 
 def test_a_lower_end_below_0_counts_in_the_sum():
     scale = Scale.of((-500, 1000), 1, "EUR", "profit")
-    u, v = 10 * (200 + 500), 10 * (1000 - 200)
-    found = estimate_streams([ends(u, 1), ends(v, 1)], scale, 1500)
+    u, v = 10 * (200 + 500) / 1500, 10 * (1000 - 200) / 1500
+    found = estimate([ends(u, 0.01), ends(v, 0.01)], scale)
     assert found["sum"][0][0] == pytest.approx(10 * 200)
     assert found["mean"][0][0] == pytest.approx(200)
-    assert found["count"][0][0] == pytest.approx(10)
 
 
-def test_narrowing_keeps_both_bounds():
-    error = np.full(3, 10.0)
-    _, low, high = narrow(
-        np.array([500.0, 20.0, 500.0]), np.array([400.0, 0, 495.0]), np.array([600.0, 99, 505.0]),
-        error, np.array([False, False, True]),
-    )  # fmt: skip
-    assert low.tolist() == [480, 0, 495]
-    assert high.tolist() == [520, 20 + 23.3, 505]
+def test_a_sum_is_no_smaller_than_its_records_allow():
+    count = tuple(np.array([x]) for x in (5.0, 2.0, 7.0))
+    both = Margins.of([ends(2, 9), ends(3, 9)])
+    for clip, least, most in (((0, 1000), 0, 7000), ((100, 1000), 200, 7000),
+                              ((-1000, -100), -7000, -200)):  # fmt: skip
+        found = estimate_streams(both, Scale.of(clip, 1, "EUR", "income"), count)["sum"]
+        assert (found[1][0], found[2][0]) == (least, most)
 
 
 EDGES = np.array([0.0, 100, 200, 400, 1000])

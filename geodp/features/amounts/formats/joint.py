@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from geodp.features.amounts.card import COUNT, MEAN, SUM, StatedAmount
-from geodp.features.amounts.estimates import Classes, Ends, Margins, estimate_streams
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, StatedAmount
+from geodp.features.amounts.estimates import Ends
 from geodp.io.folder.manifest import sha256
 from geodp.io.write.csv import MEDIA_TYPE as CSV_TYPE
 from geodp.io.write.csv import is_marked, write_rows
@@ -23,7 +23,6 @@ from geodp.io.write.geometry import geo_metadata
 from geodp.io.write.parquet import MEDIA_TYPE as PARQUET_TYPE
 from geodp.io.write.tables import ROW_GROUP
 from geodp.io.write.view import Rows, View
-from geodp.release.release import Release
 from geodp.table.card import File
 from geodp.typing import KeyArray
 
@@ -35,8 +34,6 @@ NAME = "amounts"
 
 ENDINGS = (".csv", ".csvt", ".parquet")
 """Endings of the files."""
-
-MEDIAN = "median"
 
 DIGITS = 6
 """Digits of means and medians, of the span of the clip."""
@@ -112,44 +109,29 @@ def join_columns(rows: Rows, release: AmountNumbers) -> Any:
 def list_columns(key: KeyArray, release: AmountNumbers) -> Iterator[tuple[str, Any]]:
     """Yield the names and the columns of numbers of cells after their records."""
     scale, amount = release.scale, release.index.amount
-    number = release.count.table.counts_at(key).astype(np.float64)
     places = max(ceil(DIGITS - log10(scale.value(scale.span))), 0)
+    ends = release.columns(key)
     if release.sum is not None:
         steps = release.sum.table.counts_at(key)
         # Whole numbers stay whole, so that the table holds exactly what was released.
         whole = scale.step.denominator == 1
         total = steps * int(scale.step) if whole else steps.astype(np.float64) * float(scale.step)
-        assert amount.notches is not None
-        both = [_ends(one, key) for one in release.streams]
-        ends = estimate_streams(both, scale, amount.notches)
         yield SUM, pa.array(total)
         for name, column in zip(("low", "high"), ends[SUM][1:], strict=True):
             yield f"{SUM}_{name}", pa.array(np.round(column, places))
-        mean = np.asarray(total, np.float64) / np.maximum(number, 1)
-        yield from _known(MEAN, (mean, *ends[MEAN][1:]), release, places)
+        yield from _known(MEAN, ends[MEAN], release, places)
     if release.classes:
         for name, one in zip(name_classes(amount), release.classes, strict=True):
             yield name, pa.array(one.counts_at(key))
-        rows_of = [_ends(one, key) for one in release.class_releases]
-        median = Classes(release.edges, Margins.of(rows_of)).quantile(0.5)
-        yield from _known(MEDIAN, median, release, places)
+        yield from _known(MEDIAN, ends[MEDIAN], release, places)
 
 
 def _known(name: str, ends: Ends, release: AmountNumbers, places: int) -> Iterator[tuple[str, Any]]:
     """Yield a number and its interval, of which nothing is said where it may be any amount."""
-    value, low, high = ends
     lower, upper = (float(end) for end in release.scale.clip)
-    unknown = (low <= lower) & (high >= upper)
-    yield name, pa.array(np.round(value, places))
-    for end, column in (("low", low), ("high", high)):
-        yield f"{name}_{end}", pa.array(np.round(column, places), mask=unknown)
-
-
-def _ends(one: Release, key: KeyArray) -> Ends:
-    """Return counts of cells of a stream, and the ends of their intervals: float64[n] each."""
-    intervals = one.intervals()
-    assert intervals is not None  # as a pyramid has closed forms
-    return (one.table.counts_at(key).astype(np.float64), *intervals.of(key))
+    unknown = (ends[1] <= lower) & (ends[2] >= upper)
+    for end, column in zip(("", "_low", "_high"), ends, strict=True):
+        yield f"{name}{end}", pa.array(np.round(column, places), mask=unknown)
 
 
 def _write_parquet(view: View, release: AmountNumbers, path: Path) -> None:
