@@ -77,6 +77,12 @@ RELEASED = {"below 50": (1, 50), "50 to 499": (50, 500), "500 to 4,999": (500, 5
 REGION_SIDES, REGIONS, COVERED = (1, 2, 4, 8, 16), 60, 6
 """Sides of squares whose intervals are measured, how many of each in a trial, and trials."""
 
+SIDE, WEST, EAST = 128, 32, 96
+"""Side of the made-up maps of people who live alone, and between which rows and columns they do."""
+
+RELEASES = 100
+"""Releases of each such map."""
+
 Dense = NDArray[np.int64]
 
 
@@ -243,13 +249,15 @@ def measure(
     people = int(truth.number.sum())
     result: dict[str, Any] = {
         "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": people},
-        "means": [], "sums": [], "medians": [], "coverage": [], "cost": [*measure_cost(data)],
+        "means": [], "sums": [], "medians": [], "coverage": [], "alone": [],
+        "cost": [*measure_cost(data)],
     }  # fmt: skip
     for one in epsilon:
         result["means"] += measure_means(truth, one, trials)
         result["sums"] += measure_sums(truth, one, trials)
         result["medians"] += measure_medians(truth, one, trials)
         result["coverage"] += cover(truth, one, min(trials, COVERED))
+        result["alone"] += cover_alone(one, RELEASES)
     return result
 
 
@@ -358,40 +366,103 @@ def measure_medians(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[s
     return found
 
 
+NAMES = ("count", "sum", "mean", "median")
+"""Numbers whose intervals are measured; medians are those of a release of classes alone."""
+
+
 def cover(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often intervals of squares hold the truth, by their released records."""
-    names = ("count", "sum", "mean", "median")
     held: dict[str, list[list[bool | None]]] = {name: [] for name in RELEASED}
     for trial in range(trials):
-        both = publish_amounts(truth, epsilon, 1000 + trial)
-        medians = publish_amounts(truth, epsilon, 1000 + trial, classes=True, means=False)
-        boxes = draw_squares(truth, trial)
-        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
-        found = zip(both.estimate_all(regions), medians.estimate_all(regions), boxes, strict=True)
-        for one, other, box in found:
-            n, s = int(truth.number[box].sum()), int(truth.total[box].sum())
-            shown: list[bool | None] = [
-                one.count.low <= n <= one.count.high,
-                one.sum is not None and one.sum.low <= s <= one.sum.high,
-                None if one.mean is None or not n else one.mean.low <= s / n <= one.mean.high,
-            ]
-            median = find_medians(truth.classes[box].sum(axis=(0, 1))[None])[1][0]
-            ends = other.median
-            shown.append(None if ends is None or not n else ends.low <= median <= ends.high)
+        for released, shown in hold(truth, epsilon, 1000 + trial, draw_squares(truth, trial)):
             for name, (low, high) in RELEASED.items():
-                if low <= one.count.count < high:
+                if low <= released < high:
                     held[name].append(shown)
     for name, rows in held.items():
         yield (
-            {"epsilon": str(epsilon), "released records": name, "squares": len(rows)}
-            | {
-                part: float(np.mean(known))
-                if (known := [r[i] for r in rows if r[i] is not None])
-                else None
-                for i, part in enumerate(names)
-            }
-            | {"means known": float(np.mean([r[2] is not None for r in rows])) if rows else None}
+            {"epsilon": str(epsilon), "released records": name, "squares": len(rows)} | share(rows)
         )
+
+
+def hold(
+    truth: Truth, epsilon: Fraction, trial: int, boxes: list[tuple[slice, slice]]
+) -> Iterator[tuple[float, list[bool | None]]]:
+    """Yield the released records of squares, and which of their intervals hold the truth."""
+    both = publish_amounts(truth, epsilon, trial)
+    medians = publish_amounts(truth, epsilon, trial, classes=True, means=False)
+    regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+    found = zip(both.estimate_all(regions), medians.estimate_all(regions), boxes, strict=True)
+    for one, other, box in found:
+        n, s = int(truth.number[box].sum()), int(truth.total[box].sum())
+        shown: list[bool | None] = [
+            one.count.low <= n <= one.count.high,
+            one.sum is not None and one.sum.low <= s <= one.sum.high,
+            None if one.mean is None or not n else one.mean.low <= s / n <= one.mean.high,
+        ]
+        median = find_medians(truth.classes[box].sum(axis=(0, 1))[None])[1][0]
+        ends = other.median
+        shown.append(None if ends is None or not n else ends.low <= median <= ends.high)
+        yield one.count.count, shown
+
+
+def share(rows: list[list[bool | None]]) -> dict[str, float | None]:
+    """Return the shares of intervals that hold the truth, and of means and medians with an interval."""
+    known = {name: [r[i] for r in rows if r[i] is not None] for i, name in enumerate(NAMES)}
+    held = {name: float(np.mean(one)) if one else None for name, one in known.items()}
+    part = {f"{n}s known": len(known[n]) / len(rows) if rows else None for n in NAMES[2:]}
+    return held | part
+
+
+def list_alone() -> Iterator[tuple[str, Dense, NDArray[Any], list[tuple[slice, slice]]]]:
+    """Yield made-up maps of people who live alone: name, cells and amounts of records, squares."""
+    draw, quarter = np.random.default_rng(11), slice(WEST, EAST)
+    one = [(slice(60, 61), slice(60, 61))]
+    for size in (10, 30, 100, 300):
+        cells = np.full((2, size), 60)
+        yield f"one cell of {size}", cells, draw.lognormal(5.5, 0.7, size), one
+    lattice = np.mgrid[WEST:EAST:2, WEST:EAST:2].reshape(2, -1)
+    incomes = draw.lognormal(5.5, 0.7, lattice.shape[1])
+    yield "one in every 4th cell", lattice, incomes, [(quarter, quarter)]
+    villages = np.mgrid[WEST:EAST:8, WEST:EAST:8].reshape(2, -1)
+    boxes = [(slice(r, r + 1), slice(c, c + 1)) for r, c in villages.T.tolist()]
+    cells = np.repeat(villages, 40, axis=1)
+    yield "villages of 40", cells, draw.lognormal(5.5, 0.7, cells.shape[1]), boxes
+    whole = [(quarter, quarter)]
+    cells = np.repeat(lattice[:, ::8], 3, axis=1)
+    yield "3 rich in every 32nd cell", cells, np.full(cells.shape[1], float(UPPER)), whole
+    cells = np.repeat(np.mgrid[WEST:EAST, WEST:EAST].reshape(2, -1), 50, axis=1)
+    earns = (cells % 8 == 0).all(axis=0)
+    yield "one cell in 64 earns", cells, np.where(earns, 0.9 * UPPER, 0.0), boxes
+
+
+def cover_alone(epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals hold where people live alone, or amounts lie alone."""
+    for name, cells, incomes, boxes in list_alone():
+        truth = truth_of(cells, incomes)
+        rows = []
+        # Many squares of one map need fewer releases.
+        for trial in range(max(trials // len(boxes), trials // 5)):
+            rows += [shown for _, shown in hold(truth, epsilon, 2000 + trial, boxes)]
+        yield {"epsilon": str(epsilon), "map": name, "intervals": len(rows)} | share(rows)
+
+
+def truth_of(cells: Dense, incomes: NDArray[Any]) -> Truth:
+    """Make the truth of records; ``cells``: int64[2, n], rows and columns."""
+    shape = (SIDE, SIDE)
+    counted = np.minimum(np.floor(incomes + 0.5).astype(np.int64), UPPER)
+    at = np.minimum(np.searchsorted(EDGES, counted, "right") - 1, len(EDGES) - 2)
+    number, total = np.zeros((2, *shape), np.int64)
+    raw, classes = np.zeros(shape), np.zeros((*shape, len(EDGES) - 1), np.int64)
+    for into, place, value in ((number, cells, 1), (total, cells, counted), (raw, cells, incomes),
+                               (classes, (*cells, at), 1)):  # fmt: skip
+        np.add.at(into, tuple(place), value)
+    grid = geodp.Grid.regular(shape)
+    people = geodp.CountTable.from_dense(number, grid)
+    maps = tuple(geodp.CountTable.from_dense(one, grid) for one in np.moveaxis(classes, -1, 0))
+    above = total[tuple(grid.decode(people.key))]
+    scale = Scale.of((0, UPPER), 1, "10,000 yen", "income")
+    table = AmountTable(people, above, scale, (), EDGES, maps)
+    return Truth(table, number, total, raw, classes, np.zeros(shape, np.int64))
 
 
 def draw_squares(truth: Truth, trial: int) -> list[tuple[slice, slice]]:
@@ -435,7 +506,7 @@ def measure_cost(data: Path | None, repeats: int = 9) -> Iterator[dict[str, Any]
                    "maps of counts": ratio, "goal": goals.get(run)}  # fmt: skip
 
 
-PARTS = ("means", "sums", "medians", "coverage", "cost")
+PARTS = ("means", "sums", "medians", "coverage", "alone", "cost")
 """Tables of the document, by their markers."""
 
 
@@ -452,14 +523,14 @@ def show(result: dict[str, Any]) -> str:
 
 def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the lines of a table."""
-    if part != "coverage":
-        rows: list[dict[str, Any]] = result[part]
+    rows: list[dict[str, Any]] = result[part]
+    if part not in ("coverage", "alone"):
         return rows
-    shares = ("count", "sum", "mean", "median", "means known")
+    shares = (*NAMES, "means known", "medians known")
     return [
-        {name: row[name] for name in ("epsilon", "released records", "squares")}
+        {name: value for name, value in row.items() if name not in shares}
         | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}
-        for row in result["coverage"]
+        for row in rows
     ]
 
 

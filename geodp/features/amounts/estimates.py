@@ -31,6 +31,10 @@ ROUNDED = 0.8
 SUM_Z = 2.0
 """Half a 95 % interval of the noise of several cells together, in standard errors."""
 
+LIFTED = 0.25
+"""Part of half a 95 % interval that a sum of nothing is released with on average, as no sum is below
+0: that much of several small sums adds up."""
+
 HALVINGS = 50
 """Bisections of a quantile: a double has no more digits between two edges."""
 
@@ -109,8 +113,9 @@ class Margins:
         """
         whole, half = cls.of(sums), np.stack(noise)
         down, up = np.minimum(whole.down, half), np.minimum(whole.up, half)
-        lost = whole.down - down, whole.up - up
-        return cls(whole.value, np.hypot(down, rest), np.hypot(up, rest), *lost)
+        lifted = np.where(whole.value <= half, np.minimum(down, LIFTED * half), 0.0)
+        lost = whole.down - down + lifted, whole.up - up
+        return cls(whole.value, np.hypot(down - lifted, rest), np.hypot(up, rest), *lost)
 
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.

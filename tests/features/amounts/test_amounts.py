@@ -125,6 +125,26 @@ def test_sums_are_within_what_the_clip_allows():
             assert one.sum.low <= one.sum.value <= one.sum.high
 
 
+@pytest.mark.parametrize("size", [10, 20, 60])
+def test_intervals_hold_for_records_that_live_alone(size):
+    income = np.random.default_rng(size).lognormal(5.5, 0.7, size)
+    data = pa.table({"x": np.full(size, 60.5), "y": np.full(size, 60.5), "income": income})
+    grid = geodp.Grid.regular((128, 128), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0))
+    total = np.minimum(np.floor(income + 0.5), 1000).sum()
+    table = geodp.amounts.read_records(
+        data, grid=grid, x="x", y="y", amount="income", clip=(0, 1000), unit_of_amount="EUR"
+    )
+    held = []
+    for trial in range(40):
+        key = NoiseKey(trial.to_bytes(32, "little"))
+        release = geodp.amounts.publish(table, contribution=1, epsilon=1, key=key)
+        one = release.estimate((60, 60, 61, 61))
+        known = one.mean is None or one.mean.low <= total / size <= one.mean.high
+        counted = one.count.low <= size <= one.count.high
+        held.append((counted, one.sum.low <= total <= one.sum.high, known))
+    assert (np.mean(held, axis=0) >= 0.9).all()
+
+
 def by_sex(n=40_000):
     """Incomes of two groups, of which one has a fifth less, on a grid with an attribute."""
     x, y, income = incomes(n)

@@ -57,6 +57,15 @@ def test_what_the_clamp_took_is_added_up():
     assert high[0] - 10 == pytest.approx(5 + 6)
 
 
+def test_what_sums_of_nothing_are_lifted_by_is_added_up():
+    small = [(np.array([6.0]), np.array([0.0]), np.array([26.0]))] * 4
+    both = Margins.split(small, [np.array([20.0])] * 4)
+    value, low, high = both.combine(np.ones(4))
+    # A quarter of the noise's interval of each adds up; the rest, 1 each, is independent.
+    assert (value[0], low[0]) == pytest.approx((24, 24 - 20 - 2))
+    assert high[0] == pytest.approx(24 + 40)
+
+
 def test_a_share_allows_for_what_the_clamp_took_of_either():
     both = Margins.split([ends(300, 25), ends(700, 45)], [np.array([20.0]), np.array([30.0])])
     _, low, high = (float(one[0]) for one in both.share())
