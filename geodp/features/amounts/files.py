@@ -51,10 +51,11 @@ class StagedAmounts:
     folder: Path
     target: Path
 
-    def try_out(self, empty: AmountNumbers, cells: int) -> None:
+    def try_out(self, empty: AmountNumbers, example: AmountNumbers, cells: int) -> None:
         """Do everything that does not need the numbers, and reserve space for them.
 
-        ``empty``: the release of no records; ``cells``: number of cells with records.
+        ``empty``: the release of no records; ``example``: one of one record; ``cells``: number of
+        cells with records.
         """
         view = empty.count.view(COUNT)
         try_formats(view)
@@ -63,7 +64,8 @@ class StagedAmounts:
         # The tables have as many rows as the release of records, and more columns.
         listed = 3 * list_cells(empty.count.grid, view.card, cells)
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            write_joint(empty, Path(place))
+            for one in (empty, example):
+                write_joint(one, Path(place))
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 

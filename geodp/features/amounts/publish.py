@@ -8,12 +8,17 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
+
 from geodp.advice import by_names
 from geodp.errors import UsageError
 from geodp.features.amounts.amounts import Amounts, preview_amounts, with_drawn
+from geodp.features.amounts.formats.joint import require_columns
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.streams import (
+    MOST,
+    NOISES,
     AmountTable,
     Design,
     ReleasedAmounts,
@@ -296,6 +301,16 @@ class PreparedAmounts:
         ]
         return digest(LABEL, encode(named), *digests)
 
+    @property
+    def example(self) -> Amounts:
+        """A release of one record, which depends on no data: all that is written can be tried."""
+        design, one = self.design, np.ones(1, np.int64)
+        above = None if design.of_sums is None else 0 * one
+        classes = np.zeros((max(len(design.edges) - 1, 0), 1), np.int64)
+        classes[:1] = 1
+        some = classes if len(classes) else None
+        return self.complete(ReleasedAmounts(np.zeros(1, np.uint64), one, above, some), None)
+
     def complete(self, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
         """Return the release of what was drawn."""
         return with_drawn(self.preview, drawn, charge)
@@ -326,11 +341,25 @@ def prepare_amounts(
     kind = (table.scale, table.edges, grid, method)
     made = make_design(*kind, request, bound, means=means, share=share)
     design = replace(made, max_weight=table.max_weight)
+    require_exact(table, design)
     met = require_rows(table.records.rows, reading, allow_empty=request.allow_empty)
     facts = (*dict.fromkeys((*met, *table.facts)), *state_land(grid))
     stated = None if reading is None else reading.public
     preview = preview_amounts(design, grid, request, facts, stated)
+    require_columns(grid, preview.index.amount)
     return PreparedAmounts(table, design, request, facts, preview)
+
+
+def require_exact(table: AmountTable, design: Design) -> None:
+    """Raise UsageError where sums with their noise may not be exact in tables and estimates."""
+    share = design.method.min_share(table.records.grid, design.whole)
+    events = [design.of_sums, design.of_classes]
+    # Of the streams in records of the span, and of every class.
+    widths = [one.width(share) / (design.notches if one is design.of_sums else 1)
+              for one in events if one is not None]  # fmt: skip
+    parts = 2 + max(len(design.edges) - 1, 0)
+    noise = int(NOISES * parts * max(widths)) + 1
+    table.scale.require_room(int(table.records.count.sum()) + noise, MOST)
 
 
 def restore_amounts(

@@ -303,7 +303,7 @@ class _Sums:
         # Of whole numbers below 2**40 and 2**53: more are refused, and not wrapped around.
         if number.size and int(number.max()) * int(above.max(initial=0)) >= 1 << 60:
             raise InputError(
-                Rule("amounts-sum-too-large", "All amounts together have too many steps.")
+                Rule("amounts-row-too-large", "A row stands for too many records.")
             )
         some = number > 0
         self._above.add(key[some], (above * number)[some])

@@ -20,6 +20,10 @@ COARSEST = 64
 at least some hundred notches wide, and rounding the sum of a cell by half of one adds nothing to
 it."""
 
+LARGEST = 10**17
+"""Largest end of the clip, in units of the amount, as no larger amount is read
+exactly, and tables hold sums in whole units."""
+
 MOST_CLASSES = 100
 """Most classes of amounts, each of which is a map."""
 
@@ -110,7 +114,32 @@ class Scale:
                 "The clip has more than 2**40 steps; choose a larger step.",
                 code="amounts-too-many-steps",
             )
-        return cls(lower, upper, size, " ".join(unit.split()), name.strip())
+        scale = cls(lower, upper, size, " ".join(unit.split()), name.strip())
+        if scale.largest * size > LARGEST:
+            raise UsageError(
+                "An end of the clip is beyond 10**17: choose a larger unit of the amount, such as "
+                "one million.",
+                code="amounts-clip-too-large",
+            )
+        return scale
+
+    @property
+    def largest(self) -> int:
+        """Most steps from 0 to an end of the clip, or from one end to the other."""
+        return max(self.span, abs(self.lower), abs(self.upper))
+
+    def require_room(self, records: int, most: int) -> None:
+        """Raise UsageError where the amounts of so many records may have too many steps.
+
+        ``most``: steps that sums may have; in units, they may have as many as int64 holds.
+        """
+        steps = records * self.largest
+        if steps > most or steps * max(self.step, 1) > 1 << 62:
+            raise UsageError(
+                "All amounts together may be too large for sums that are exact: choose a larger "
+                "step, a smaller clip or a larger unit of the amount.",
+                code="amounts-sum-too-large",
+            )
 
     @property
     def span(self) -> int:

@@ -4,10 +4,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import geodp
 from geodp.errors import BudgetError, InputError, UndeclaredDrawError, UsageError
+from geodp.features.amounts import files
 from geodp.features.amounts.publish import prepare_amounts
 from geodp.features.amounts.streams import release_streams
 from geodp.features.amounts.verify import verify_amounts
@@ -213,3 +215,68 @@ def test_weights_count_in_noise_and_guarantee(tmp_path):
     release.write(tmp_path / "out")
     assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
     assert geodp.open(tmp_path / "out").estimate((0, 0, 8, 8)) == release.estimate((0, 0, 8, 8))
+
+
+def large(amount, number):
+    """One row that stands for many records of one amount."""
+    return pa.table({"x": [0.5], "y": [0.5], "income": [amount], "n": [number]})
+
+
+@pytest.mark.parametrize(
+    ("amount", "number", "more", "code"),
+    [
+        (10**12, 20_000_000, {"clip": (10**12, 10**12 + 10)}, "amounts-sum-too-large"),
+        (-(10**12), 20_000_000, {"clip": (-(10**12) - 10, -(10**12))}, "amounts-sum-too-large"),
+        (10**15, 20_000, {"clip": (0, 10**16), "step": 10**9}, "amounts-sum-too-large"),
+        (1, 1, {"clip": (0, 10**19), "step": 10**19}, "amounts-clip-too-large"),
+        # The noise alone would be too large.
+        (10**12, 1, {"clip": (10**12, 10**12 + 1), "epsilon": "1/10"},
+         "amounts-sum-too-large"),
+    ],
+)  # fmt: skip
+def test_sums_that_are_not_exact_are_refused_before_the_charge(
+    amount, number, more, code, tmp_path
+):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(Fraction(2)))
+    with refuses(UsageError, code):
+        publish(large(amount, number), value="n", ledger=ledger, dataset="incomes", **more)
+    assert ledger.charges("incomes") == ()
+
+
+def test_the_largest_sums_are_exact(tmp_path):
+    clip = {"clip": (0, 10**12), "step": 10**6}
+    release = publish(large(10**12, 10**6), value="n", **clip)
+    total = release.to_arrow()["sum"].to_numpy()
+    assert abs(total.sum() / 10**18 - 1) < 0.01
+    assert (total % 10**6 == 0).all()
+    release.write(tmp_path / "out")
+    assert all(check.ok for check in verify_amounts(tmp_path / "out" / "public"))
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "Mean", "median", "sum_low", "mean_high", "count_0_to_100", "count"]
+)
+def test_attributes_called_as_columns_are_refused_before_the_charge(name, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(Fraction(2)))
+    data = rows(100).append_column(name, pa.array(["f", "m"] * 50))
+    code = "columns-of-one-name" if name == "count" else "amounts-column-taken"
+    with refuses(UsageError, code):
+        publish(data, by=[name], labels={name: ["f", "m"]}, classes=EDGES, ledger=ledger,
+                dataset="incomes")  # fmt: skip
+    assert ledger.charges("incomes") == ()
+
+
+def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
+    prepared = prepare_amounts(
+        geodp.amounts.read_records(rows(), grid=GRID, x="x", y="y", amount="income",
+                                   clip=(0, 1000), unit_of_amount="EUR", classes=EDGES),
+        Request(terms=Terms.of(epsilon=1, contribution=1)),
+    )  # fmt: skip
+    written = []
+    monkeypatch.setattr(files, "write_joint", lambda one, place: written.append(one.to_arrow()))
+    with files.stage_amounts(tmp_path / "out", overwrite=False) as place:
+        place.try_out(prepared.preview, prepared.example, prepared.cells)
+    assert [one.num_rows for one in written] == [0, 1]
+    assert written[1]["count"].to_pylist() == [1]

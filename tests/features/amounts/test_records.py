@@ -133,9 +133,12 @@ def test_arguments_that_do_not_go_together_are_refused(more, code):
         read(one, **more)
 
 
-def test_more_steps_than_fit_are_refused():
-    one = pa.table({"x": [0.5], "y": [0.5], "income": [10**11], "n": [2**40]})
-    with refuses((UsageError, InputError), "amounts-sum-too-large"):
+@pytest.mark.parametrize(
+    ("number", "code"), [(2**40, "amounts-row-too-large"), (2**15, "amounts-sum-too-large")]
+)
+def test_more_steps_than_fit_are_refused(number, code):
+    one = pa.table({"x": [0.5], "y": [0.5], "income": [10**11], "n": [number]})
+    with refuses((UsageError, InputError), code):
         read(one, value="n", clip=(0, 10**12))
 
 

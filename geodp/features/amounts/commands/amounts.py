@@ -536,7 +536,7 @@ def _release(
         return pack_tables([table], prepared.facts, extras, count.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview, prepared.cells)
+    place.try_out(prepared.preview, prepared.example, prepared.cells)
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
         release = prepared.release(keep)

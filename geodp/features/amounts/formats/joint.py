@@ -14,14 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from geodp.errors import UsageError
 from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, StatedAmount
 from geodp.features.amounts.estimates import Ends
+from geodp.grid.grid import Grid
 from geodp.io.folder.manifest import sha256
 from geodp.io.write.csv import MEDIA_TYPE as CSV_TYPE
 from geodp.io.write.csv import is_marked, write_rows
 from geodp.io.write.geometry import geo_metadata
 from geodp.io.write.parquet import MEDIA_TYPE as PARQUET_TYPE
-from geodp.io.write.tables import ROW_GROUP
+from geodp.io.write.tables import ROW_GROUP, column_names
 from geodp.io.write.view import Rows, View
 from geodp.table.card import File
 from geodp.typing import KeyArray
@@ -96,6 +98,21 @@ def name_classes(amount: StatedAmount) -> list[str]:
     """
     ends = [re.sub(r"[^0-9.]", "_", edge.replace("-", "minus")) for edge in amount.edges]
     return [f"{COUNT}_{low}_to_{high}" for low, high in pairwise(ends)]
+
+
+def require_columns(grid: Grid, amount: StatedAmount) -> None:
+    """Raise UsageError where a column of places or an attribute is called as one of amounts."""
+    own = [SUM, MEAN] if amount.notches else []
+    own += [MEDIAN] if amount.edges else []
+    names = [*own, *(f"{one}_{end}" for one in own for end in ("low", "high"))]
+    names += name_classes(amount) if amount.edges else []
+    taken = {one.casefold() for one in column_names(grid, COUNT, ())}
+    if both := sorted(taken.intersection(names)):
+        raise UsageError(
+            f"The table of amounts has a column called {both[0]!r}: choose another name for the "
+            "attribute or the axis.",
+            code="amounts-column-taken",
+        )
 
 
 def join_columns(rows: Rows, release: AmountNumbers) -> Any:
