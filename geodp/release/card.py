@@ -42,6 +42,10 @@ from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanis
 from geodp.typing import FloatArray
 
 
+PUBLIC_CARD = "the domain, the grid and every value of this card: public by construction"
+"""What every card lists first as not protected."""
+
+
 def card_of(release: ReleaseProtocol) -> Card:
     """Build the card of a release, without its list of files; see :meth:`geodp.Release.card`."""
     grid, method = release.grid, release.method
@@ -84,7 +88,7 @@ def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
         "source": method.guarantee.source,
         "sensitivity_counts": method.describe_sensitivity(grid, event),
         "not_protected": [
-            "the domain, the grid and every value of this card: public by construction",
+            PUBLIC_CARD,
             *event.not_protected,
             *release.public_facts,
         ],

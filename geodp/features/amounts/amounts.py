@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,13 @@ from geodp.release.card import state_budget
 from geodp.release.preview import preview_release
 from geodp.release.request import Request
 from geodp.reprs import one_line
+from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
+
+IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
+"""Beginning of the fact that names the release on the card of its records."""
 
 COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
@@ -164,7 +169,7 @@ def preview_amounts(
 
 def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) -> Amounts:
     """Return the release of what was drawn in place of nothing."""
-    grid, facts = empty.count.grid, (describe_identity(drawn),)
+    grid, facts = empty.count.grid, (describe_identity(drawn, empty.index.amount),)
     make = ReleasedTable
     count = replace(
         empty.count,
@@ -272,7 +277,11 @@ def describe_notches(scale: Scale, notches: int) -> str:
     )
 
 
-def describe_identity(drawn: ReleasedAmounts) -> str:
-    """Describe, for the card of the records, the sums and classes that they were released with."""
+def describe_identity(drawn: ReleasedAmounts, amount: StatedAmount) -> str:
+    """Describe, for the card of the records, the sums and classes that they were released with.
+
+    The digest is of these, and of what they mean: the amount, its clip, step and edges.
+    """
+    meaning = json.dumps(write_plain(amount), sort_keys=True).encode()
     arrays = [one for one in (drawn.above, drawn.classes) if one is not None]
-    return f"that the sums and classes of its release have the digest {digest(*arrays).hex()}"
+    return IDENTITY + digest(meaning, *arrays).hex()

@@ -149,16 +149,15 @@ def test_the_table_shows_nothing():
 
 
 WEIGHTED = pa.table(
-    {"x": [0.5] * 4, "y": [0.5] * 4, "income": [10, 20, 30, 2000], "w": [1.4, "2.5", 90, 0.2]}
-    | {"w": ["1.4", "2.5", "90", "0.2"]}
+    {"x": [0.5] * 4, "y": [0.5] * 4, "income": [10, 20, 30, 40], "w": ["1.4", "2.5", "90", "0.5"]}
 )
 
 
 def test_a_record_counts_as_many_as_its_weight():
     table = read(WEIGHTED, weight="w", max_weight=50)
     # To the nearest whole number, and at most 50.
-    assert table.records.count.tolist() == [1 + 3 + 50]
-    assert table.above.tolist() == [10 + 3 * 20 + 50 * 30]
+    assert table.records.count.tolist() == [1 + 3 + 50 + 1]
+    assert table.above.tolist() == [10 + 3 * 20 + 50 * 30 + 40]
     assert table.max_weight == 50
     assert table.beyond["weights"] == 1
 
@@ -181,7 +180,7 @@ def test_weights_need_a_bound(more, code):
         read(WEIGHTED, **more)
 
 
-@pytest.mark.parametrize("weight", ["0", "-3", "0.0"])
+@pytest.mark.parametrize("weight", ["0", "-3", "0.0", "0.49"])
 def test_weights_of_nobody_are_refused(weight):
     one = pa.table({"x": [0.5], "y": [0.5], "income": [1], "w": [weight]})
     with refuses(InputError, "amounts-weight-not-positive: w"):

@@ -1,18 +1,24 @@
 """Verification of amounts: whatever is changed is found."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from geodp import open as geodp_open
+from geodp.features.amounts.amounts import Amounts, list_constraints, with_drawn
+from geodp.features.amounts.card import AmountsCard
+from geodp.features.amounts.formats.joint import write_joint
+from geodp.features.amounts.formats.reading import read_drawn, reopen
 from geodp.features.amounts.verify import QUESTIONS, verify_amounts
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256, sums_text
 from geodp.release.simulated_cells import errors_of
 from tests.command import geodp
-from tests.features.amounts.made import EDGES, publish
+from tests.features.amounts.made import EDGES, publish, rows
 
 INDEX = "amounts.json"
 
@@ -86,6 +92,86 @@ def test_a_changed_index_is_found(folder, name, value, check):
     assert check in failed(folder)
 
 
+def rebuild(public, change):
+    """Change the meaning of the numbers, and write the table and all checksums as geodp would."""
+    release = geodp_open(public)
+    drawn = read_drawn(public, release)
+    plain = json.loads((public / INDEX).read_text())
+    change(plain)
+    card = AmountsCard.from_json(plain)
+    card = replace(card, constraints=list_constraints(card.amount))
+    made = with_drawn(reopen(release.count, card), drawn, None)
+    made = Amounts(release.count, made.sum, made.classes, card)
+    plain = replace(card, files=write_joint(made, public)).to_json()
+    (public / INDEX).write_text(json.dumps(plain))
+    list_sums(public)
+
+
+def times_ten(card):
+    amount = card["amount"]
+    amount |= {"upper": "10000", "step": "10", "edges": [f"{e}0" for e in amount["edges"]]}
+    amount["edges"][0] = "0"
+
+
+def shifted(card):
+    amount = card["amount"]
+    amount |= {"lower": "1000", "upper": "2000"}
+    amount["edges"] = [str(int(edge) + 1000) for edge in amount["edges"]]
+
+
+def other_edge(card):
+    card["amount"]["edges"][1] = "150"
+
+
+def drop(text):
+    def change(card):
+        facts = card["guarantee"]["not_protected"]
+        kept = [fact for fact in facts if text not in fact]
+        assert len(kept) == len(facts) - 1
+        card["guarantee"]["not_protected"] = kept
+
+    return change
+
+
+@pytest.mark.parametrize("change", [times_ten, shifted, other_edge])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_numbers_that_mean_something_else_are_found(folder, change, dropped):
+    def both(card):
+        change(card)
+        if dropped:
+            drop("count as these")(card)
+
+    rebuild(folder, both)
+    assert {"guarantee", "numbers"} & {*failed(folder)}
+
+
+def test_a_rebuilt_table_alone_changes_nothing(folder):
+    rebuild(folder, lambda card: None)
+    assert failed(folder) == {}
+
+
+@pytest.mark.parametrize("text", ["plain number", "count as these", "at least one row"])
+def test_a_public_fact_less_is_found(folder, text):
+    change_index(folder, drop(text))
+    assert "guarantee" in failed(folder)
+
+
+def test_weights_that_the_index_hides_are_found(tmp_path):
+    data = rows(500).append_column("w", pa.array([1, 2] * 250))
+    publish(data, weight="w", max_weight=5).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert failed(public) == {}
+
+    def hide(card):
+        card["amount"].pop("max_weight")
+        drop("weights are taken")(card)
+        stated = "One person has at most 5 of all records."
+        card["guarantee"]["assumptions"][0]["statement"] = stated
+
+    change_index(public, hide)
+    assert {"guarantee", "numbers"} <= {*failed(public)}
+
+
 def change_column(public, column, change):
     """Change a column of the table, with all checksums."""
     path = public / "amounts.parquet"
@@ -117,11 +203,36 @@ def moved(values):
         ("median", "table"),
         ("mean_high", "table"),
         ("sum_low", "table"),
+        ("sum_high", "table"),
     ],
 )
 def test_a_changed_number_is_found(folder, column, check):
     change_column(folder, column, moved)
     assert check in failed(folder)
+
+
+@pytest.mark.parametrize("form", ["metadata", "csvt", "types"])
+def test_a_table_that_says_something_else_is_found(folder, form):
+    path = folder / "amounts.parquet"
+    if form == "csvt":
+        path = path.with_suffix(".csvt")
+        path.write_text(path.read_text() + ",String")
+    else:
+        table = pq.read_table(path)
+        said = {**table.schema.metadata}
+        if form == "metadata":
+            said[b"geodp"] = said[b"geodp"].replace(b"10,000 yen", b"EUR")
+        else:
+            at = table.schema.get_field_index("count")
+            table = table.set_column(at, "count", table["count"].cast(pa.float64()))
+        pq.write_table(table.replace_schema_metadata(said), path)
+
+    def list_again(card):
+        for file in card["files"]:
+            file["sha256"] = sha256(folder / file["name"])
+
+    change_index(folder, list_again)
+    assert "table" in failed(folder)
 
 
 def test_a_mean_beyond_the_clip_is_found(folder):

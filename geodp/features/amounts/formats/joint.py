@@ -158,6 +158,8 @@ def _write_parquet(view: View, release: AmountNumbers, path: Path) -> None:
         "amount": release.index.amount.name,
         "unit_of_amount": release.scale.unit,
     }
+    # Records get their id only when they are written, and the index has it.
+    about.pop("release_id", None)
     extra = {"geodp": json.dumps(about, ensure_ascii=False)}
     if view.located:
         extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)
