@@ -11,6 +11,8 @@ import numpy as np
 
 from geodp.features.amounts.estimates import Interval
 from geodp.features.amounts.numbers import AmountNumbers
+from geodp.features.amounts.scale import show_amount
+from geodp.table.display import is_below, show_count, show_interval
 from geodp.typing import FloatArray
 
 Language = Literal["en", "ja"]
@@ -115,25 +117,26 @@ def _list_regions(
         f"<th>{texts[one]}<br><small>{texts['interval']}</small></th>" for one in columns
     )
     lines = [f"<tr><th>{texts['region']}</th>{heads}</tr>"]
+    limit = release.count.card().display_below
     for name, one in zip(regions, release.estimate_all(regions.values()), strict=True):
-        row = {
-            "count": Interval(one.count.count, one.count.low, one.count.high),
-            "sum": one.sum,
-            "mean": one.mean,
-            "median": one.median,
+        count = one.count
+        hidden = limit is not None and is_below(count.count, limit)
+        row = {"sum": one.sum, "mean": one.mean, "median": one.median}
+        number = show_count(count.count, limit)
+        ends = show_interval(count.count, count.low, count.high, limit)
+        shown = {"count": f"{escape(number)}<br><small>{escape(ends)}</small>"} | {
+            column: "\N{EN DASH}" if hidden else _show(row[column], texts) for column in row
         }
-        cells = "".join(f"<td>{_show(row[column], texts)}</td>" for column in columns)
+        cells = "".join(f"<td>{shown[column]}</td>" for column in columns)
         lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
     return "<table>\n" + "\n".join(lines) + "\n</table>"
 
 
 def _show(one: Interval | None, texts: Mapping[str, str]) -> str:
-    """Write a number and its interval."""
+    """Write an amount and its interval."""
     if one is None:
         return f"<small>{texts['untold']}</small>"
-    low, value, high = (
-        f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.6g}" for x in (one.low, one.value, one.high)
-    )
+    low, value, high = map(show_amount, (one.low, one.value, one.high))
     return f"{value}<br><small>{low} – {high}</small>"
 
 
@@ -150,7 +153,9 @@ def _draw_map(release: AmountNumbers, texts: Mapping[str, str]) -> str:
     np.add.at(number, tuple(index), release.count.table.count)
     steps = release.sum.table.counts_at(release.count.table.key)
     np.add.at(total, tuple(index), steps * float(release.scale.step))
-    sure = number >= SURE * _error(release, side * side)
+    limit = release.count.card().display_below
+    sure = (number >= SURE * _error(release, side * side)) & (number >= (limit or 0))
+    up = grid.places[0].northwards
     mean = np.divide(total, number, out=np.zeros(shape), where=number > 0)
     edges = _choose_edges(mean[sure])
     size = WIDTH / max(shape)
@@ -159,8 +164,9 @@ def _draw_map(release: AmountNumbers, texts: Mapping[str, str]) -> str:
         colour = UNKNOWN
         if sure[row, column]:
             colour = COLOURS[int(np.searchsorted(edges, mean[row, column], "right"))]
-        # Rows are counted from the south, and lines of a picture from the top.
-        x, y = column * size, (shape[0] - 1 - row) * size
+        # Lines of a picture are counted from the top, and rows of some grids from the south.
+        line = shape[0] - 1 - row if up else row
+        x, y = column * size, line * size
         squares.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{size:.1f}" height="{size:.1f}" '
             f'fill="{colour}"/>'

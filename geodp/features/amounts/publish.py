@@ -203,33 +203,46 @@ def publish(
         dataset=dataset,
         records=records,
     )
-    described = {
+    reading: dict[str, Any] = {
         "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
+        "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs, "value": value,
+        "weight": weight, "max_weight": max_weight, "person": person, "by": by, "labels": labels,
+        "columns": columns, "where": where, "outside": outside, "decimal": decimal,
     }  # fmt: skip
-    table = data
-    if not isinstance(table, AmountTable):
-        if missing := [name for name, value in described.items() if value is None]:
-            raise UsageError(
-                f"Say {', '.join(f'{name}=' for name in missing)}: where records are counted, and "
-                "which amounts between which ends, in which unit, are added up.",
-                code="amounts-arguments-missing",
-            )
-        given: dict[str, Any] = described | {
-            "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs,
-            "value": value, "weight": weight, "max_weight": max_weight, "person": person,
-            "contribution": contribution, "by": by, "labels": labels, "columns": columns,
-            "where": where, "outside": outside, "decimal": decimal,
-        }  # fmt: skip
-        table = read_records(cast(TableSource, data), **given)
-    elif any(one is not None for one in (*described.values(), code, x, y, value, weight, person)):
-        raise UsageError(
-            "An AmountTable has its grid, amounts and persons already; leave these arguments out.",
-            code="amounts-described-twice",
-        )
+    table = _read(data, reading, contribution)
     prepared = prepare_amounts(table, request, means=means, share=share)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.count, between=1)
     return prepared.release()
+
+
+def _read(
+    data: TableSource | AmountTable, reading: dict[str, Any], contribution: int | None
+) -> AmountTable:
+    """Read the records; UsageError for arguments that are missing, or that a table has already."""
+    if isinstance(data, AmountTable):
+        # An argument that is ignored may be a selection, and others would be counted.
+        if any(not _is_default(name, value) for name, value in reading.items()):
+            raise UsageError(
+                "An AmountTable has its grid, amounts and persons already; leave these arguments "
+                "out.",
+                code="amounts-described-twice",
+            )
+        return data
+    described = ("grid", "amount", "clip", "unit_of_amount")
+    if missing := [name for name in described if reading[name] is None]:
+        raise UsageError(
+            f"Say {', '.join(f'{name}=' for name in missing)}: where records are counted, and "
+            "which amounts between which ends, in which unit, are added up.",
+            code="amounts-arguments-missing",
+        )
+    return read_records(data, contribution=contribution, **reading)
+
+
+def _is_default(name: str, value: Any) -> bool:
+    """Test whether an argument of :func:`publish` was left out."""
+    default = {"step": 1, "max_weight": 1, "classes": (), "by": ()}.get(name)
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 @dataclass(frozen=True, eq=False)

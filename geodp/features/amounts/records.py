@@ -219,7 +219,8 @@ class AmountRecords(Points):
         """Raise UsageError for weights without a bound, or beside numbers of records."""
         if self.weight is None and self.max_weight == 1:
             return
-        if self.weight is None or self.value is not None or not 1 < self.max_weight <= MAX_WEIGHT:
+        whole = isinstance(self.max_weight, int) and 1 < self.max_weight <= MAX_WEIGHT
+        if self.weight is None or self.value is not None or not whole:
             raise UsageError(
                 "Weights (weight=) need their largest value, a whole number above 1 (max_weight=): "
                 "public and chosen without the data, as larger weights count as this. They do not "

@@ -162,9 +162,13 @@ class Scale:
         Raises UsageError for edges that do not increase, that no step reaches or that lie beyond
         the clip.
         """
-        listed = [
-            exact(edge, "classes") / self.step for edge in (edges if edges is not None else ())
-        ]
+        edges = () if edges is None else edges
+        if isinstance(edges, str) or not hasattr(edges, "__iter__"):
+            raise UsageError(
+                "Give the edges of classes as a sequence of numbers, such as (100, 200, 500).",
+                code="amounts-edges-form",
+            )
+        listed = [exact(edge, "classes") / self.step for edge in edges]
         if not listed:
             return ()
         if any(edge.denominator != 1 for edge in listed):
@@ -233,3 +237,14 @@ def show_number(value: Fraction) -> str:
     places = max(twos, fives)
     digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
+
+
+def show_amount(number: float) -> str:
+    """Format an estimated amount: a large one without decimals.
+
+    Examples
+    --------
+    >>> show_amount(303.14159), show_amount(1234567.8)
+    ('303.142', '1,234,568')
+    """
+    return f"{number:,.0f}" if abs(number) >= 1e5 else f"{number:,.6g}"

@@ -280,3 +280,33 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
         place.try_out(prepared.preview, prepared.example, prepared.cells)
     assert [one.num_rows for one in written] == [0, 1]
     assert written[1]["count"].to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"classes": [100, 300]}, {"step": 5}, {"by": ["sex"]}, {"labels": {"sex": ["f"]}},
+     {"where": {"sex": "f"}}, {"outside": "drop"}, {"columns": {"sex": "s"}}, {"max_weight": 9},
+     {"decimal": ","}, {"crs": "EPSG:3035"}, {"x": "x"}, {"clip": (0, 10)}, {"person": "id"},
+     {"classes": np.array([100, 300])}],
+)  # fmt: skip
+def test_a_table_that_was_read_takes_no_arguments_of_reading(more):
+    names = ("grid", "x", "y", "amount", "clip", "unit_of_amount")
+    table = geodp.amounts.read_records(rows(500), **{name: GIVEN[name] for name in names})
+    given = {"contribution": 1, "epsilon": 1}
+    geodp.amounts.publish(table, **given)
+    with refuses(UsageError, "amounts-described-twice"):
+        geodp.amounts.publish(table, **given, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"classes": "100"}, "amounts-edges-form"),
+        ({"classes": 100}, "amounts-edges-form"),
+        ({"weight": "income", "max_weight": 2.5}, "amounts-weights-bound"),
+        ({"weight": "income", "max_weight": "5"}, "amounts-weights-bound"),
+    ],
+)
+def test_arguments_of_other_types_are_refused(more, code):
+    with refuses(UsageError, code):
+        publish(rows(50), **more)

@@ -391,6 +391,7 @@ def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
 
 def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> Iterator[str]:
     """Yield the lines of a table of estimates; small counts are shown as the office does."""
+    from geodp.features.amounts.scale import show_amount
     from geodp.table.display import is_below, show_count, show_interval
 
     amount, limit = release.index.amount, release.count.card().display_below
@@ -407,13 +408,9 @@ def _tabulate(rows: dict[str, dict[str, Interval | None]], release: Amounts) -> 
                 value = show_count(one.value, limit)
                 ends = show_interval(one.value, one.low, one.high, limit)
             elif one is not None and not hidden:
-                value, ends = _show(one.value), f"{_show(one.low)} to {_show(one.high)}"
+                value, low, high = map(show_amount, (one.value, one.low, one.high))
+                ends = f"{low} to {high}"
             yield f"{'' if number else name:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}"
-
-
-def _show(number: float) -> str:
-    """Format an amount: large ones without decimals."""
-    return f"{number:,.0f}" if abs(number) >= 1e5 else f"{number:,.6g}"
 
 
 def _publish(options: dict[str, Any]) -> str:
