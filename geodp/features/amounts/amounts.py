@@ -56,18 +56,20 @@ WEIGHTS = (
 
 CLIPPED = (
     "that amounts below {} and above {} count as these: their number and the sums beyond are in no "
-    "file"
+    "public file"
 )
 """What is public of the clip."""
 
 CLASSES_PROOF = (
     "one record is in one class, and so changes, on each level, one count of one class by 1; all "
-    "classes have independent noise, each for the whole budget, and everything else is "
-    "post-processing"
+    "classes have independent noise, each for {}, and everything else is post-processing"
 )
 """Why a release of classes holds what it promises."""
 
-BOTH_PROOF = "sums and classes each have a part of the budget, which adds up. Sums: {}. Classes: {}"
+BOTH_PROOF = (
+    "sums and classes each have a part of the budget, and their parts add up to it. Sums: {}. "
+    "Classes: {}"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +229,10 @@ def state_guarantee(
     """State the guarantee of all numbers together."""
     described = event.describe()
     names = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
-    source = STREAMS_PROOF if amount.notches else CLASSES_PROOF
+    source = (STREAMS_PROOF if amount.notches else CLASSES_PROOF).format("the whole budget")
     if amount.share is not None:
-        source = BOTH_PROOF.format(STREAMS_PROOF, CLASSES_PROOF)
+        proofs = [one.format("all of this part") for one in (STREAMS_PROOF, CLASSES_PROOF)]
+        source = BOTH_PROOF.format(*proofs)
     counted = COUNTED if amount.max_weight is None else WEIGHED
     bound = replace(event.assumption, statement=counted.format(event.unit, event.contribution))
     chosen = "The clip, the step and the edges of classes were chosen without looking at the data."

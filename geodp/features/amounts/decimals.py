@@ -46,6 +46,16 @@ NO_NUMBER = Rule(
     "point.",
 )
 
+WEIGHT_MISSING = Rule(
+    "amounts-weight-missing",
+    "a weight is missing: blank, NaN or written as unknown; drop such records, or weigh them.",
+)
+
+WEIGHT_FORM = Rule(
+    "amounts-weight-form",
+    "a weight is no number in plain digits, without separators of thousands.",
+)
+
 NO_WEIGHT = Rule(
     "amounts-weight-not-positive",
     "a weight is below 0.5, and is rounded to nobody, while a record stands for somebody: drop "
@@ -60,7 +70,7 @@ NEGATIVE = Rule(
 )
 
 _UNKNOWN = frozenset(
-    ("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown", "inf", "-inf")
+    ("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown")
 )
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
@@ -110,7 +120,11 @@ def count_weights(column: pa.Array, largest: int, decimal: str | None = None) ->
 
     Raises CodeError at the first weight that is missing, no plain number, or below 0.5.
     """
-    values, exponent = _scaled(column, decimal)
+    try:
+        values, exponent = _scaled(column, decimal)
+    except CodeError as error:
+        rule = WEIGHT_MISSING if error.code == MISSING.code else WEIGHT_FORM
+        raise CodeError(error.position, rule) from None
     one = 10**exponent
     # Compared without doubling, which might not fit; a half is rounded up to one.
     nobody = values < one - one // 2
@@ -137,6 +151,9 @@ def _scaled(column: pa.Array, decimal: str | None) -> tuple[Any, int]:
             values = np.minimum(values, np.uint64(2**62))
         return np.clip(values.astype(np.int64), -(10**18), 10**18), 0
     texts = pc.utf8_trim_whitespace(as_text(decimal_points(column, decimal)))
+    if pa.types.is_decimal(kind):
+        # Zeros at the end are of the column's type, and not of the amount.
+        texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
     plain = pc.match_substring_regex(texts, PLAIN)
     if not pc.all(plain, min_count=0).as_py():
         # Floats may be written with an exponent, which their decimal expansion has not.
@@ -152,7 +169,8 @@ def _expand(column: pa.Array, texts: pa.Array, plain: pa.Array) -> pa.Array:
     numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     finite = np.isfinite(numbers)
     if not finite.all():
-        raise CodeError(int(finite.argmin()), MISSING)
+        at = int(finite.argmin())
+        raise CodeError(at, MISSING if np.isnan(numbers[at]) else NO_NUMBER)
     at = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     rows = texts.to_pylist()
     for i in at:

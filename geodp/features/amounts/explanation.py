@@ -35,12 +35,13 @@ def _sections(page: Writer, card: AmountsCard) -> tuple[Section, ...]:
     alone = reach_of(1)
     kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
     enforced = guarantee.assumptions[0].stated_by == "geodp"
+    answers = "enforced" if enforced else "vouched"
     promise = (
         page.write(f"suppose_{kind}", unit=unit),
         factor_sentence(page, alone),
         *budget_sentences(page, guarantee),
         page.write(
-            f"amounts_{'enforced' if enforced else 'vouched'}",
+            f"amounts_{answers if card.amount.max_weight is None else 'weighed'}",
             unit=unit,
             contribution=guarantee.contribution,
         ),
@@ -66,5 +67,7 @@ def _together_section(page: Writer, card: AmountsCard) -> Section:
         sentences.insert(0, page.write("amounts_means", name=amount.name))
     if amount.edges:
         sentences.append(page.write("amounts_classes", name=amount.name))
+    if amount.max_weight is not None:
+        sentences.append(page.write("amounts_weights", largest=amount.max_weight))
     sentences.append(page.write("together_once"))
     return Section(page.write("heading_together"), tuple(sentences))

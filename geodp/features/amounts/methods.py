@@ -21,7 +21,7 @@ NOISE = "discrete Laplace on integers, sampled exactly"
 STREAMS_PROOF = (
     "one record of amount x adds x - L to the stream above the lower end L and U - x to the stream "
     "below the upper end U, together exactly U - L, on each level to one node; both streams have "
-    "independent noise, each for the whole budget, and everything else is post-processing"
+    "independent noise, each for {}, and everything else is post-processing"
 )
 """Why a release of sums and means holds what it promises."""
 

@@ -216,6 +216,8 @@ class AmountNumbers:
         UsageError without classes.
         """
         self._require_classes()
+        if not np.isfinite(line):
+            raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
         ends = self._classes_of([Region.of(self.count.grid, region, labels)]).share_below(line)
         value, low, high = (float(part[0]) for part in ends)
         return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)

@@ -12,6 +12,7 @@ import numpy as np
 from geodp.features.amounts.estimates import Interval
 from geodp.features.amounts.numbers import AmountNumbers
 from geodp.features.amounts.scale import show_amount
+from geodp.features.explain.page import Writer
 from geodp.table.display import is_below, show_count, show_interval
 from geodp.typing import FloatArray
 
@@ -56,7 +57,7 @@ TEXTS: Mapping[Language, Mapping[str, str]] = {
         "mean": "平均",
         "median": "中央値",
         "interval": "95 % 区間",
-        "noise": "一人一人（{one}）を守るため、乱数のノイズを加えています: {words}。",
+        "noise": "{one}ごとに保護するため、乱数のノイズを加えています: {words}。",
         "untold": "ノイズのため不明",
     },
 }
@@ -92,7 +93,7 @@ def write_page(
     title = escape(texts["title"].format(**facts))
     promise = release.index.guarantee
     words = promise.spends if release.index.private else promise.in_words
-    noise = texts["noise"].format(one=promise.unit, words=words)
+    noise = texts["noise"].format(one=Writer(language).unit(promise.unit), words=words)
     parts = [
         f"<h1>{title}</h1>",
         f"<p>{escape(texts['unit'].format(**facts))}</p>",

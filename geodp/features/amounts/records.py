@@ -51,8 +51,9 @@ WEIGHT_FACT = (
 
 PERSON_AND_COUNTS = Rule(
     "amounts-person-and-counts",
-    "Rows that stand for several records (--value, value=) do not tell whose they are: leave "
-    "--person (person=) out and state the contribution, or give a row for each record.",
+    "Rows that stand for several records (--value, value=), or have weights (--weight, weight=), "
+    "do not tell whose all of these are: leave --person (person=) out and state the contribution, "
+    "or give a row for each record.",
 )
 
 TOO_FINE = Rule(

@@ -172,6 +172,11 @@ SENTENCES: Mapping[str, str] = {
     "office answers for that.",
     "amounts_enforced": "One {unit} has at most {contribution:n} of all records; geodp made sure "
     "of it.",
+    "amounts_weighed": "It holds if the records of one {unit} have weights of at most "
+    "{contribution:n} together; the office answers for that.",
+    "amounts_weights": "A record counts as many times as its weight says, at most {largest:n} "
+    "times. Weights are taken as given: one that was calibrated on other respondents depends on "
+    "these, which the guarantee does not cover.",
     "selection_title": "What the choice {release_id} reveals",
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",

@@ -125,6 +125,21 @@ def test_sums_are_within_what_the_clip_allows():
             assert one.sum.low <= one.sum.value <= one.sum.high
 
 
+@pytest.mark.parametrize("line", [float("nan"), float("inf")])
+def test_a_line_is_a_number(line):
+    release = publish(classes=EDGES, means=False)
+    with refuses(UsageError, "amounts-line-form"):
+        release.share_below(ALL, line)
+
+
+def test_sources_and_facts_do_not_contradict_themselves():
+    both, alone = publish(classes=EDGES).index, publish().index
+    assert "whole budget" in alone.guarantee.source
+    assert "whole budget" not in both.guarantee.source
+    assert both.guarantee.source.count("all of this part") == 2
+    assert any("are in no public file" in one for one in alone.guarantee.not_protected)
+
+
 @pytest.mark.parametrize("size", [10, 20, 60])
 def test_intervals_hold_for_records_that_live_alone(size):
     income = np.random.default_rng(size).lognormal(5.5, 0.7, size)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from geodp.errors import CodeError
-from geodp.features.amounts.decimals import count_steps
+from geodp.features.amounts.decimals import count_steps, count_weights
 from geodp.features.amounts.scale import Scale
 from tests.refusals import refuses
 
@@ -62,10 +62,11 @@ def test_a_decimal_comma_is_read_where_it_is_named():
 
 
 BAD = {
-    "amount-missing": ["", " ", "NaN", "n/a", "-", None, float("nan"), float("inf")],
+    "amount-missing": ["", " ", "NaN", "n/a", "-", None, float("nan")],
     "amount-with-currency": ["¥300", "300 EUR", "$5", "12万円", "3 k", "5%"],
     "amount-thousands": ["1,234", "1 234", "1.234.567", "12,5"],
-    "amount-not-number": ["abc", "1e5", "--3", "1.2.3", "1" * 19, True],
+    "amount-not-number": ["abc", "1e5", "--3", "1.2.3", "1" * 19, True, "inf",
+                          float("inf"), float("-inf")],
     "amount-negative": ["-1", "-0.01", -5, -0.5],
 }
 
@@ -84,6 +85,23 @@ def test_what_is_no_amount_is_refused_in_one_sentence(value, code):
 
 def test_negative_amounts_count_where_the_lower_end_is_below_0():
     assert clipped(pa.array(["-3", "-80", "3"]), SCALES[1]) == [4700, 0, 5300]
+
+
+def test_zeros_at_the_end_of_a_decimal_are_of_its_type():
+    column = pa.array([Decimal("10.5"), Decimal("7")], pa.decimal256(60, 30))
+    assert clipped(column, SCALES[0]) == by_hand(["10.5", "7"], SCALES[0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "code"),
+    [("", "amounts-weight-missing"), ("1,000", "amounts-weight-form"),
+     ("¥3", "amounts-weight-form"), ("0.4", "amounts-weight-not-positive")],
+)  # fmt: skip
+def test_weights_are_refused_as_weights(weight, code):
+    with refuses(CodeError, code) as refused:
+        count_weights(pa.array(["1", weight]), 5)
+    assert refused.value.position == 1
+    assert "amount" not in str(refused.value)
 
 
 def test_amounts_beyond_the_clip_are_told_apart():

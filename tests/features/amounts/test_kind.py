@@ -1,11 +1,13 @@
 """Amounts as a kind of release, which other commands recognise."""
 
+import pyarrow as pa
 import pytest
 
 from geodp.errors import VerificationError
 from geodp.features.amounts.kind import AmountsKind
 from geodp.io.folder.kinds import find_kind, kind_of
 from tests.command import geodp
+from tests.features.amounts.made import publish, rows
 from tests.refusals import refuses
 
 
@@ -30,3 +32,18 @@ def test_a_release_is_explained(public, language):
     assert done.returncode == 0, done.stderr
     assert "income" in done.stdout
     assert "10,000 yen" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "have weights of at most 10 together"), ("ja", "ウェイトが合わせて最大 10")],
+)
+def test_weights_are_explained(tmp_path, language, said):
+    data = rows(500).append_column("w", pa.array([1, 2] * 250))
+    publish(data, weight="w", max_weight=5, contribution=2).write(tmp_path / "out")
+    done = geodp("explain", tmp_path / "out", "--language", language)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert said in (text if language == "en" else done.stdout.replace("\n", "").replace(" ", " "))
+    assert "of all records" not in text
+    assert {"en": "calibrated on other", "ja": "調整した"}[language] in text

@@ -56,7 +56,7 @@ def test_counts_below_the_limit_of_display_are_hidden():
     few, many = re.findall(r"<tr><td>(.*?)</tr>", page)
     assert "&lt;10" in few
     assert len(re.findall(r"\d", few.replace("&lt;10", ""))) == 0
-    assert "500" in many
+    assert "299.87" in many
     coloured = [one for one in re.findall(r'fill="(#\w+)"/>', page.split("</svg>")[0])]
     assert coloured.count(UNKNOWN) == len(coloured) - 1
 
@@ -71,3 +71,5 @@ def test_the_command_prints_the_page(public):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("<!doctype html>")
     assert "地域別の" in done.stdout
+    assert "一人ごとに保護する" in done.stdout
+    assert "person" not in done.stdout
