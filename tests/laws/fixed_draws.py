@@ -13,6 +13,7 @@ from functools import wraps
 
 import numpy as np
 
+from geodp.features.amounts import publish as amounts_publish
 from geodp.features.cluster import connecting
 from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
 from geodp.features.households import publish as households_publish
@@ -96,6 +97,16 @@ def _fix_households(patch):
 
     patch.setattr(households_publish, "release_streams", release_streams)
     patch.setattr(households_publish, "release_others", release_others)
+
+
+def _fix_amounts(patch):
+    real = amounts_publish.release_streams
+
+    def release_streams(streams, design, _key):
+        fixed = [one._replace(counts=fixed_table(one.counts.grid)) for one in streams]
+        return real(fixed, design, fixed_key())
+
+    patch.setattr(amounts_publish, "release_streams", release_streams)
 
 
 def _fix_selections(patch):
@@ -262,6 +273,7 @@ def fix_draws(patch):
     _fix_measurements(patch)
     _fix_series(patch)
     _fix_households(patch)
+    _fix_amounts(patch)
     _fix_selections(patch)
     _fix_devices(patch)
     _fix_cluster(patch)

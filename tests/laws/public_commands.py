@@ -96,6 +96,24 @@ sizes = table(
 )
 
 
+incomes = table(
+    "code,income,n",
+    lambda one, n: f"{one[0]},{one[1] + n % 7},{min(n, 1 << 24)}",
+    [(code, amount) for code in CODES for amount in (0, 150, 5000)],
+)
+
+
+def earners(folder: Path, variant: str) -> None:
+    """Write records of persons with an income and a weight."""
+    rows = [
+        f"{139.505 + 0.0125 * x},{35.505 + y / 120},{x}-{y}-{i % 3},{100 * i},{i % 9 + 1}"
+        for (x, y), count in people(variant, SQUARE)
+        for i in range(count % 4 + 1)
+    ]
+    text = "lon,lat,who,income,w\n" + "".join(f"{row}\n" for row in rows)
+    (folder / "in.csv").write_text(text)
+
+
 def members(folder: Path, variant: str) -> None:
     """Write records of persons with their households."""
     rows = [
@@ -224,6 +242,12 @@ CODED_HOMES = (
 )
 
 
+AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "EUR")
+INCOMES = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *AMOUNT, *TERMS)
+EARNERS = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "36", "--x", "lon",
+           "--y", "lat", *AMOUNT, *TERMS)  # fmt: skip
+
+
 def publish(write, *call, **more) -> Case:
     return Case("publish", write, call, **more)
 
@@ -308,6 +332,22 @@ CASES = {
          "1", *OUT),
         variants=SMALL,
     ),
+    "amounts": Case("amounts publish", incomes, INCOMES, quick=True),
+    "amounts with classes": Case(
+        "amounts publish", incomes,
+        (*INCOMES, *CHARGED, "--key-file", "key", "--classes", "100,300", "--json"),
+        variants=SMALL,
+    ),
+    "amounts of classes": Case(
+        "amounts publish", incomes, (*INCOMES, "--classes", "100,300", "--no-means"),
+        variants=SMALL,
+    ),
+    "amounts of persons": Case("amounts publish", earners, (*EARNERS, "--person", "who"),
+                               variants=SMALL),
+    "amounts with weights": Case(
+        "amounts publish", earners, (*EARNERS, "--weight", "w", "--max-weight", "5"),
+        variants=SMALL,
+    ),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),
@@ -379,6 +419,8 @@ READERS = {
                             "533946"),
                            ("households", "compare", "homes", "later", "--area", "533945")),
     "households report": (("households", "report", "homes", "--output", "made.html"),),
+    "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),),
+    "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),
@@ -401,6 +443,7 @@ WRITTEN = {
     ),
     "homes": ("households publish", coded_homes, CODED_HOMES),
     "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
+    "incomes": ("amounts publish", incomes, (*INCOMES, "--classes", "100,300")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""
@@ -414,6 +457,7 @@ PARAMETERS = {
         "local open",
         "local blend",
         "plan",
+        "amounts plan",
         "households plan",
         "households sql",
         "methods",

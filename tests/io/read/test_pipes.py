@@ -40,6 +40,8 @@ TABLE = ("in.csv", *CELLS, *TERMS)
 SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all")
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
+INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
+GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
@@ -132,6 +134,18 @@ READ = {
     "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
     "households compare": {"polygons": ("homes", "--polygons", PIPE)},
     "households report": {"places": ("homes", "--places", PIPE, "--output", "x.html")},
+    "amounts publish": {
+        "inputs": (PIPE, *INCOMES),
+        "mask": ("in.csv", *INCOMES, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *INCOMES, "--regions", PIPE, "--regions-source", "s"),
+        "metadata": ("in.csv", *INCOMES, "--metadata", PIPE),
+    },
+    "amounts plan": {
+        "mask": (*GUESSES, "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
+    "amounts page": {"polygons": ("incomes", "--polygons", PIPE)},
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),
@@ -186,6 +200,10 @@ def prepared(tmp_path_factory):
         (
             *("households", "publish", "mesh.csv", *mesh, "--households", "n"),
             *("--protect", "person", *TERMS[:-1], "homes"),
+        ),
+        (
+            *("amounts", "publish", "mesh.csv", *mesh[:-2], "--amount", "n", "--clip", "0", "9"),
+            *("--unit-of-amount", "EUR", *TERMS[:-1], "incomes"),
         ),
         ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
         ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

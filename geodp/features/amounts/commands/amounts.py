@@ -261,7 +261,7 @@ def plan(**options: Any) -> None:
 
     names = ("median", "upper_tenth", "clips", "lower", "records", "share", "contribution")
     given = {name: options[name] for name in (*names, "method", *PLANNED)}
-    rows = make_plan(grid_of(options), **given)
+    rows = make_plan(grid_of({**options, "inputs": ()}), **given)
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
         return
