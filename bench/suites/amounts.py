@@ -406,7 +406,7 @@ def hold(
 
 
 def share(rows: list[list[bool | None]]) -> dict[str, float | None]:
-    """Return the shares of intervals that hold the truth, and of means and medians with an interval."""
+    """Return the shares of intervals that hold the truth, and of numbers with an interval."""
     known = {name: [r[i] for r in rows if r[i] is not None] for i, name in enumerate(NAMES)}
     held = {name: float(np.mean(one)) if one else None for name, one in known.items()}
     part = {f"{n}s known": len(known[n]) / len(rows) if rows else None for n in NAMES[2:]}

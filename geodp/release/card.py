@@ -41,7 +41,6 @@ from geodp.table.stated.error import (
 from geodp.table.stated.release import Software, StatedGuarantee, StatedMechanism
 from geodp.typing import FloatArray
 
-
 PUBLIC_CARD = "the domain, the grid and every value of this card: public by construction"
 """What every card lists first as not protected."""
 

@@ -69,9 +69,7 @@ NEGATIVE = Rule(
     "are losses or debts, or drop such records.",
 )
 
-_UNKNOWN = frozenset(
-    ("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown")
-)
+_UNKNOWN = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "--", ".", "..", "?", "unknown"))
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}([,.' \u2019\u00a0\u202f][0-9]{3})+([.,][0-9]*)?|[+-]?[0-9]*,[0-9]+"
 )
@@ -169,8 +167,8 @@ def _expand(column: pa.Array, texts: pa.Array, plain: pa.Array) -> pa.Array:
     numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
     finite = np.isfinite(numbers)
     if not finite.all():
-        at = int(finite.argmin())
-        raise CodeError(at, MISSING if np.isnan(numbers[at]) else NO_NUMBER)
+        bad = int(finite.argmin())
+        raise CodeError(bad, MISSING if np.isnan(numbers[bad]) else NO_NUMBER)
     at = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     rows = texts.to_pylist()
     for i in at:

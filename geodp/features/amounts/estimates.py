@@ -32,8 +32,8 @@ SUM_Z = 2.0
 """Half a 95 % interval of the noise of several cells together, in standard errors."""
 
 LIFTED = 0.25
-"""Part of half a 95 % interval that a sum of nothing is released with on average, as no sum is below
-0: that much of several small sums adds up."""
+"""Part of half a 95 % interval of the noise that a sum of nothing is released with on average, as
+no sum is below 0: that much of several small sums adds up."""
 
 HALVINGS = 50
 """Bisections of a quantile: a double has no more digits between two edges."""

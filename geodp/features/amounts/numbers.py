@@ -310,7 +310,8 @@ def margins_of(
         if isinstance(places, list):
             ends, error, single = _regions(one, places)
         else:
-            ends, error, single = _cells(one, places), one.standard_error(1), np.True_
+            ends, error = _cells(one, places), one.standard_error(1)
+            single = np.ones(places.size, np.bool_)
         rows.append(tuple(part / unit for part in ends))
         half = np.where(single, LAPLACE_Z, SUM_Z) * error / unit
         noise.append(np.broadcast_to(half, ends[0].shape))

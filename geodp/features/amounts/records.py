@@ -44,8 +44,8 @@ FORM_FACT = (
 NOT_NEGATIVE = ", none of them below 0"
 
 WEIGHT_FACT = (
-    "that every weight was a plain number of at least 0.5: other records are refused before anything is "
-    "charged"
+    "that every weight was a plain number of at least 0.5: other records are refused before "
+    "anything is charged"
 )
 """Public fact of weights that were read."""
 
@@ -130,10 +130,10 @@ class AmountRecords(Points):
             bound = ContributionBound(self.records, "geodp")
             for key, above in self._bounded(batches_of_rows, share):
                 found.add(key, above, np.ones(key.size, np.int64), self._classify(above))
-        facts = (FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else ""),)
+        facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self.weight is not None:
-            facts = (*facts, WEIGHT_FACT)
-        return found.table(self.grid, self.scale, bound, survey, facts, self)
+            facts.append(WEIGHT_FACT)
+        return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""
@@ -304,9 +304,7 @@ class _Sums:
         """Add records: keys, amounts above the lower end, numbers of records, and classes."""
         # Of whole numbers below 2**40 and 2**53: more are refused, and not wrapped around.
         if number.size and int(number.max()) * int(above.max(initial=0)) >= 1 << 60:
-            raise InputError(
-                Rule("amounts-row-too-large", "A row stands for too many records.")
-            )
+            raise InputError(Rule("amounts-row-too-large", "A row stands for too many records."))
         some = number > 0
         self._above.add(key[some], (above * number)[some])
         for number_of_class, runs in enumerate(self._records):

@@ -134,7 +134,7 @@ class Scale:
         ``most``: steps that sums may have; in units, they may have as many as int64 holds.
         """
         steps = records * self.largest
-        if steps > most or steps * max(self.step, 1) > 1 << 62:
+        if steps > most or steps > (1 << 62) / max(self.step, Fraction(1)):
             raise UsageError(
                 "All amounts together may be too large for sums that are exact: choose a larger "
                 "step, a smaller clip or a larger unit of the amount.",

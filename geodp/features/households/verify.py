@@ -29,7 +29,6 @@ from geodp.features.households.households import (
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
-from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256

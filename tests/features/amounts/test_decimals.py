@@ -65,8 +65,17 @@ BAD = {
     "amount-missing": ["", " ", "NaN", "n/a", "-", None, float("nan")],
     "amount-with-currency": ["¥300", "300 EUR", "$5", "12万円", "3 k", "5%"],
     "amount-thousands": ["1,234", "1 234", "1.234.567", "12,5"],
-    "amount-not-number": ["abc", "1e5", "--3", "1.2.3", "1" * 19, True, "inf",
-                          float("inf"), float("-inf")],
+    "amount-not-number": [
+        "abc",
+        "1e5",
+        "--3",
+        "1.2.3",
+        "1" * 19,
+        True,
+        "inf",
+        float("inf"),
+        float("-inf"),
+    ],
     "amount-negative": ["-1", "-0.01", -5, -0.5],
 }
 

@@ -34,7 +34,9 @@ def test_a_page_shows_what_is_estimated(release, language):
 
 def squares_of(page):
     """Places and colours of the map's squares."""
-    return re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="\d[\d.]*" height="\d[\d.]*" fill', page)
+    return re.findall(
+        r'<rect x="([\d.]+)" y="([\d.]+)" width="\d[\d.]*" height="\d[\d.]*" fill', page
+    )
 
 
 @pytest.mark.parametrize("transform", [(1, 0, 0, 0, 1, 0), (1, 0, 0, 0, -1, 8)])
@@ -57,7 +59,7 @@ def test_counts_below_the_limit_of_display_are_hidden():
     assert "&lt;10" in few
     assert len(re.findall(r"\d", few.replace("&lt;10", ""))) == 0
     assert "299.87" in many
-    coloured = [one for one in re.findall(r'fill="(#\w+)"/>', page.split("</svg>")[0])]
+    coloured = re.findall(r'fill="(#\w+)"/>', page.split("</svg>")[0])
     assert coloured.count(UNKNOWN) == len(coloured) - 1
 
 
