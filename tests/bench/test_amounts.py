@@ -29,6 +29,7 @@ def small(monkeypatch):
     monkeypatch.setattr(amounts, "POLYGONS", {"discs of 50": 3})
     monkeypatch.setattr(amounts, "REGION_SIDES", (1, 2, 4))
     monkeypatch.setattr(amounts, "REGIONS", 5)
+    monkeypatch.setattr(amounts, "RELEASES", 5)
 
 
 def test_every_method_is_measured(small):
@@ -40,6 +41,16 @@ def test_every_method_is_measured(small):
         "a map of counts", "sums and means", "12 classes",
     ]  # fmt: skip
     assert "below 50" in amounts.show(found)
+    maps = [name for name, *_ in amounts.list_alone()]
+    assert [row["map"] for row in found["alone"]] == maps
+
+
+def test_intervals_of_records_that_live_alone_hold():
+    for row in FOUND["alone"]:
+        assert row["count"] >= 0.9
+        assert row["sum"] >= 0.8
+        # Few means of a map are the outliers among them.
+        assert row["mean"] is None or row["means known"] < 0.1 or row["mean"] >= 0.9
 
 
 def test_incomes_are_what_they_say():
