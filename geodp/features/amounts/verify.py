@@ -28,14 +28,14 @@ from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reo
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import exact
 from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import read_json, strange_entry
+from geodp.io.folder.manifest import sha256
+from geodp.io.opening import read_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_folder, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN, event_of
+from geodp.io.verify.readback import event_of
 from geodp.io.verify.rewritten import is_rewritten
-from geodp.io.verify.verify import run_checks, verify
 from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
 from geodp.release.card import PUBLIC_CARD
@@ -45,59 +45,20 @@ from geodp.release.opening import open_release
 def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Verify that the index matches the numbers, that these agree, and the records.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the public files.
-    errors : callable, optional
-        See :func:`geodp.io.verify.verify.verify`.
-
-    Returns
-    -------
-    list of Check
-        Checks of the index, and one for the records, with the checks that failed there.
+    Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = AmountsCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, {card.amount.name} in {card.amount.unit}"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    if all(check.ok for check in checks):
-        found = verify(folder / COUNT, errors)
-        failed = [f"{check.name}: {check.detail}" for check in found if not check.ok]
-        checks.append(Check(COUNT, not failed, "; ".join(failed) or f"{len(found)} questions"))
-    return checks
+    return verify_index(
+        folder,
+        lambda place: AmountsCard.from_json(read_json(place / INDEX)),
+        lambda card: f"schema {card.schema}, {card.amount.name} in {card.amount.unit}",
+        QUESTIONS,
+        lambda card: [COUNT],
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: AmountsCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("amounts-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule("amounts-index-differs", f"The checksum of {file.name} differs from the index."),
-        )
-    listed = {INDEX, SUMS, COUNT, *(file.name for file in card.files)}
-    require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("amounts-folder-unlisted", "The folder holds other files than the index lists."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_folder(folder, INDEX, card.files, [COUNT])
 
 
 def _check_records(folder: Path, card: AmountsCard) -> str:

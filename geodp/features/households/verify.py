@@ -31,14 +31,14 @@ from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.joint import Joint
 from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import read_json, strange_entry
+from geodp.io.folder.manifest import sha256
+from geodp.io.opening import read_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_folder, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN, event_of, read_release_table
+from geodp.io.verify.readback import event_of, read_release_table
 from geodp.io.verify.rewritten import is_rewritten
-from geodp.io.verify.verify import run_checks, verify
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -55,66 +55,20 @@ NAMES = {
 def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that every cell is possible.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the public files.
-    errors : callable, optional
-        See :func:`geodp.io.verify.verify.verify`.
-
-    Returns
-    -------
-    list of Check
-        Checks of the index, and one for every table, with the checks that failed there.
+    Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = HouseholdsCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, {card.protects} protected"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    # The index lists the tables, so they are verified only if it is right.
-    if all(check.ok for check in checks):
-        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
-    return checks
-
-
-def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
-    checks = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+    return verify_index(
+        folder,
+        lambda place: HouseholdsCard.from_json(read_json(place / INDEX)),
+        lambda card: f"schema {card.schema}, {card.protects} protected",
+        QUESTIONS,
+        lambda card: [one.name for one in card.tables],
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("households-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule(
-                "households-index-differs", f"The checksum of {file.name} differs from the index."
-            ),
-        )
-    listed = {INDEX, SUMS, *(file.name for file in card.files), *(one.name for one in card.tables)}
-    require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("households-folder-unlisted", "The folder holds other files than the index lists."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_folder(folder, INDEX, card.files, [one.name for one in card.tables])
 
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
