@@ -3,16 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from geodp.errors import Rule
 from geodp.grid.grid import Grid
 from geodp.io.crs import same_crs
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_base, open_parquet, parse_json
+from geodp.io.verify.card import require
 from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.sqlite import quote
+from geodp.table.card import File, LeftOut
+
+Written = tuple[tuple[File, ...], tuple[LeftOut, ...]]
+"""Entries of joint files in an index, and what was left out."""
+
+
+def check_rewritten(
+    folder: Path, listed: Written, write: Callable[[Path], Written], grid: Grid
+) -> str:
+    """Require joint files to be those that a release makes, in every format; name them.
+
+    Parameters
+    ----------
+    folder : path
+    listed : Written
+        What the index lists.
+    write : callable
+        Writes the files again into a folder.
+    grid : Grid
+        Where their cells lie.
+    """
+    with TemporaryDirectory(prefix="geodp-") as again:
+        expected, left_out = write(Path(again))
+        require(
+            [replace(one, sha256="") for one in listed[0]]
+            == [replace(one, sha256="") for one in expected]
+            and listed[1] == left_out,
+            Rule("index-joint-missing", "The index lists other joint files than the release has."),
+        )
+        for name in (one.name for one in expected):
+            require(
+                is_rewritten(folder / name, Path(again, name), grid),
+                Rule("index-joint-differs", f"{name} does not hold what the tables do."),
+            )
+    return ", ".join(one.name for one in expected)
 
 
 def is_rewritten(written: Path, own: Path, grid: Grid) -> bool:
