@@ -19,9 +19,9 @@ from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
+    folder_options,
     grid_options,
     inputs,
-    output_folder,
 )
 from geodp.cli.readers import ReadingCommand, make_reader, reader_options
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
@@ -157,20 +157,7 @@ def amounts() -> None:
 @method_option
 @contribution_option
 @request_options(without=ELSEWHERE)
-@output_folder
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from what it was charged for; nothing "
-    "is read, drawn or charged.",
-)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@folder_options
 def publish(**options: Any) -> None:
     """Release counts, sums and means of the records of INPUTS, and their medians, under one budget.
 

@@ -78,7 +78,7 @@ def describe(amount: StatedAmount) -> str:
         parts.append(f"records by class of {amount.name}, and its median in {amount.unit}")
     return (
         f"{', '.join(parts)} of every cell; low and high are the ends of 95 % intervals, and a "
-        "mean or median without them may be any amount within the clip"
+        "blank mean or median may be any amount within the clip"
     )
 
 
