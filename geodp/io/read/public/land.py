@@ -499,7 +499,7 @@ def warn_of_sea(grid: Grid) -> tuple[str, ...]:
         return ()
     return (
         f"About {100 * share:.0f} % of the domain lie at sea, more than 50 km from any land, and "
-        "some noise there is released as people: cut the domain down with --mask land:world, "
+        "some noise there is released as counts: cut the domain down with --mask land:world, "
         "land:europe or a country's, such as land:japan (cut_to_land).",
     )
 
