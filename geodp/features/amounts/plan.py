@@ -173,7 +173,7 @@ def plan(
     bottom, part = float(exact(lower, "lower")), exact(share, "share")
     if not 0 < part <= 1:
         raise UsageError(
-            "share is a part of the budget above 0 and at most 1.", code="amounts-share"
+            "share is a part of the budget above 0 and at most 1.", code="amounts-plan-share"
         )
     terms = Terms.of(epsilon, rho, delta, neighbours, contribution, people=people)
     event = make_event(grid, pyramid, take_share(terms, Fraction(part)))

@@ -65,7 +65,7 @@ def test_the_noise_is_that_of_releases():
         ({"records": 0}, "amounts-plan-records"),
         ({"clips": [0]}, "amounts-plan-clips"),
         ({"clips": [10], "lower": 10}, "amounts-plan-clips"),
-        ({"share": 0}, "amounts-share"),
+        ({"share": 0}, "amounts-plan-share"),
         ({"method": "laplace"}, "amounts-need-pyramid"),
     ],
 )

@@ -292,7 +292,7 @@ def estimate(**options: Any) -> None:
     mean and no median.
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
+        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
     release = _open(options)
     shapes = read_shapes(options, release.count)
