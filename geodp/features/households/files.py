@@ -9,18 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geodp import progress
 from geodp.features.households.card import INDEX, HouseholdsCard, TableInfo
 from geodp.features.households.formats.joint import NAME, write_files, write_joint
-from geodp.io.folder.kinds import CARD
-from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
     list_written,
     make_restricted,
     write_index,
-    write_public,
+    write_member,
     write_restricted,
 )
 from geodp.io.folder.staged_release import (
@@ -30,7 +27,6 @@ from geodp.io.folder.staged_release import (
     try_longest_name,
 )
 from geodp.io.folder.staging import stage
-from geodp.io.opening import read_json
 from geodp.io.write.view import View
 from geodp.release.release import Release
 
@@ -90,21 +86,12 @@ class StagedHouseholds:
         public.mkdir()
         written = []
         for name, table in tables.items():
-            progress.begin(f"Writing {name}", public=True)
-            (public / name).mkdir()
-            write_public(table.view(name), public / name)
-            written.append(_state(public / name, name))
+            written.append(TableInfo(name, *write_member(table.view(name), public / name)))
         files, left_out = write_joint(joint, index.max_size, public)
         index = replace(index, tables=tuple(written), files=files, left_out=left_out)
         write_index(public, INDEX, index.to_json())
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
-
-
-def _state(folder: Path, name: str) -> TableInfo:
-    """Return the index's entry for a written table."""
-    card = read_json(folder / CARD)
-    return TableInfo(name, card["release_id"], sha256(folder / CARD))
 
 
 @contextmanager

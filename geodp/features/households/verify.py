@@ -30,19 +30,19 @@ from geodp.features.households.households import (
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
-from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import open_base, open_parquet, parse_json, read_json, strange_entry
+from geodp.io.folder.manifest import sha256
+from geodp.io.opening import open_base, open_parquet
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.formats import same_parquet
+from geodp.io.verify.index import check_checksums, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN, event_of, read_release_table
-from geodp.io.verify.verify import run_checks, verify
-from geodp.io.write.geometry import same_geo_metadata
+from geodp.io.verify.readback import event_of, read_release_table
 from geodp.io.write.sqlite import quote
+from geodp.io.write.view import View
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -71,54 +71,18 @@ def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Chec
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = HouseholdsCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, {card.protects} protected"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    # The index lists the tables, so they are verified only if it is right.
-    if all(check.ok for check in checks):
-        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
-    return checks
-
-
-def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
-    checks = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+    return verify_index(
+        folder / INDEX,
+        HouseholdsCard.from_json,
+        lambda card: f"schema {card.schema}, {card.protects} protected",
+        QUESTIONS,
+        lambda card: (one.name for one in card.tables),
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("households-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule(
-                "households-index-differs", f"The checksum of {file.name} differs from the index."
-            ),
-        )
-    listed = {INDEX, SUMS, *(file.name for file in card.files), *(one.name for one in card.tables)}
-    require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("households-folder-unlisted", "The folder holds other files than the index lists."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_checksums(folder / INDEX, card.files, (one.name for one in card.tables))
 
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
@@ -269,28 +233,21 @@ def _check_joint(folder: Path, card: HouseholdsCard) -> str:
             # are compared.
             same = _SAME.get(written.suffix)
             require(
-                sha256(written) == sha256(own)
-                or (same is not None and same(written, own, view.table.grid)),
+                sha256(written) == sha256(own) or (same is not None and same(written, own, view)),
                 Rule("households-joint-differs", f"{name} does not hold what the tables do."),
             )
     return f"{view.size:,} cells, {', '.join(one.name for one in expected)}"
 
 
-def _same_parquet(one: Path, other: Path, grid: Grid) -> bool:
+def _same_parquet(one: Path, other: Path, view: View) -> bool:
     """Test whether Parquet files have the same rows, and say the same of them."""
-    first, last = (open_parquet(path).read() for path in (one, other))
-    said, expected = ({**(table.schema.metadata or {})} for table in (first, last))
+    said, expected = ({**(open_parquet(path).schema_arrow.metadata or {})} for path in (one, other))
     # Versions of PROJ write one CRS in other words, so that it is compared by meaning.
-    geo, own = said.pop(b"geo", None), expected.pop(b"geo", None)
-    located = geo is not None and same_geo_metadata(parse_json(geo), grid)
-    return (
-        said == expected
-        and (located or geo is own is None)
-        and bool(first.combine_chunks().equals(last.combine_chunks()))
-    )
+    located = (said.pop(b"geo", None) is None) is (expected.pop(b"geo", None) is None)
+    return located and said == expected and same_parquet(one, other, view)
 
 
-def _same_base(one: Path, other: Path, grid: Grid) -> bool:
+def _same_base(one: Path, other: Path, view: View) -> bool:
     """Test whether GeoPackages have the same tables, rows and triggers, and nothing else."""
     # Whatever follows the last page is no part of the base, and nobody would see it.
     if one.stat().st_size != other.stat().st_size:
@@ -323,7 +280,7 @@ def _same_crs(table: str, row: Any, expected: Any) -> bool:
 PARTS_OF_BASE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
 """Tables, indices, views and triggers of a base."""
 
-_SAME: dict[str, Callable[[Path, Path, Grid], bool]] = {
+_SAME: dict[str, Callable[[Path, Path, View], bool]] = {
     ".parquet": _same_parquet,
     ".gpkg": _same_base,
 }

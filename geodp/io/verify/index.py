@@ -1,0 +1,109 @@
+"""Verification of releases that are an index of tables, each in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from geodp.errors import Rule
+from geodp.io.folder.kinds import Check
+from geodp.io.folder.manifest import SUMS, read_sums, sha256
+from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.card import require
+from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import BROKEN
+from geodp.io.verify.verify import run_checks, verify
+from geodp.table.card import File
+
+Index = TypeVar("Index")
+
+
+def verify_index(
+    path: Path,
+    read: Callable[[Any], Index],
+    summary: Callable[[Index], str],
+    questions: list[tuple[str, Callable[[Path, Index], str]]],
+    list_tables: Callable[[Index], Iterable[str]],
+    errors: ErrorsOf | None,
+) -> list[Check]:
+    """Verify an index by its questions, and then each of the tables that it lists.
+
+    Parameters
+    ----------
+    path : path
+        The index, in the folder of the public files.
+    read : callable
+        Makes the index from plain values; VerificationError if they are invalid.
+    summary : callable
+        Describes the index.
+    questions : list of (str, callable)
+        See :func:`geodp.io.verify.verify.run_checks`.
+    list_tables : callable
+        Names the folders of the tables.
+    errors : callable or None
+        See :func:`geodp.io.verify.verify.verify`.
+
+    Returns
+    -------
+    list of Check
+        Checks of the index, and one for every table, with the checks that failed there.
+    """
+    folder = path.parent
+    try:
+        require(
+            # A link could make the verification read files outside the folder.
+            strange_entry(folder) is None,
+            Rule("folder-has-link", "There is a link or a device in the folder."),
+        )
+        card = read(read_json(path))
+    except BROKEN as error:
+        return [Check("index", False, str(error) or type(error).__name__)]
+    checks = [Check("index", True, summary(card)), *run_checks(questions, folder, card)]
+    # The index lists the tables, so they are verified only if it is right.
+    if all(check.ok for check in checks):
+        checks += [_verify_table(folder / name, errors) for name in list_tables(card)]
+    return checks
+
+
+def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
+    checks = verify(folder, errors)
+    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
+    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+
+
+def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) -> str:
+    """Require the checksums of all files, and that an index lists what its folder holds.
+
+    Parameters
+    ----------
+    path : path
+        The index.
+    files : iterable of File
+        Files beside the index.
+    tables : iterable of str
+        Names of the tables' folders.
+    """
+    folder, listed = path.parent, {path.name, SUMS, *tables}
+    sums = read_sums(folder)
+    there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
+    require(
+        there - {SUMS} == {*sums},
+        Rule("index-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+    )
+    for name, digest in sums.items():
+        require(
+            sha256(folder / name) == digest,
+            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
+        )
+    for file in files:
+        require(
+            sums.get(file.name) == file.sha256,
+            Rule("index-file-differs", f"The checksum of {file.name} differs from the index."),
+        )
+        listed.add(file.name)
+    require(
+        {one.name for one in folder.iterdir()} == listed,
+        Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
+    )
+    return f"all {len(sums)} files have the listed SHA-256"
