@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,18 +29,13 @@ from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.joint import Joint
-from geodp.io.crs import same_crs
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import sha256
-from geodp.io.opening import open_base, open_parquet
+from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.formats import same_parquet
-from geodp.io.verify.index import check_checksums, verify_index
+from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_release_table
-from geodp.io.write.sqlite import quote
-from geodp.io.write.view import View
+from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -87,25 +80,7 @@ def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    require(
-        tuple(one.name for one in card.tables) in NAMES[card.protects],
-        Rule("households-tables-differ", "The release has other tables than it needs."),
-    )
-    for one in card.tables:
-        require(
-            sha256(folder / one.name / CARD) == one.card_sha256,
-            Rule("households-card-differs", f"The card of {one.name} differs from the index."),
-        )
-        table = read_table_card(folder / one.name)
-        require(
-            table.release_id == one.release_id and table.name == one.name,
-            Rule("households-release-differs", f"The id of {one.name} differs from the index."),
-        )
-        require(
-            table.private is card.private and table.budget == card.budget,
-            Rule("households-charged-otherwise", f"{one.name} states another charge."),
-        )
-    return "cards, ids and charges are those of the index"
+    return check_tables(folder, card, NAMES[card.protects])
 
 
 def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
@@ -208,83 +183,18 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
 def _check_identity(folder: Path, card: HouseholdsCard) -> None:
     """Check that each card names all of these tables: none is of another release."""
     tables = [read_release_table(folder / one.name)[0] for one in card.tables]
-    identity = describe_identity(tables)
-    cards = [read_table_card(folder / one.name) for one in card.tables]
-    require(
-        all(identity in one.guarantee.not_protected for one in cards),
-        Rule("households-of-two-releases", "The tables are not all of one release."),
-    )
+    check_identity(folder, card.tables, describe_identity(tables))
 
 
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:
     """Check that the table of both counts is the one that the tables make, in every format."""
     view = Households.open(folder, card).joint
-    with TemporaryDirectory(prefix="geodp-") as again:
-        expected, left_out = write_joint(view, card.max_size, Path(again))
-        require(
-            [replace(one, sha256="") for one in card.files]
-            == [replace(one, sha256="") for one in expected]
-            and card.left_out == left_out,
-            Rule("households-joint-missing", "The index lists other tables of both counts."),
-        )
-        for name in (one.name for one in expected):
-            written, own = folder / name, Path(again, name)
-            # Only of formats whose libraries write other bytes in other versions, the contents
-            # are compared.
-            same = _SAME.get(written.suffix)
-            require(
-                sha256(written) == sha256(own) or (same is not None and same(written, own, view)),
-                Rule("households-joint-differs", f"{name} does not hold what the tables do."),
-            )
-    return f"{view.size:,} cells, {', '.join(one.name for one in expected)}"
 
+    def write(again: Path) -> Written:
+        return write_joint(view, card.max_size, again)
 
-def _same_parquet(one: Path, other: Path, view: View) -> bool:
-    """Test whether Parquet files have the same rows, and say the same of them."""
-    said, expected = ({**(open_parquet(path).schema_arrow.metadata or {})} for path in (one, other))
-    # Versions of PROJ write one CRS in other words, so that it is compared by meaning.
-    located = (said.pop(b"geo", None) is None) is (expected.pop(b"geo", None) is None)
-    return located and said == expected and same_parquet(one, other, view)
-
-
-def _same_base(one: Path, other: Path, view: View) -> bool:
-    """Test whether GeoPackages have the same tables, rows and triggers, and nothing else."""
-    # Whatever follows the last page is no part of the base, and nobody would see it.
-    if one.stat().st_size != other.stat().st_size:
-        return False
-    with open_base(one) as first, open_base(other) as last:
-        if any(
-            first.execute(question).fetchall() != last.execute(question).fetchall()
-            for question in (PARTS_OF_BASE, "PRAGMA application_id", "PRAGMA user_version")
-        ):
-            return False
-        names = first.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for name in [quote(name) for (name,) in names]:
-            # The index of outlines is a table that SQLite computes from three others.
-            rows = (base.execute(f"SELECT * FROM {name}") for base in (first, last))
-            for row, expected in zip_longest(*rows):
-                if row != expected and not _same_crs(name, row, expected):
-                    return False
-    return True
-
-
-def _same_crs(table: str, row: Any, expected: Any) -> bool:
-    """Test whether rows name one CRS, whose definition versions of PROJ write differently."""
-    if table != quote("gpkg_spatial_ref_sys") or None in (row, expected):
-        return False
-    *values, definition, description = row
-    *others, own, note = expected
-    return (*values, description) == (*others, note) and same_crs(definition, own)
-
-
-PARTS_OF_BASE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-"""Tables, indices, views and triggers of a base."""
-
-_SAME: dict[str, Callable[[Path, Path, View], bool]] = {
-    ".parquet": _same_parquet,
-    ".gpkg": _same_base,
-}
-"""How files are compared whose bytes depend on a library's version."""
+    names = check_rewritten(folder, (card.files, card.left_out), write, view.table.grid)
+    return f"{view.size:,} cells, {names}"
 
 
 QUESTIONS: list[tuple[str, Callable[[Path, HouseholdsCard], str]]] = [

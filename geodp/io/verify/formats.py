@@ -113,7 +113,7 @@ def _compare(formats: Path, one: Export, files: dict[str, View]) -> str:
     return ""
 
 
-def same_parquet(existing: Path, expected: Path, view: View) -> bool:
+def _same_parquet(existing: Path, expected: Path, view: View) -> bool:
     """Return whether Parquet files have the same rows and CRS, however they are compressed."""
     one, other = (open_parquet(path).read() for path in (existing, expected))
     # Metadata name versions of libraries; only those of GeoParquet say where the rows lie.
@@ -175,7 +175,7 @@ def _same_item(existing: Path, expected: Path, view: View) -> bool:
 
 _READ_BACK: dict[str, Callable[[Path, Path, View], bool]] = {
     **dict.fromkeys(("gpkg", "fgb"), _same_features),
-    "parquet": same_parquet,
+    "parquet": _same_parquet,
     "nc": _same_pixels,
     "geojson": _same_document,
     "stac.json": _same_item,

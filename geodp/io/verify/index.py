@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from geodp.errors import Rule
-from geodp.io.folder.kinds import Check
+from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
 from geodp.io.opening import read_json, strange_entry
-from geodp.io.verify.card import require
+from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import run_checks, verify
 from geodp.table.card import File
+from geodp.table.charged import StatedCharge
+from geodp.table.stated.release import Software, TableInfo
 
 Index = TypeVar("Index")
+
+
+class TablesCard(Protocol):
+    """An index of tables that were charged once, together."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the key of the noise was secret."""
+
+    @property
+    def software(self) -> Software:
+        """What has written it."""
+
+    @property
+    def budget(self) -> StatedCharge | None:
+        """Charge to a ledger, once for all tables."""
+
+    @property
+    def tables(self) -> tuple[TableInfo, ...]:
+        """All tables."""
 
 
 def verify_index(
@@ -107,3 +129,48 @@ def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) ->
         Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
     )
     return f"all {len(sums)} files have the listed SHA-256"
+
+
+def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ...]]) -> str:
+    """Require every table to be the one in its index, charged once for all of them.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    card : TablesCard
+    allowed : sequence of tuple of str
+        Names of the tables that such a release may have, in order.
+    """
+    require(
+        tuple(one.name for one in card.tables) in allowed,
+        Rule("index-tables-differ", "The release has other tables than it needs."),
+    )
+    for one in card.tables:
+        require(
+            sha256(folder / one.name / CARD) == one.card_sha256,
+            Rule("index-card-differs", f"The card of {one.name} differs from the index."),
+        )
+        table = read_table_card(folder / one.name)
+        require(
+            table.release_id == one.release_id and table.name == one.name,
+            Rule("index-release-differs", f"The id of {one.name} differs from the index."),
+        )
+        require(
+            table.private is card.private and table.budget == card.budget,
+            Rule("index-charged-otherwise", f"{one.name} states another charge."),
+        )
+        require(
+            table.software == card.software,
+            Rule("index-software-differs", f"{one.name} was written by other software."),
+        )
+    return "cards, ids and charges are those of the index"
+
+
+def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:
+    """Require each card to state the digest of its whole release: none is of another one."""
+    cards = (read_table_card(folder / one.name) for one in tables)
+    require(
+        all(identity in one.guarantee.not_protected for one in cards),
+        Rule("tables-of-two-releases", "The tables are not all of one release."),
+    )

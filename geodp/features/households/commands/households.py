@@ -23,9 +23,9 @@ from geodp.cli.options import (
     GridCommand,
     StrictCommand,
     find_inputs,
+    folder_options,
     grid_options,
     inputs,
-    output_folder,
 )
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
@@ -168,20 +168,7 @@ def households() -> None:
     "you assert: 1, usually. Required unless a household is protected and --household names it.",
 )
 @request_options(without=ELSEWHERE)
-@output_folder
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from what it was charged for; nothing "
-    "is read, drawn or charged.",
-)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@folder_options
 def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
@@ -699,12 +686,12 @@ def _write(
     inferred: bool,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.households.files import stage_households
+    from geodp.features.households.files import StagedHouseholds
 
     overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with stage_households(options["output"], overwrite=overwrite, resume=resume) as place:
+    with StagedHouseholds.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
         if prepared is None:
