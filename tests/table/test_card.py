@@ -89,9 +89,9 @@ def test_the_index_of_amounts_is_held_by_its_schema(tmp_path, more):
     validator(OF_AMOUNTS).validate(plain)
     assert AmountsCard.from_json(plain).to_json() == plain
     with pytest.raises(jsonschema.ValidationError):
-        validator(OF_AMOUNTS).validate({**plain, "count_id": "none"})
-    with refuses(VerificationError, "plain-type-wrong: count_id"):
-        AmountsCard.from_json({**plain, "count_id": "none"})
+        validator(OF_AMOUNTS).validate({**plain, "private": "no"})
+    with refuses(VerificationError, "plain-type-wrong: private"):
+        AmountsCard.from_json({**plain, "private": "no"})
 
 
 @pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)

@@ -18,7 +18,7 @@ from geodp.features.amounts.card import (
     AmountsGuarantee,
     StatedAmount,
 )
-from geodp.features.amounts.files import StagedAmounts, stage_amounts
+from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
 from geodp.features.amounts.numbers import AmountNumbers, SumRelease
@@ -104,7 +104,7 @@ class Amounts(AmountNumbers):
             See :meth:`geodp.Release.write`.
         """
         self.check_place(path, overwrite=overwrite)
-        with stage_amounts(path, overwrite=overwrite) as place:
+        with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 
     def to_arrow(self) -> Any:

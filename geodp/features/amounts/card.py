@@ -9,7 +9,7 @@ from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
 from geodp.table.plain import Text, read_plain, write_plain
-from geodp.table.stated.release import Digest, Size, Software
+from geodp.table.stated.release import Size, Software, TableInfo
 
 AMOUNTS_SCHEMA: Literal["geodp-amounts-1"] = "geodp-amounts-1"
 """Value of ``schema`` in the index of a release of amounts."""
@@ -19,8 +19,6 @@ INDEX = "amounts.json"
 
 COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""
-
-Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
 
 Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
 """An exact number: in decimals, or as a ratio."""
@@ -114,11 +112,9 @@ class AmountsCard:
         Charge to a ledger, once for everything.
     constraints : tuple of str
         What holds in every cell, and so in every area, a sentence each.
-    count_id : str
-        Id of the release of records, which has a folder and a card of its own; empty before it is
+    tables : tuple of TableInfo
+        The release of records, which has a folder and a card of its own; empty before it is
         written.
-    count_sha256 : str
-        Digest of its card; of nothing before it is written.
     files : tuple of File
         Tables with the numbers of all cells.
     left_out : tuple of LeftOut
@@ -131,8 +127,7 @@ class AmountsCard:
     guarantee: AmountsGuarantee
     budget: StatedCharge | None
     constraints: tuple[str, ...]
-    count_id: Identity = "0" * 16
-    count_sha256: Digest = "0" * 64
+    tables: tuple[TableInfo, ...] = ()
     files: tuple[File, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 

@@ -26,12 +26,10 @@ from geodp.features.amounts.formats.joint import write_joint
 from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reopen
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import exact
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import sha256
-from geodp.io.opening import read_json
+from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_folder, verify_index
+from geodp.io.verify.index import check_checksums, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of
 from geodp.io.verify.rewritten import Written, check_rewritten
@@ -47,8 +45,8 @@ def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
     """
     return verify_index(
-        folder,
-        lambda place: AmountsCard.from_json(read_json(place / INDEX)),
+        folder / INDEX,
+        AmountsCard.from_json,
         lambda card: f"schema {card.schema}, {card.amount.name} in {card.amount.unit}",
         QUESTIONS,
         lambda card: [COUNT],
@@ -57,23 +55,12 @@ def verify_amounts(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
 
 
 def _check_checksums(folder: Path, card: AmountsCard) -> str:
-    return check_folder(folder, INDEX, card.files, [COUNT])
+    return check_checksums(folder / INDEX, card.files, [COUNT])
 
 
 def _check_records(folder: Path, card: AmountsCard) -> str:
     """Check that the records are those of the index, charged once with it."""
-    table = read_table_card(folder / COUNT)
-    require(
-        sha256(folder / COUNT / CARD) == card.count_sha256
-        and table.release_id == card.count_id
-        and table.name == COUNT,
-        Rule("amounts-records-differ", "The records are others than those of the index."),
-    )
-    require(
-        table.private is card.private and table.budget == card.budget,
-        Rule("amounts-charged-otherwise", "The records state another charge."),
-    )
-    return "card, id and charge are those of the index"
+    return check_tables(folder, card, ((COUNT,),))
 
 
 def _check_guarantee(folder: Path, card: AmountsCard) -> str:

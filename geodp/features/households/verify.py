@@ -29,12 +29,10 @@ from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.joint import Joint
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import sha256
-from geodp.io.opening import read_json
+from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_folder, verify_index
+from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_release_table
 from geodp.io.verify.rewritten import Written, check_rewritten
@@ -54,43 +52,35 @@ NAMES = {
 def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that every cell is possible.
 
-    Parameters and result are those of :func:`geodp.io.verify.index.verify_index`.
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    errors : callable, optional
+        See :func:`geodp.io.verify.verify.verify`.
+
+    Returns
+    -------
+    list of Check
+        Checks of the index, and one for every table, with the checks that failed there.
     """
     return verify_index(
-        folder,
-        lambda place: HouseholdsCard.from_json(read_json(place / INDEX)),
+        folder / INDEX,
+        HouseholdsCard.from_json,
         lambda card: f"schema {card.schema}, {card.protects} protected",
         QUESTIONS,
-        lambda card: [one.name for one in card.tables],
+        lambda card: (one.name for one in card.tables),
         errors,
     )
 
 
 def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
-    return check_folder(folder, INDEX, card.files, [one.name for one in card.tables])
+    return check_checksums(folder / INDEX, card.files, (one.name for one in card.tables))
 
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    require(
-        tuple(one.name for one in card.tables) in NAMES[card.protects],
-        Rule("households-tables-differ", "The release has other tables than it needs."),
-    )
-    for one in card.tables:
-        require(
-            sha256(folder / one.name / CARD) == one.card_sha256,
-            Rule("households-card-differs", f"The card of {one.name} differs from the index."),
-        )
-        table = read_table_card(folder / one.name)
-        require(
-            table.release_id == one.release_id and table.name == one.name,
-            Rule("households-release-differs", f"The id of {one.name} differs from the index."),
-        )
-        require(
-            table.private is card.private and table.budget == card.budget,
-            Rule("households-charged-otherwise", f"{one.name} states another charge."),
-        )
-    return "cards, ids and charges are those of the index"
+    return check_tables(folder, card, NAMES[card.protects])
 
 
 def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
@@ -193,12 +183,7 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
 def _check_identity(folder: Path, card: HouseholdsCard) -> None:
     """Check that each card names all of these tables: none is of another release."""
     tables = [read_release_table(folder / one.name)[0] for one in card.tables]
-    identity = describe_identity(tables)
-    cards = [read_table_card(folder / one.name) for one in card.tables]
-    require(
-        all(identity in one.guarantee.not_protected for one in cards),
-        Rule("households-of-two-releases", "The tables are not all of one release."),
-    )
+    check_identity(folder, card.tables, describe_identity(tables))
 
 
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:

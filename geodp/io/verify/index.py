@@ -1,47 +1,69 @@
-"""Checks of a release that is an index of tables with folders of their own, and of joint files."""
+"""Verification of releases that are an index of tables, each in a folder of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 from geodp.errors import Rule
-from geodp.io.folder.kinds import Check
+from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import strange_entry
-from geodp.io.verify.card import require
+from geodp.io.opening import read_json, strange_entry
+from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import run_checks, verify
 from geodp.table.card import File
+from geodp.table.charged import StatedCharge
+from geodp.table.stated.release import Software, TableInfo
 
 Index = TypeVar("Index")
 
 
+class TablesCard(Protocol):
+    """An index of tables that were charged once, together."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the key of the noise was secret."""
+
+    @property
+    def software(self) -> Software:
+        """What has written it."""
+
+    @property
+    def budget(self) -> StatedCharge | None:
+        """Charge to a ledger, once for all tables."""
+
+    @property
+    def tables(self) -> tuple[TableInfo, ...]:
+        """All tables."""
+
+
 def verify_index(
-    folder: Path,
-    read: Callable[[Path], Index],
+    path: Path,
+    read: Callable[[Any], Index],
     summary: Callable[[Index], str],
     questions: list[tuple[str, Callable[[Path, Index], str]]],
     list_tables: Callable[[Index], Iterable[str]],
     errors: ErrorsOf | None,
 ) -> list[Check]:
-    """Verify an index by its questions, and then the tables that it lists.
+    """Verify an index by its questions, and then each of the tables that it lists.
 
     Parameters
     ----------
-    folder : path
-        Folder of the public files.
+    path : path
+        The index, in the folder of the public files.
     read : callable
-        Reads the index from the folder.
+        Makes the index from plain values; VerificationError if they are invalid.
     summary : callable
-        Says what the index is.
+        Describes the index.
     questions : list of (str, callable)
-        Checks by name, as of :func:`geodp.io.verify.verify.run_checks`.
+        See :func:`geodp.io.verify.verify.run_checks`.
     list_tables : callable
         Names the folders of the tables.
-    errors : callable, optional
+    errors : callable or None
         See :func:`geodp.io.verify.verify.verify`.
 
     Returns
@@ -49,13 +71,14 @@ def verify_index(
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
+    folder = path.parent
     try:
         require(
             # A link could make the verification read files outside the folder.
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
-        card = read(folder)
+        card = read(read_json(path))
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]
     checks = [Check("index", True, summary(card)), *run_checks(questions, folder, card)]
@@ -71,21 +94,21 @@ def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
     return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
 
 
-def check_folder(folder: Path, index: str, files: Iterable[File], tables: Iterable[str]) -> str:
-    """Require the checksums of all files, and that the folder holds what an index lists.
+def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) -> str:
+    """Require the checksums of all files, and that an index lists what its folder holds.
 
     Parameters
     ----------
-    folder : path
-    index : str
-        Name of the index.
+    path : path
+        The index.
     files : iterable of File
-        Joint files beside the index.
+        Files beside the index.
     tables : iterable of str
         Names of the tables' folders.
     """
-    sums, files = read_sums(folder), tuple(files)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    folder, listed = path.parent, {path.name, SUMS, *tables}
+    sums = read_sums(folder)
+    there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     require(
         there - {SUMS} == {*sums},
         Rule("index-files-unlisted", f"{SUMS} does not list exactly the existing files."),
@@ -100,9 +123,54 @@ def check_folder(folder: Path, index: str, files: Iterable[File], tables: Iterab
             sums.get(file.name) == file.sha256,
             Rule("index-file-differs", f"The checksum of {file.name} differs from the index."),
         )
+        listed.add(file.name)
     require(
-        {path.name for path in folder.iterdir()}
-        == {index, SUMS, *(file.name for file in files), *tables},
-        Rule("index-folder-unlisted", "The folder holds other files than the index lists."),
+        {one.name for one in folder.iterdir()} == listed,
+        Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
     )
     return f"all {len(sums)} files have the listed SHA-256"
+
+
+def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ...]]) -> str:
+    """Require every table to be the one in its index, charged once for all of them.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    card : TablesCard
+    allowed : sequence of tuple of str
+        Names of the tables that such a release may have, in order.
+    """
+    require(
+        tuple(one.name for one in card.tables) in allowed,
+        Rule("index-tables-differ", "The release has other tables than it needs."),
+    )
+    for one in card.tables:
+        require(
+            sha256(folder / one.name / CARD) == one.card_sha256,
+            Rule("index-card-differs", f"The card of {one.name} differs from the index."),
+        )
+        table = read_table_card(folder / one.name)
+        require(
+            table.release_id == one.release_id and table.name == one.name,
+            Rule("index-release-differs", f"The id of {one.name} differs from the index."),
+        )
+        require(
+            table.private is card.private and table.budget == card.budget,
+            Rule("index-charged-otherwise", f"{one.name} states another charge."),
+        )
+        require(
+            table.software == card.software,
+            Rule("index-software-differs", f"{one.name} was written by other software."),
+        )
+    return "cards, ids and charges are those of the index"
+
+
+def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:
+    """Require each card to state the digest of its whole release: none is of another one."""
+    cards = (read_table_card(folder / one.name) for one in tables)
+    require(
+        all(identity in one.guarantee.not_protected for one in cards),
+        Rule("tables-of-two-releases", "The tables are not all of one release."),
+    )

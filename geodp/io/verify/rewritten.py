@@ -72,7 +72,7 @@ def is_rewritten(written: Path, own: Path, grid: Grid) -> bool:
     return same is not None and same(written, own, grid)
 
 
-def same_parquet(one: Path, other: Path, grid: Grid) -> bool:
+def _same_parquet(one: Path, other: Path, grid: Grid) -> bool:
     """Test whether Parquet files have the same rows, and say the same of them."""
     first, last = (open_parquet(path).read() for path in (one, other))
     said, expected = ({**(table.schema.metadata or {})} for table in (first, last))
@@ -86,7 +86,7 @@ def same_parquet(one: Path, other: Path, grid: Grid) -> bool:
     )
 
 
-def same_base(one: Path, other: Path, grid: Grid) -> bool:
+def _same_base(one: Path, other: Path, grid: Grid) -> bool:
     """Test whether GeoPackages have the same tables, rows and triggers, and nothing else."""
     # Whatever follows the last page is no part of the base, and nobody would see it.
     if one.stat().st_size != other.stat().st_size:
@@ -120,7 +120,7 @@ PARTS_OF_BASE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY ty
 """Tables, indices, views and triggers of a base."""
 
 _SAME: dict[str, Callable[[Path, Path, Grid], bool]] = {
-    ".parquet": same_parquet,
-    ".gpkg": same_base,
+    ".parquet": _same_parquet,
+    ".gpkg": _same_base,
 }
 """How files are compared whose bytes depend on a library's version."""

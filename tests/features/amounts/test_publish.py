@@ -276,7 +276,7 @@ def test_one_record_is_written_before_the_charge(tmp_path, monkeypatch):
     )  # fmt: skip
     written = []
     monkeypatch.setattr(files, "write_joint", lambda one, place: written.append(one.to_arrow()))
-    with files.stage_amounts(tmp_path / "out", overwrite=False) as place:
+    with files.StagedAmounts.stage(tmp_path / "out", overwrite=False) as place:
         place.try_out(prepared.preview, prepared.example, prepared.cells)
     assert [one.num_rows for one in written] == [0, 1]
     assert written[1]["count"].to_pylist() == [1]

@@ -77,8 +77,9 @@ def test_a_release_holds(public):
         (("guarantee", "neighbours"), "replace-one", "guarantee"),
         (("guarantee", "not_protected"), [], "guarantee"),
         (("guarantee", "source"), "trust", "guarantee"),
-        (("count_id",), "0" * 16, "records"),
-        (("count_sha256",), "0" * 64, "records"),
+        (("tables", 0, "release_id"), "0" * 16, "records"),
+        (("tables", 0, "card_sha256"), "0" * 64, "records"),
+        (("tables", 0, "name"), "sum", "records"),
         (("files",), [], "checksums"),
     ],
 )
@@ -266,8 +267,9 @@ def test_records_of_another_release_are_found(folder, tmp_path):
         (folder / "count" / path.name).write_bytes(path.read_bytes())
 
     def adopt(card):
-        card["count_sha256"] = sha256(folder / "count" / CARD)
-        card["count_id"] = json.loads((folder / "count" / CARD).read_text())["release_id"]
+        (records,) = card["tables"]
+        records["card_sha256"] = sha256(folder / "count" / CARD)
+        records["release_id"] = json.loads((folder / "count" / CARD).read_text())["release_id"]
 
     change_index(folder, adopt)
     assert {"numbers", "guarantee"} & {*failed(folder)}

@@ -485,12 +485,12 @@ def _write(
     prepared: PreparedAmounts | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.amounts.files import stage_amounts
+    from geodp.features.amounts.files import StagedAmounts
 
     overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with stage_amounts(options["output"], overwrite=overwrite, resume=resume) as place:
+    with StagedAmounts.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if prepared is None:
             release, run = _resume(place, grid, request, options)
         else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.commands.sql import ENGINES
+from geodp.cli.commands.sql import ENGINES, locate_records
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -534,31 +534,10 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     table with the columns code, size and geodp_households; a comment in the query shows how to
     publish it.
     """
-    from geodp.cli.inputs import choose_bounds
     from geodp.features.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
-    from geodp.grid.codes import code_system
-    from geodp.grid.lattice import Lattice
-    from geodp.io.read.rows.persons import UNKNOWN
 
-    table = options["table"]
-    if not table.strip() or not table.isprintable():
-        raise UsageError(
-            "--table names the records in the engine, on one line.", code="sql-table-name"
-        )
-    system = code_system(spec)
-    place = Lattice.of_system(system, choose_bounds(bounds, system))
-    # A lattice of a code system always has one.
-    assert place.system is not None
-    query = HouseholdQuery(
-        system=place.system,
-        extent=(place.row0, place.col0, place.rows, place.cols),
-        table=table,
-        x=points[0],
-        y=points[1],
-        person=options["household"],
-        unknown=("", *UNKNOWN),
-        max_size=options["max_size"],
-    )
+    place, records = locate_records(spec, bounds, options["table"], points)
+    query = HouseholdQuery(**records, person=options["household"], max_size=options["max_size"])
     edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
     labels = ",".join(map(str, range(1, query.max_size + 1)))
     click.echo(
@@ -707,12 +686,12 @@ def _write(
     inferred: bool,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.households.files import stage_households
+    from geodp.features.households.files import StagedHouseholds
 
     overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with stage_households(options["output"], overwrite=overwrite, resume=resume) as place:
+    with StagedHouseholds.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
         if prepared is None:

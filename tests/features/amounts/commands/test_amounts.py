@@ -90,11 +90,11 @@ def test_an_interrupted_run_is_completed_from_its_charge(call, tmp_path, monkeyp
     ledger.add_dataset("incomes", PureDP(1))
     charged = [*call, "--classes", "300", "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("no space left")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "write_public", fail)
+        patched.setattr(files.StagedAmounts, "write", fail)
         assert RUNNER.run(*charged).exit_code != 0
     assert len(ledger.charges("incomes")) == 1
     done = RUNNER.run(*charged, "--resume")
@@ -115,7 +115,7 @@ def test_a_plan_shows_bias_against_noise():
 def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert geodp("amounts", "publish", *call).returncode == 0
     asking, area = Runner(estimate), ("--area", "10kmN300E400")
-    assert "Say what to estimate" in asking.error_of(tmp_path / "out")
+    assert "Name what to estimate" in asking.error_of(tmp_path / "out")
     count = tmp_path / "out" / "public" / "count"
     assert "no release of amounts" in asking.error_of(count, *area)
     assert "need classes" in asking.error_of(tmp_path / "out", *area, "--quantile", "0.5")
