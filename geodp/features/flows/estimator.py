@@ -1,0 +1,351 @@
+"""Flows between zones from released ends and noisy pairs of blocks: pure post-processing.
+
+1. A law of distance, balanced to both ends, is what the ends alone say of the pairs of blocks; its
+   decay is the one that is closest to the noisy pairs.
+2. From large blocks to small ones, the expected pairs are moved towards the noisy ones, by as much
+   as pairs of their size turn out to differ from the law (empirical Bayes), and balanced again.
+3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
+   destinations: each time with exactly the margins above, so that in the end both ends are exactly
+   the released ones, and no array of all pairs of zones is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geodp import progress
+from geodp.features.flows.kernels import balancing
+from geodp.features.flows.rounding import round_table
+from geodp.features.flows.zones import Blocks, Zones
+from geodp.typing import FloatArray, IntArray
+
+DECAYS = 9
+"""Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""
+
+FLAT = 1e12
+"""The decay of a law without distance."""
+
+FITTED = 8
+"""Rounds of balancing for a decay that is tried."""
+
+REPEATED = 4
+"""How often all levels move the pairs."""
+
+BALANCED = 6, 40
+"""Rounds of balancing after each time, and at the end."""
+
+DIVIDED = 12
+"""Rounds of balancing of trips that are divided among zones."""
+
+FEW = 10
+"""Pairs of a class below which its differences do not tell what the noise is of them."""
+
+FEW_WEIGHT = 0.8
+"""Weight of noisy pairs in such a class: they are few since they are large."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyPairs:
+    """Noisy flows between all pairs of blocks of one size.
+
+    Attributes
+    ----------
+    blocks : Blocks
+    noisy : int64[n, n]
+        From the row's block to the column's.
+    variance : float
+        Variance of the noise, above 0.
+    """
+
+    blocks: Blocks
+    noisy: IntArray = field(repr=False)
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedFlows:
+    """Whole trips between zones, and what was learned of the pairs.
+
+    Attributes
+    ----------
+    origin, destination, count : int64[m]
+        Numbers of zones, in increasing order; every count is above 0.
+    decay : float
+        Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
+    """
+
+    origin: IntArray = field(repr=False)
+    destination: IntArray = field(repr=False)
+    count: IntArray = field(repr=False)
+    decay: float
+
+
+def estimate_flows(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    seed: int,
+) -> EstimatedFlows:
+    """Estimate the trips between all pairs of zones.
+
+    Parameters
+    ----------
+    zones : Zones
+    ends : int64[zones], int64[zones]
+        Released trips from and to every zone, with equal sums.
+    pairs : sequence of NoisyPairs
+        Finest first, with sides that are multiples of each other; at least one.
+    seed : int
+        Of the random numbers that round, below 2**63.
+    """
+    state = np.array([seed], np.int64)
+    if not ends[0].any():
+        none = np.empty(0, np.int64)
+        return EstimatedFlows(none, none, none, FLAT)
+    progress.begin("Fitting flows")
+    blocks = pairs[0].blocks
+    margins = blocks.sums(ends[0]), blocks.sums(ends[1])
+    expected, decay = fit_pairs(zones, margins, pairs)
+    progress.begin("Rounding flows")
+    coarse = round_pairs(expected, margins, state)
+    del expected
+    if blocks.side == 1:
+        return EstimatedFlows(*sort_pairs(*coarse, zones.number), decay)
+    table = zones.table(decay)
+    between = divide_origins(zones, ends, blocks, coarse, table, state)
+    divided = divide_destinations(zones, ends, blocks, between, table, state)
+    return EstimatedFlows(*sort_pairs(*divided, zones.number), decay)
+
+
+def fit_pairs(
+    zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
+) -> tuple[FloatArray, float]:
+    """Estimate the real flows between the finest blocks: float64[n, n], and the decay."""
+    finest = pairs[0].blocks
+    levels = combine_levels(pairs)
+    decay = choose_decay(zones, margins, pairs[0])
+    expected = zones.law(decay, finest)
+    balance_ends(expected, margins, FITTED)
+    for _ in range(REPEATED):
+        above = None
+        for parent, noisy, variance in reversed(levels):
+            above = move_towards(expected, parent, noisy, variance, above)
+        balance_ends(expected, margins, BALANCED[0])
+    balance_ends(expected, margins, BALANCED[1])
+    return expected, decay
+
+
+def combine_levels(pairs: Sequence[NoisyPairs]) -> list[tuple[IntArray, FloatArray, float]]:
+    """Improve the noisy pairs of every level by the sums of those below it.
+
+    Returns
+    -------
+    list of (parent, noisy, variance)
+        The level's block of every finest block, int64[n]; noisy pairs, float64[., .], and the mean
+        of their variances. Finest first.
+    """
+    finest = pairs[0].blocks
+    levels: list[tuple[IntArray, FloatArray, float]] = []
+    for number, one in enumerate(pairs):
+        noisy, variance = one.noisy.astype(np.float64), one.variance
+        parent = one.blocks.of_zone[finest.first[:-1]]
+        if number:
+            below, summed = pairs[number - 1].blocks, np.empty(noisy.shape)
+            inner = one.blocks.of_zone[below.first[:-1]]
+            balancing.add_up(levels[-1][1], inner, summed)
+            # Inverse-variance weights. Blocks at the edge have fewer parts, whose sums are better
+            # than this says, which the mean leaves out.
+            spread = levels[-1][2] * (below.number / one.blocks.number) ** 2
+            weight = spread / (spread + variance)
+            noisy, variance = weight * noisy + (1 - weight) * summed, weight * variance
+        levels.append((parent, noisy, variance))
+    return levels
+
+
+def choose_decay(zones: Zones, margins: tuple[IntArray, IntArray], pairs: NoisyPairs) -> float:
+    """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
+    # Noise adds the same to the squares of every decay, on average.
+    width, diagonal = zones.extent
+    decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
+    noisy, apart = pairs.noisy.astype(np.float64), []
+    for decay in decays:
+        law = zones.law(decay, pairs.blocks)
+        factors = find_factors(law, margins, FITTED)
+        apart.append(balancing.misfit(law, *factors, noisy))
+    return float(decays[int(np.argmin(apart))])
+
+
+def find_factors(
+    matrix: FloatArray, margins: tuple[IntArray, IntArray], rounds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Find factors of rows and columns with which a matrix adds up to both margins, nearly."""
+    left, right = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    sums = np.empty(matrix.shape[0])
+    for _ in range(rounds):
+        balancing.multiply(matrix, right, sums)
+        left = _divide(margins[0], sums)
+        balancing.multiply_left(matrix, left, sums)
+        right = _divide(margins[1], sums)
+    return left, right
+
+
+def _divide(margin: IntArray, sums: FloatArray) -> FloatArray:
+    """Divide margins by sums; 0 where there is nothing to scale."""
+    out = np.zeros(sums.size)
+    np.divide(margin, sums, out=out, where=sums > 0)
+    return out
+
+
+def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], rounds: int) -> None:
+    """Scale rows and columns of expected flows until they add up to both margins, nearly."""
+    balancing.scale(expected, *find_factors(expected, margins, rounds))
+
+
+def move_towards(
+    expected: FloatArray,
+    parent: IntArray,
+    noisy: FloatArray,
+    variance: float,
+    above: tuple[IntArray, FloatArray] | None,
+) -> tuple[IntArray, FloatArray]:
+    """Move expected flows towards noisy ones of larger blocks, by classes of their size.
+
+    ``above``: blocks of the level above of every finest block, and their flows, which are kept.
+    Returns the same of this level.
+    """
+    summed = np.empty(noisy.shape)
+    balancing.add_up(expected, parent, summed)
+    squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
+    balancing.sum_classes(summed, noisy, squares, number)
+    # What pairs of a class differ by beyond the noise is how far the law is off there.
+    off = np.maximum(squares / np.maximum(number, 1) - variance, 0)
+    weight = np.where(number < FEW, FEW_WEIGHT, off / (off + variance))
+    moved = summed.copy()
+    balancing.shrink(summed, noisy, weight)
+    moved *= summed
+    if above is not None:
+        first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
+        inner = above[0][first]
+        total = np.empty(above[1].shape)
+        balancing.add_up(moved, inner, total)
+        factor = np.zeros(total.shape)
+        np.divide(above[1], total, out=factor, where=total > 0)
+        balancing.spread(moved, inner, factor)
+        balancing.spread(summed, inner, factor)
+    balancing.spread(expected, parent, summed)
+    return parent, moved
+
+
+def round_pairs(
+    expected: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Round flows between blocks to whole trips with both margins exactly."""
+    row, column = np.nonzero(expected > LEAST_FLOW)
+    return round_table((row, column), expected[row, column], margins, state)
+
+
+LEAST_FLOW = 1e-5
+"""Expected trips below which a pair of blocks is left out before it is rounded."""
+
+
+def divide_origins(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    coarse: tuple[IntArray, IntArray, IntArray],
+    table: FloatArray,
+    state: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips between blocks among the origins of each.
+
+    Returns
+    -------
+    zone, block, count : int64[m]
+        Trips from zones to blocks.
+    """
+    origin, block, count = _by_row(*coarse, blocks.number)
+    starts = np.searchsorted(origin, np.arange(blocks.number + 1))
+    weight, parts = ends[1].astype(np.float64), []
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        zone = np.arange(blocks.first[number], blocks.first[number + 1])
+        zone = zone[ends[0][zone] > 0]
+        value = np.empty((zone.size, count[inside].size))
+        balancing.attract(
+            (zones.row, zones.column), zone, block[inside], blocks.first, weight, table, value
+        )
+        row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
+        parts.append((zone[row], block[inside][column], trips))
+    return _join(parts)
+
+
+def divide_destinations(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    between: tuple[IntArray, IntArray, IntArray],
+    table: FloatArray,
+    state: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips from zones to blocks among the destinations of each.
+
+    Returns
+    -------
+    origin, destination, count : int64[m]
+        Trips between zones.
+    """
+    zone, block, count = between
+    block, zone, count = _by_row(block, zone, count, blocks.number)
+    starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
+    singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        target = np.arange(blocks.first[number], blocks.first[number + 1])
+        target = target[ends[1][target] > 0]
+        value = np.empty((zone[inside].size, target.size))
+        places = zones.row, zones.column
+        balancing.attract(places, zone[inside], target, singles, ones, table, value)
+        value *= ends[1][target]
+        row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
+        parts.append((zone[inside][row], target[column], trips))
+    return _join(parts)
+
+
+def _divide_one(
+    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Balance and round one full table of weights."""
+    margins = np.ascontiguousarray(margins[0]), np.ascontiguousarray(margins[1])
+    balancing.balance(value, margins, DIVIDED, np.empty(value.shape[1]))
+    rows, columns = value.shape
+    ends = np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
+    return round_table(ends, value.reshape(-1), margins, state)
+
+
+def _by_row(
+    row: IntArray, column: IntArray, count: IntArray, columns: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort entries by row, then by column; those of one place are added up."""
+    place = row * (max(columns, int(column.max(initial=0)) + 1)) + column
+    where, first, at = np.unique(place, return_index=True, return_inverse=True)
+    total = np.zeros(where.size, np.int64)
+    np.add.at(total, at, count)
+    return row[first], column[first], total
+
+
+def _join(
+    parts: Sequence[tuple[IntArray, IntArray, IntArray]],
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Join the entries of several tables."""
+    first, second, third = zip(*parts, strict=True)
+    return np.concatenate(first), np.concatenate(second), np.concatenate(third)
+
+
+def sort_pairs(
+    origin: IntArray, destination: IntArray, count: IntArray, zones: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort trips by origin and destination; those of one pair are added up."""
+    return _by_row(origin, destination, count, zones)
