@@ -66,6 +66,27 @@ class NoisyPairs:
 
 
 @dataclass(frozen=True, eq=False)
+class FittedPairs:
+    """Expected flows between the finest blocks, and how well they are known.
+
+    Attributes
+    ----------
+    expected : float64[n, n]
+    decay : float
+        See :class:`EstimatedFlows`.
+    variance : float64[CLASSES]
+        Variance of the true flow given everything that was measured, by class of the expectation.
+    apart : float64[CLASSES]
+        Variance of the true flow given the law and the larger blocks alone, by class.
+    """
+
+    expected: FloatArray = field(repr=False)
+    decay: float
+    variance: FloatArray = field(repr=False)
+    apart: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class EstimatedFlows:
     """Whole trips between zones, and what was learned of the pairs.
 
@@ -108,10 +129,11 @@ def estimate_flows(
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
-    expected, decay = fit_pairs(zones, margins, pairs)
+    fitted = fit_pairs(zones, margins, pairs)
+    decay = fitted.decay
     progress.begin("Rounding flows")
-    coarse = round_pairs(expected, margins, state)
-    del expected
+    coarse = round_pairs(fitted.expected, margins, state)
+    del fitted
     if blocks.side == 1:
         return EstimatedFlows(*sort_pairs(*coarse, zones.number), decay)
     table = zones.table(decay)
@@ -121,21 +143,28 @@ def estimate_flows(
 
 
 def fit_pairs(
-    zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
-) -> tuple[FloatArray, float]:
-    """Estimate the real flows between the finest blocks: float64[n, n], and the decay."""
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float | None = None,
+) -> FittedPairs:
+    """Estimate the real flows between the finest blocks; ``decay``: instead of the closest one."""
     finest = pairs[0].blocks
     levels = combine_levels(pairs)
-    decay = choose_decay(zones, margins, pairs[0])
+    if decay is None:
+        decay = choose_decay(zones, margins, pairs[0])
     expected = zones.law(decay, finest)
     balance_ends(expected, margins, FITTED)
+    known: Moved | None = None
     for _ in range(REPEATED):
-        above = None
+        above: Moved | None = None
         for parent, noisy, variance in reversed(levels):
             above = move_towards(expected, parent, noisy, variance, above)
+        known = known or above
         balance_ends(expected, margins, BALANCED[0])
     balance_ends(expected, margins, BALANCED[1])
-    return expected, decay
+    assert known is not None
+    return FittedPairs(expected, decay, known.weight * levels[0][2], known.apart)
 
 
 def combine_levels(pairs: Sequence[NoisyPairs]) -> list[tuple[IntArray, FloatArray, float]]:
@@ -204,39 +233,62 @@ def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], round
     balancing.scale(expected, *find_factors(expected, margins, rounds))
 
 
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Flows of a level that were moved towards the noisy ones.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    flows : float64[., .]
+    weight, apart : float64[CLASSES]
+        Weight of the noisy flows, and variance of the true ones around the expected ones, by class.
+    """
+
+    parent: IntArray
+    flows: FloatArray
+    weight: FloatArray
+    apart: FloatArray
+
+
 def move_towards(
     expected: FloatArray,
     parent: IntArray,
     noisy: FloatArray,
     variance: float,
-    above: tuple[IntArray, FloatArray] | None,
-) -> tuple[IntArray, FloatArray]:
+    above: Moved | None,
+) -> Moved:
     """Move expected flows towards noisy ones of larger blocks, by classes of their size.
 
-    ``above``: blocks of the level above of every finest block, and their flows, which are kept.
-    Returns the same of this level.
+    ``above``: the level above, whose flows are kept as the sums of these.
     """
-    summed = np.empty(noisy.shape)
-    balancing.add_up(expected, parent, summed)
+    factor = np.empty(noisy.shape)
+    balancing.add_up(expected, parent, factor)
     squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
-    balancing.sum_classes(summed, noisy, squares, number)
+    balancing.sum_classes(factor, noisy, squares, number)
     # What pairs of a class differ by beyond the noise is how far the law is off there.
-    off = np.maximum(squares / np.maximum(number, 1) - variance, 0)
-    weight = np.where(number < FEW, FEW_WEIGHT, off / (off + variance))
-    moved = summed.copy()
-    balancing.shrink(summed, noisy, weight)
-    moved *= summed
+    apart = np.maximum(squares / np.maximum(number, 1) - variance, 0)
+    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * variance
+    weight = apart / (apart + variance)
+    flows = factor.copy()
+    balancing.shrink(factor, noisy, weight)
+    flows *= factor
     if above is not None:
-        first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
-        inner = above[0][first]
-        total = np.empty(above[1].shape)
-        balancing.add_up(moved, inner, total)
-        factor = np.zeros(total.shape)
-        np.divide(above[1], total, out=factor, where=total > 0)
-        balancing.spread(moved, inner, factor)
-        balancing.spread(summed, inner, factor)
-    balancing.spread(expected, parent, summed)
-    return parent, moved
+        keep_sums(flows, factor, parent, above)
+    balancing.spread(expected, parent, factor)
+    return Moved(parent, flows, weight, apart)
+
+
+def keep_sums(flows: FloatArray, factor: FloatArray, parent: IntArray, above: Moved) -> None:
+    """Scale flows, and the factors that made them, so that they add up to those above."""
+    first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
+    inner, total = above.parent[first], np.empty(above.flows.shape)
+    balancing.add_up(flows, inner, total)
+    scaled = np.zeros(total.shape)
+    np.divide(above.flows, total, out=scaled, where=total > 0)
+    balancing.spread(flows, inner, scaled)
+    balancing.spread(factor, inner, scaled)
 
 
 def round_pairs(

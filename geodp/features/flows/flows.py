@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from geodp import __version__
+from geodp.accuracy.interval import Estimate
+from geodp.errors import UsageError
 from geodp.features.flows.card import (
     DESTINATIONS,
     FLOWS,
@@ -20,14 +23,20 @@ from geodp.features.flows.card import (
     MeasuredLevel,
     StatedDecay,
 )
+from geodp.features.flows.design import Design
+from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows, stage_flows
-from geodp.features.flows.methods import FLOWS_PROOF, FlowsOfTrips
-from geodp.features.flows.streams import Plan
+from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.features.flows.streams import Plan, share_terms
 from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
+from geodp.mechanisms import find_method
+from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
+from geodp.privacy.terms import Terms
 from geodp.release.card import state_budget
 from geodp.release.release import Release
 from geodp.reprs import one_line
@@ -116,6 +125,48 @@ class Flows:
         ``origin_col``. Pairs that are not listed have 0 trips.
         """
         return self.flows.to_pandas()
+
+    def estimate(
+        self, origin: Any, destination: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> Estimate:
+        """Estimate the trips from one region to another, with a 95 % interval.
+
+        Parameters
+        ----------
+        origin, destination
+            Regions of the map of zones, each as for :meth:`geodp.Release.estimate`.
+        simulations : int
+            Releases that are simulated from this one, at least 20; more give steadier intervals.
+        seed : int
+            Of the simulation, which is post-processing of public numbers.
+
+        Returns
+        -------
+        Estimate
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 5000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(5000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> one = release.estimate((0, 0, 8, 8), (8, 8, 16, 16))
+        >>> one.low <= one.count <= one.high
+        True
+        """
+        return self.estimate_all([(origin, destination)], simulations=simulations, seed=seed)[0]
+
+    def estimate_all(
+        self, regions: Iterable[tuple[Any, Any]], *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> list[Estimate]:
+        """Estimate many pairs of regions, all from the same simulated releases."""
+        whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
+        plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
+        tables = [one.table for one in self.tables.values()]
+        decay = self.index.decay.length
+        estimator = FlowEstimator(plan, *tables, self.noisy, FLAT if decay is None else decay)
+        return estimator.estimate_all([*regions], simulations, seed)
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""
@@ -228,9 +279,26 @@ def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedT
     return ReleasedTable(pairs, key[order], flows.count[order], event)
 
 
-def restore_decay(card: FlowsCard) -> float:
-    """Return the decay of an index."""
-    return FLAT if card.decay.length is None else card.decay.length
+def read_design(card: FlowsCard) -> Design:
+    """Return what an index says was measured; UsageError for what no release measures."""
+    return Design.of({one.side: str(Fraction(one.share)) for one in card.guarantee.levels})
+
+
+def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
+    """Make the plan of a release from the events of its flows and of its origins.
+
+    Raises UsageError where the origins have another method than those of flows.
+    """
+    method = find_method(ends.mechanism)
+    if not isinstance(method, EndsOfFlows):
+        raise UsageError(
+            "Origins have another method than ends of flows.", code="flows-ends-differ"
+        )
+    zones = Zones.of(Grid(pairs.places[:1]))
+    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
+    part = share_terms(terms, design.end_share)
+    event = method.pyramid.event(zones.grid, part, whole.key_origin)
+    return Plan(zones, design, method.pyramid, whole, event)
 
 
 def extra_arrays(noisy: Sequence[NoisyPairs], decay: float) -> Mapping[str, Any]:

@@ -18,18 +18,17 @@ from geodp.features.flows.card import (
     TABLES,
     FlowsCard,
 )
-from geodp.features.flows.design import Design
 from geodp.features.flows.flows import (
     CONSTRAINTS,
     describe_identity,
+    make_plan_of,
     name_flows,
+    read_design,
     state_guarantee,
 )
 from geodp.features.flows.formats.noisy import name_file
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.opening import read_levels
-from geodp.features.flows.streams import Plan, share_terms
-from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
@@ -39,9 +38,7 @@ from geodp.io.verify.files import check_restricted
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN, event_of, read_release_table
 from geodp.io.verify.verify import run_checks, verify
-from geodp.mechanisms import find_method
 from geodp.privacy.event import Measurement
-from geodp.privacy.terms import Terms
 from geodp.table.counts import coalesce
 
 
@@ -141,16 +138,22 @@ def _check_tables(folder: Path, card: FlowsCard) -> str:
 def _check_guarantee(folder: Path, card: FlowsCard) -> str:
     """Check that the shares add up, and that every table has the noise that they imply."""
     promise = card.guarantee
-    shares = {one.side: Fraction(one.share) for one in promise.levels}
-    design = Design.of({side: str(share) for side, share in shares.items()})
+    design = read_design(card)
     require(
-        design.sides == tuple(shares)
+        design.sides == tuple(one.side for one in promise.levels)
         and design.end_share == Fraction(promise.end_share)
         and 2 * design.end_share + sum(design.shares) == 1,
         Rule("flows-shares-differ", "The shares of the budget do not add up to 1."),
     )
     events = {name: event_of(read_table_card(folder / name)) for name in TABLES}
-    plan = _plan_of(events, design, read_release_table(folder / FLOWS)[0].grid)
+    whole, of_origins = events[FLOWS], events[ORIGINS]
+    require(
+        isinstance(whole, Measurement) and isinstance(of_origins, Measurement),
+        Rule("flows-not-measured", "A table of the release was not measured."),
+    )
+    assert isinstance(whole, Measurement)
+    assert isinstance(of_origins, Measurement)
+    plan = make_plan_of(whole, of_origins, design, read_release_table(folder / FLOWS)[0].grid)
     ends = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
     expected = {FLOWS: plan.whole, ORIGINS: ends, DESTINATIONS: ends}
     require(
@@ -165,28 +168,6 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
         Rule("flows-guarantee-differs", "The index contradicts its tables."),
     )
     return f"{promise.spends} for one {promise.unit}, once for all tables"
-
-
-def _plan_of(events: dict[str, object], design: Design, pairs: Grid) -> Plan:
-    """Return what a release measured, by the event of its flows and the method of its ends."""
-    whole, ends = events[FLOWS], events[ORIGINS]
-    require(
-        isinstance(whole, Measurement) and isinstance(ends, Measurement),
-        Rule("flows-not-measured", "A table of the release was not measured."),
-    )
-    assert isinstance(whole, Measurement)
-    assert isinstance(ends, Measurement)
-    method = find_method(ends.mechanism)
-    require(
-        isinstance(method, EndsOfFlows),
-        Rule("flows-ends-differ", "Origins have another method than ends of flows."),
-    )
-    assert isinstance(method, EndsOfFlows)
-    zones = Zones.of(Grid(pairs.places[:1]))
-    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
-    part = share_terms(terms, design.end_share)
-    event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event)
 
 
 def _check_margins(folder: Path, card: FlowsCard) -> str:

@@ -195,3 +195,11 @@ def balance(
         for i in range(value.shape[0]):
             for j in range(value.shape[1]):
                 value[i, j] *= sums[j]
+
+
+@bare
+def look_up_classes(expected: FloatArray, value: FloatArray, out: FloatArray) -> None:
+    """Write the value of the class of every expected flow: float64[n, n]."""
+    for i in range(expected.shape[0]):
+        for j in range(expected.shape[1]):
+            out[i, j] = value[class_of(expected[i, j])]
