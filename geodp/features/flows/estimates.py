@@ -8,11 +8,12 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
-from geodp.features.flows.estimator import FittedPairs, NoisyPairs, fit_pairs
+from geodp.features.flows.estimator import FittedPairs, NoisyPairs, draw_truth, fit_pairs
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.streams import Plan, TripStreams 
 from geodp.features.flows.zones import Zones
@@ -22,11 +23,14 @@ from geodp.table.counts import CountTable
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray
 
+BoolArray = NDArray[np.bool_]
+
 SIMULATIONS = 40
 """Default number of simulated releases."""
 
-QUANTILE = 1.96
-"""Standard errors to each end of an interval."""
+QUANTILE = 2.33
+"""Standard errors to each end of an interval: errors have longer tails than normal ones, which the
+simulation draws (docs/measured/flows.md)."""
 
 LEAST_SIMULATIONS = 20
 
@@ -121,12 +125,35 @@ class FlowEstimator:
         ]
         share = np.outer(*equal)
         np.divide(part, whole, out=share, where=whole > 0)
-        partial = (share > 0) & (share < 1)
-        cut = partial[rows[some], columns[some]]
-        squares = float((count[some][cut].astype(np.float64) ** 2).sum())
-        # As trips of a pair differ from the law where they were measured, so within the blocks.
-        within = float(count[some][cut].sum()) + relative_variance(fitted) * squares
+        within = self._vary(fitted, inside, touched, share)
         return RegionPair(int(count[some].sum()), *touched, share, within)
+
+    def _vary(
+        self,
+        fitted: FittedPairs,
+        inside: list[BoolArray],
+        touched: list[IntArray],
+        share: FloatArray,
+    ) -> float:
+        """Return the variance of trips between regions, given those between their blocks."""
+        blocks, parts = self.noisy[0].blocks, []
+        for one, at, table in zip(
+            inside, touched, (self.origins, self.destinations), strict=True
+        ):
+            ends = table.counts_at(self.plan.zones.key).astype(np.float64)
+            whole = np.add.reduceat(ends, blocks.first[:-1])[blocks.of_zone]
+            portion = np.divide(ends, whole, out=np.zeros(ends.size), where=whole > 0)
+            sums = [np.add.reduceat(np.where(one, portion**n, 0), blocks.first[:-1]) for n in (1, 2)]
+            parts.append([total[at] for total in sums])
+        (origin, origin_squares), (destination, destination_squares) = parts
+        expected = fitted.expected[np.ix_(*touched)]
+        portion = np.outer(origin, destination)
+        # Nothing varies where both blocks lie in the regions.
+        partial = portion < 1 - 1e-9
+        squares = expected**2 * np.outer(origin_squares, destination_squares)
+        among = np.maximum(expected * np.maximum(portion, share), 0)
+        # As trips of a pair differ from the law where they were measured, so within the blocks.
+        return float((among + relative_variance(fitted) * squares)[partial].sum())
 
     def _listed(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return zones and trips of the released pairs."""
@@ -149,13 +176,9 @@ class FlowEstimator:
         Each time flows are drawn that might be the true ones, and released again.
         """
         errors = np.empty((simulations, len(pairs)))
-        variance = np.empty(fitted.expected.shape)
-        balancing.look_up_classes(fitted.expected, fitted.variance, variance)
-        spread = np.sqrt(variance, out=variance)
         progress.begin("Simulating releases", simulations)
         for number in range(simulations):
-            drawn = fitted.expected + spread * random.standard_normal(spread.shape)
-            truth = np.maximum(np.floor(drawn + random.random(drawn.shape)), 0).astype(np.int64)
+            truth = draw_truth(fitted, random)
             again = self._release(truth, fitted.decay, random)
             again -= truth
             for at, one in enumerate(pairs):
@@ -186,21 +209,24 @@ class FlowEstimator:
         return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay).expected
 
 
-def find_zones(zones: Zones, region: Any) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def find_zones(zones: Zones, region: Any) -> BoolArray:
     """Return which zones lie in a region: bool[n]."""
     return np.isin(zones.key, Region.of(zones.grid, region).key)
 
 
 def relative_variance(fitted: FittedPairs) -> float:
     """Return by how much true flows differ from the law, as a multiple of the squared flow."""
-    classes = np.arange(balancing.CLASSES)
+    classes, apart = np.arange(balancing.CLASSES), fitted.levels[-1].apart
     # The middle of each class, from which on Poisson variation is left out.
     middle = 2.0 ** ((classes + 0.5) / 2 - 14)
-    known = (middle > 1) & (fitted.apart > 0)
-    if not known.any():
-        return 0.0
-    beyond = np.maximum(fitted.apart[known] - middle[known], 0) / middle[known] ** 2
-    return float(np.median(beyond))
+    known = (middle > 1) & (apart > 0)
+    beyond = np.maximum(apart[known] - middle[known], 0) / middle[known] ** 2
+    # Smaller blocks differ more than those that were measured.
+    return max(float(np.median(beyond)) if known.any() else 0.0, LEAST_VARIANCE)
+
+
+LEAST_VARIANCE = 1.0
+"""Least relative variance of flows between zones whose pairs were not measured."""
 
 
 def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArray:
@@ -225,5 +251,8 @@ def make_estimate(pair: RegionPair, errors: FloatArray) -> Estimate:
     # The variance of so few simulations is uncertain itself.
     spread = QUANTILE * float(np.std(errors, ddof=1)) * (1 + 1 / errors.size)
     centre = pair.count - float(np.mean(errors))
-    low, high = max(centre - spread, 0.0), max(centre + spread, 0.0)
-    return Estimate(pair.count, error, min(low, pair.count), max(high, pair.count), False)
+    # Few trips are skewed: as in the score interval of a Poisson variable.
+    skew = QUANTILE**2 / 2
+    low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
+    low, high = min(max(low, 0.0), pair.count), max(high, pair.count)
+    return Estimate(pair.count, error, float(low), float(high), False)

@@ -40,6 +40,9 @@ BALANCED = 6, 40
 DIVIDED = 12
 """Rounds of balancing of trips that are divided among zones."""
 
+LEAST_BLOCKS = 4
+"""Number of blocks from which on larger ones are not looked at."""
+
 FEW = 10
 """Pairs of a class below which its differences do not tell what the noise is of them."""
 
@@ -66,6 +69,26 @@ class NoisyPairs:
 
 
 @dataclass(frozen=True, eq=False)
+class KnownLevel:
+    """How well flows between blocks of one size are known.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    variance : float64[CLASSES]
+        Variance of the true flow given all that was measured and the larger blocks, by class of
+        the expectation.
+    apart : float64[CLASSES]
+        Variance of the true flow given the law and the larger blocks alone, by class.
+    """
+
+    parent: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
+    apart: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedPairs:
     """Expected flows between the finest blocks, and how well they are known.
 
@@ -74,16 +97,13 @@ class FittedPairs:
     expected : float64[n, n]
     decay : float
         See :class:`EstimatedFlows`.
-    variance : float64[CLASSES]
-        Variance of the true flow given everything that was measured, by class of the expectation.
-    apart : float64[CLASSES]
-        Variance of the true flow given the law and the larger blocks alone, by class.
+    levels : list of KnownLevel
+        The largest blocks first.
     """
 
     expected: FloatArray = field(repr=False)
     decay: float
-    variance: FloatArray = field(repr=False)
-    apart: FloatArray = field(repr=False)
+    levels: list[KnownLevel] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,43 +175,106 @@ def fit_pairs(
         decay = choose_decay(zones, margins, pairs[0])
     expected = zones.law(decay, finest)
     balance_ends(expected, margins, FITTED)
-    known: Moved | None = None
-    for _ in range(REPEATED):
+    known: list[KnownLevel] = []
+    larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
+    for number in range(REPEATED):
         above: Moved | None = None
-        for parent, noisy, variance in reversed(levels):
-            above = move_towards(expected, parent, noisy, variance, above)
-        known = known or above
+        for level in levels:
+            above = move_towards(expected, level, above)
+            if not number:
+                known.append(above.known)
         balance_ends(expected, margins, BALANCED[0])
     balance_ends(expected, margins, BALANCED[1])
-    assert known is not None
-    return FittedPairs(expected, decay, known.weight * levels[0][2], known.apart)
+    left = [widen(one, level, known[0]) for one, level in larger]
+    return FittedPairs(expected, decay, [*left, *known])
 
 
-def combine_levels(pairs: Sequence[NoisyPairs]) -> list[tuple[IntArray, FloatArray, float]]:
-    """Improve the noisy pairs of every level by the sums of those below it.
+@dataclass(frozen=True, eq=False)
+class CombinedLevel:
+    """Noisy flows between blocks of one size, improved by those between smaller ones.
 
-    Returns
-    -------
-    list of (parent, noisy, variance)
-        The level's block of every finest block, int64[n]; noisy pairs, float64[., .], and the mean
-        of their variances. Finest first.
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    noisy : float64[., .]
+    variance : float
+        Of their noise.
     """
+
+    parent: IntArray = field(repr=False)
+    noisy: FloatArray = field(repr=False)
+    variance: float
+
+
+def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
+    """Improve the noisy pairs of every level by the sums of those below it; largest blocks first."""
     finest = pairs[0].blocks
-    levels: list[tuple[IntArray, FloatArray, float]] = []
-    for number, one in enumerate(pairs):
-        noisy, variance = one.noisy.astype(np.float64), one.variance
-        parent = one.blocks.of_zone[finest.first[:-1]]
-        if number:
-            below, summed = pairs[number - 1].blocks, np.empty(noisy.shape)
-            inner = one.blocks.of_zone[below.first[:-1]]
-            balancing.add_up(levels[-1][1], inner, summed)
-            # Inverse-variance weights. Blocks at the edge have fewer parts, whose sums are better
-            # than this says, which the mean leaves out.
-            spread = levels[-1][2] * (below.number / one.blocks.number) ** 2
-            weight = spread / (spread + variance)
-            noisy, variance = weight * noisy + (1 - weight) * summed, weight * variance
-        levels.append((parent, noisy, variance))
-    return levels
+    levels: list[CombinedLevel] = []
+    below = finest
+    for one in pairs:
+        level = CombinedLevel(
+            one.blocks.of_zone[finest.first[:-1]], one.noisy.astype(np.float64), one.variance
+        )
+        levels.append(_improve(level, levels[-1], below, one.blocks) if levels else level)
+        below = one.blocks
+    return levels[::-1]
+
+
+def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[CombinedLevel]:
+    """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
+
+    What many pairs have in common shows in them, where the noise of each pair hides it.
+    """
+    levels: list[CombinedLevel] = []
+    while below.number > LEAST_BLOCKS:
+        larger = zones.blocks(2 * below.side)
+        noisy, variance = _sum_up(level, below, larger)
+        inner = larger.of_zone[below.first[:-1]]
+        level = CombinedLevel(inner[level.parent], noisy, variance)
+        levels.append(level)
+        below = larger
+    return levels[::-1]
+
+
+def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
+    """Return by how much flows differ from expected ones, by classes, and move nothing."""
+    summed = np.empty(level.noisy.shape)
+    balancing.add_up(expected, level.parent, summed)
+    apart = find_apart(summed, level)
+    return KnownLevel(level.parent, apart, apart), level
+
+
+def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
+    """Return what is left between larger blocks after those of the largest measured ones moved.
+
+    Of the deviations that their pairs have in common, as much is left as the pairs did not follow;
+    and their noise adds up.
+    """
+    some = measured.apart > 0
+    kept = measured.variance[some] / measured.apart[some]
+    left = float(np.median(kept)) if some.any() else 1.0
+    variance = left**2 * one.apart + (1 - left) ** 2 * level.variance
+    return KnownLevel(one.parent, variance, one.apart)
+
+
+def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
+    """Sum the pairs of a level by larger blocks; return their mean variance, too."""
+    inner = larger.of_zone[below.first[:-1]]
+    summed = np.empty((larger.number, larger.number))
+    balancing.add_up(level.noisy, inner, summed)
+    # Blocks at the edge have fewer parts, whose sums are better than this mean says.
+    return summed, level.variance * (below.number / larger.number) ** 2
+
+
+def _improve(
+    level: CombinedLevel, finer: CombinedLevel, below: Blocks, blocks: Blocks
+) -> CombinedLevel:
+    """Average noisy pairs and the sums of those below them, by inverse variances."""
+    summed, spread = _sum_up(finer, below, blocks)
+    weight = spread / (spread + level.variance)
+    noisy = weight * level.noisy + (1 - weight) * summed
+    return CombinedLevel(level.parent, noisy, weight * level.variance)
 
 
 def choose_decay(zones: Zones, margins: tuple[IntArray, IntArray], pairs: NoisyPairs) -> float:
@@ -239,56 +322,76 @@ class Moved:
 
     Attributes
     ----------
-    parent : int64[n]
-        The level's block of every finest block.
     flows : float64[., .]
-    weight, apart : float64[CLASSES]
-        Weight of the noisy flows, and variance of the true ones around the expected ones, by class.
+    known : KnownLevel
     """
 
-    parent: IntArray
     flows: FloatArray
-    weight: FloatArray
-    apart: FloatArray
+    known: KnownLevel
 
 
-def move_towards(
-    expected: FloatArray,
-    parent: IntArray,
-    noisy: FloatArray,
-    variance: float,
-    above: Moved | None,
-) -> Moved:
+def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None) -> Moved:
     """Move expected flows towards noisy ones of larger blocks, by classes of their size.
 
     ``above``: the level above, whose flows are kept as the sums of these.
     """
+    noisy, variance = level.noisy, level.variance
     factor = np.empty(noisy.shape)
-    balancing.add_up(expected, parent, factor)
-    squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
-    balancing.sum_classes(factor, noisy, squares, number)
-    # What pairs of a class differ by beyond the noise is how far the law is off there.
-    apart = np.maximum(squares / np.maximum(number, 1) - variance, 0)
-    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * variance
+    balancing.add_up(expected, level.parent, factor)
+    apart = find_apart(factor, level)
     weight = apart / (apart + variance)
     flows = factor.copy()
     balancing.shrink(factor, noisy, weight)
     flows *= factor
     if above is not None:
-        keep_sums(flows, factor, parent, above)
-    balancing.spread(expected, parent, factor)
-    return Moved(parent, flows, weight, apart)
+        keep_sums(flows, factor, level.parent, (above.known.parent, above.flows))
+    balancing.spread(expected, level.parent, factor)
+    return Moved(flows, KnownLevel(level.parent, weight * variance, apart))
 
 
-def keep_sums(flows: FloatArray, factor: FloatArray, parent: IntArray, above: Moved) -> None:
-    """Scale flows, and the factors that made them, so that they add up to those above."""
+def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
+    """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
+    squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
+    balancing.sum_classes(expected, level.noisy, squares, number)
+    # What pairs of a class differ by beyond the noise is how far the law is off there.
+    apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
+    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
+    return apart
+
+
+def keep_sums(
+    flows: FloatArray, factor: FloatArray, parent: IntArray, above: tuple[IntArray, FloatArray]
+) -> None:
+    """Scale flows, and the factors that made them, so that they add up to those above.
+
+    ``above``: the blocks of the level above of every finest block, and the flows between them.
+    """
     first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
-    inner, total = above.parent[first], np.empty(above.flows.shape)
+    inner, total = above[0][first], np.empty(above[1].shape)
     balancing.add_up(flows, inner, total)
     scaled = np.zeros(total.shape)
-    np.divide(above.flows, total, out=scaled, where=total > 0)
+    np.divide(above[1], total, out=scaled, where=total > 0)
     balancing.spread(flows, inner, scaled)
     balancing.spread(factor, inner, scaled)
+
+
+def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
+    """Draw whole flows between the finest blocks that might be the true ones: int64[n, n]."""
+    drawn = fitted.expected.copy()
+    above: tuple[IntArray, FloatArray] | None = None
+    for level in fitted.levels:
+        size = int(level.parent[-1]) + 1
+        factor, variance = np.empty((size, size)), np.empty((size, size))
+        balancing.add_up(drawn, level.parent, factor)
+        balancing.look_up_classes(factor, level.variance, variance)
+        flows = factor + np.sqrt(variance) * random.standard_normal(factor.shape)
+        np.maximum(flows, 0, out=flows)
+        np.divide(flows, factor, out=factor, where=factor > 0)
+        if above is not None:
+            keep_sums(flows, factor, level.parent, above)
+        balancing.spread(drawn, level.parent, factor)
+        above = level.parent, flows
+    return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)
 
 
 def round_pairs(
