@@ -18,6 +18,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "publish-series",
         "select",
         "households",
+        "flows",
         "local",
         "join",
         "export",

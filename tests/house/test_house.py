@@ -19,7 +19,7 @@ GROUND = "advice errors feature_registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
     *("audit", "cluster", "compare", "evaluate", "explain"),
-    *("households", "local", "new", "plan", "select", "series", "statistics"),
+    *("flows", "households", "local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
 cluster aggregates reports of devices, the means of which are compared; a plan tells what a series
@@ -85,6 +85,7 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
+    "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
     "features/local": f"features/local {CORE}",
@@ -118,7 +119,10 @@ OUTSIDE = {
         "typing kernels grid privacy table accuracy mechanisms io release features",
         "cli",
     ),
-    "numba": ("kernels features/households/kernels features/local/kernels", "cli"),
+    "numba": (
+        "kernels features/flows/kernels features/households/kernels features/local/kernels",
+        "cli",
+    ),
     "llvmlite": ("kernels", ""),
     "platformdirs": ("kernels", ""),
     "click": (SHELL, ""),
@@ -127,7 +131,8 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io features/households/formats features/local/files features/series/formats",
+        "io features/flows/formats features/flows/reading features/households/formats "
+        "features/local/files features/series/formats",
         "features/audit",
     ),
     "rasterio": ("io/read/rows/pixels io/write io/verify features/cluster", "io cli"),

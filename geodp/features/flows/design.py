@@ -49,7 +49,7 @@ class Design:
     @property
     def end_share(self) -> Fraction:
         """Share of each of the two maps of ends: half of what the pairs leave."""
-        return (1 - sum(self.shares)) / 2
+        return (1 - sum(self.shares, Fraction(0))) / 2
 
     @classmethod
     def of(cls, levels: Mapping[int, Budget]) -> Self:

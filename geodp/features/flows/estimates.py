@@ -15,7 +15,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
 from geodp.features.flows.estimator import FittedPairs, NoisyPairs, draw_truth, fit_pairs
 from geodp.features.flows.kernels import balancing
-from geodp.features.flows.streams import Plan, TripStreams 
+from geodp.features.flows.streams import Plan, TripStreams
 from geodp.features.flows.zones import Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
@@ -90,9 +90,7 @@ class FlowEstimator:
         fitted = self.fit()
         pairs = [self.match(fitted, *one) for one in regions]
         errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
-        return [
-            make_estimate(one, error) for one, error in zip(pairs, errors.T, strict=True)
-        ]
+        return [make_estimate(one, error) for one, error in zip(pairs, errors.T, strict=True)]
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""
@@ -126,7 +124,7 @@ class FlowEstimator:
         share = np.outer(*equal)
         np.divide(part, whole, out=share, where=whole > 0)
         within = self._vary(fitted, inside, touched, share)
-        return RegionPair(int(count[some].sum()), *touched, share, within)
+        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within)
 
     def _vary(
         self,
@@ -137,13 +135,13 @@ class FlowEstimator:
     ) -> float:
         """Return the variance of trips between regions, given those between their blocks."""
         blocks, parts = self.noisy[0].blocks, []
-        for one, at, table in zip(
-            inside, touched, (self.origins, self.destinations), strict=True
-        ):
+        for one, at, table in zip(inside, touched, (self.origins, self.destinations), strict=True):
             ends = table.counts_at(self.plan.zones.key).astype(np.float64)
             whole = np.add.reduceat(ends, blocks.first[:-1])[blocks.of_zone]
             portion = np.divide(ends, whole, out=np.zeros(ends.size), where=whole > 0)
-            sums = [np.add.reduceat(np.where(one, portion**n, 0), blocks.first[:-1]) for n in (1, 2)]
+            sums = [
+                np.add.reduceat(np.where(one, portion**n, 0), blocks.first[:-1]) for n in (1, 2)
+            ]
             parts.append([total[at] for total in sums])
         (origin, origin_squares), (destination, destination_squares) = parts
         expected = fitted.expected[np.ix_(*touched)]
@@ -159,9 +157,7 @@ class FlowEstimator:
         """Return zones and trips of the released pairs."""
         zones, table = self.plan.zones, self.flows
         index = table.grid.decode(table.key)
-        ends = [
-            np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)
-        ]
+        ends = [np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
         return ends[0], ends[1], np.asarray(table.count, np.int64)
 
     def simulate(
@@ -197,11 +193,12 @@ class FlowEstimator:
         ]
         key = NoiseKey(random.bytes(32)).restrict(plan.declare())
         row, column = np.nonzero(truth)
-        maps = [CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends]
-        # Where in its block a trip begins and ends is told by the maps; pairs know blocks alone.
-        trips = TripStreams(
-            plan.zones, *maps, blocks.first[row], blocks.first[column], truth[row, column]
+        origins, destinations = (
+            CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends
         )
+        # Where in its block a trip begins and ends is told by the maps; pairs know blocks alone.
+        start, end = blocks.first[row], blocks.first[column]
+        trips = TripStreams(plan.zones, origins, destinations, start, end, truth[row, column])
         released = plan.draw_ends(trips, key)
         noisy = plan.draw_pairs(trips, key)
         key.forget()
@@ -242,7 +239,7 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
     ends[first[1:] - 1] = total
     before_zone = np.append(0, ends[:-1])
     before_zone[first[:-1]] = 0
-    return ends - before_zone
+    return np.asarray(ends - before_zone, np.int64)
 
 
 def make_estimate(pair: RegionPair, errors: FloatArray) -> Estimate:

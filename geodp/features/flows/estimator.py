@@ -208,7 +208,7 @@ class CombinedLevel:
 
 
 def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
-    """Improve the noisy pairs of every level by the sums of those below it; largest blocks first."""
+    """Improve noisy pairs of every level by the sums of those below; largest blocks first."""
     finest = pairs[0].blocks
     levels: list[CombinedLevel] = []
     below = finest

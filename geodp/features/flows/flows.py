@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -122,9 +122,17 @@ class Flows:
         """Return the flows as a frame of pandas: origin, destination and count of every pair.
 
         On a grid with codes an end is one column, otherwise two, such as ``origin_row`` and
-        ``origin_col``. Pairs that are not listed have 0 trips.
+        ``origin_col``. Pairs that are not listed have 0 trips. Raises UsageError where pandas is
+        not installed.
         """
-        return self.flows.to_pandas()
+        table = self.flows.table
+        if table.grid.places[0].system is not None:
+            return self.flows.to_pandas("count")[["origin", "destination", "count"]]
+        rows = self.flows.to_pandas("count")[["count"]]
+        index = table.grid.decode(table.key)
+        for number, (name, axis) in enumerate(zip(table.grid.axis_names, index, strict=True)):
+            rows.insert(number, name, axis)
+        return rows
 
     def estimate(
         self, origin: Any, destination: Any, *, simulations: int = SIMULATIONS, seed: int = 0
@@ -163,9 +171,15 @@ class Flows:
         """Estimate many pairs of regions, all from the same simulated releases."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
-        tables = [one.table for one in self.tables.values()]
         decay = self.index.decay.length
-        estimator = FlowEstimator(plan, *tables, self.noisy, FLAT if decay is None else decay)
+        estimator = FlowEstimator(
+            plan,
+            self.flows.table,
+            self.origins.table,
+            self.destinations.table,
+            self.noisy,
+            FLAT if decay is None else decay,
+        )
         return estimator.estimate_all([*regions], simulations, seed)
 
     def card(self) -> FlowsCard:
@@ -299,9 +313,3 @@ def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: G
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
     return Plan(zones, design, method.pyramid, whole, event)
-
-
-def extra_arrays(noisy: Sequence[NoisyPairs], decay: float) -> Mapping[str, Any]:
-    """Return what was drawn besides the tables, by name, to be stored with the draw."""
-    arrays = {f"noisy_{one.blocks.side}": one.noisy for one in noisy}
-    return {**arrays, "decay": np.array([decay])}

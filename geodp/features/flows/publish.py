@@ -17,8 +17,8 @@ from geodp.features.flows.flows import (
     name_flows,
     table_of_pairs,
 )
-from geodp.features.flows.reading.trips import Place, Trips
 from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.reading.trips import Place, Trips
 from geodp.features.flows.streams import (
     DESTINATIONS,
     ORIGINS,
@@ -51,6 +51,7 @@ from geodp.table.contribution import bound_contribution
 from geodp.table.counts import CountTable
 from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
 
 LABEL = b"geodp flows identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
@@ -324,7 +325,9 @@ def prepare_flows(
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *state_land(zones.grid),
     )
-    preview = preview_flows(plan, request, facts, table)
+    public = None if table.reading is None else table.reading.public
+    stated = (*facts, describe_release(plan.whole.unit, plan.whole.spends))
+    preview = preview_flows(plan, request, stated, public)
     return PreparedFlows(TripStreams.of(table, zones), table, request, plan, preview)
 
 
@@ -370,16 +373,13 @@ def choose_pyramid(chosen: object) -> Pyramid:
 
 
 def preview_flows(
-    plan: Plan, request: Request, facts: tuple[str, ...], table: CountTable
+    plan: Plan, request: Request, facts: tuple[str, ...], reading: StatedReading | None
 ) -> Flows:
     """Make the release of empty tables, with cards and closed forms of the real one."""
-    whole, public = plan.whole, None if table.reading is None else table.reading.public
-    stated = (*facts, describe_release(whole.unit, whole.spends))
     ends = EndsOfFlows.of(plan.method)
     end_event = replace(plan.ends, mechanism=ends.spec)
     flows = name_flows(plan.design.sides, plan.design.shares)
-    pairs, grid = plan.zones.grid.pairs(), plan.zones.grid
-    metadata = request.metadata
-    of_pairs = preview_release(pairs, flows, whole, None, stated, public, metadata)
-    of_ends = preview_release(grid, ends, end_event, None, stated, public, metadata)
+    pairs, grid, metadata = plan.zones.grid.pairs(), plan.zones.grid, request.metadata
+    of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
+    of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
     return Flows(of_pairs, of_ends, of_ends, make_index(plan), ())

@@ -46,8 +46,6 @@ def round_table(
     links = (np.empty(rows, np.int64), np.empty(columns, np.int64), *following)
     places = np.empty(rows, np.int64), np.empty(columns, np.int64)
     path = np.empty(rows + columns + 1, np.int64)
-    rounding.round_entries(
-        (row, column), part, count, entries, links, places, path, state
-    )
+    rounding.round_entries((row, column), part, count, entries, links, places, path, state)
     some = np.flatnonzero(count[:entries])
     return row[some], column[some], count[some]

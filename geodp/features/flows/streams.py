@@ -68,9 +68,10 @@ class TripStreams:
         """Split a table of pairs of zones into its streams."""
         index = table.grid.decode(table.key)
         ends = [zones.grid.encode(index[at : at + 2]) for at in (0, 2)]
-        maps = [CountTable.from_keys(zones.grid, key, table.count) for key in ends]
+        origins, destinations = (CountTable.from_keys(zones.grid, key, table.count) for key in ends)
         origin, destination = (np.searchsorted(zones.key, key) for key in ends)
-        return cls(zones, *maps, origin, destination, np.asarray(table.count, np.int64))
+        count = np.asarray(table.count, np.int64)
+        return cls(zones, origins, destinations, origin, destination, count)
 
     def pairs(self, side: int) -> IntArray:
         """Count the trips between all blocks of a side: int64[n, n]."""
@@ -123,6 +124,13 @@ class Plan:
     def laws(self) -> list[Law]:
         """Noise of the pairs of each side."""
         return [self.whole.law(share) for share in self.design.shares]
+
+    @property
+    def empty_pairs(self) -> list[NoisyPairs]:
+        """Noisy pairs of every side without any trip or noise, to try out their files."""
+        blocks = [self.zones.blocks(side) for side in self.design.sides]
+        zeros = [np.zeros((one.number, one.number), np.int64) for one in blocks]
+        return [NoisyPairs(one, zero, 1.0) for one, zero in zip(blocks, zeros, strict=True)]
 
     def draw_ends(self, trips: TripStreams, key: NoiseKey) -> list[ReleasedTable]:
         """Release origins and destinations with one total."""
@@ -184,9 +192,7 @@ def release_with_one_total(
     if not all(front.prefix.size for front, _ in tops):
         return [(np.empty(0, np.uint64), np.empty(0, np.int64)) for _ in tables]
     fronts = [front for front, _ in tops]
-    records = [
-        run.measure(front, descent.last)[0] for run, front in zip(runs, fronts, strict=True)
-    ]
+    records = [run.measure(front, descent.last)[0] for run, front in zip(runs, fronts, strict=True)]
     weights = [1 / front.variance[0] for front in fronts]
     mean = sum(w * f.z[0] for w, f in zip(weights, fronts, strict=True)) / sum(weights)
     total = np.maximum(np.floor(mean + tops[0][1]), 0).astype(np.int64)

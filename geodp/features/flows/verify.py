@@ -157,8 +157,7 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
     ends = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
     expected = {FLOWS: plan.whole, ORIGINS: ends, DESTINATIONS: ends}
     require(
-        plan.whole.mechanism == name_flows(design.sides, design.shares).spec
-        and events == expected,
+        plan.whole.mechanism == name_flows(design.sides, design.shares).spec and events == expected,
         Rule("flows-event-differs", "A table has another noise than the index implies."),
     )
     require(

@@ -85,7 +85,7 @@ class Zones:
 
     @classmethod
     def of(cls, grid: Grid) -> Zones:
-        """Number the cells of a grid; UsageError for a grid of another kind."""
+        """Make the zones of a grid; UsageError for a grid of another kind."""
         require_zones(grid)
         index = np.indices(grid.shape).reshape(2, -1)
         key = grid.encode(index)
@@ -145,7 +145,7 @@ class Zones:
         law = np.exp(-np.hypot(down[:, None], across) / decay)
         for axis in (0, 1):
             law = average_blocks(law, side, axis)
-        return np.maximum(law, LEAST_LAW)
+        return np.asarray(np.maximum(law, LEAST_LAW), np.float64)
 
     def law(self, decay: float, blocks: Blocks) -> FloatArray:
         """Compute the law of a decay between all pairs of blocks: float64[n, n]."""
@@ -182,9 +182,7 @@ def average_blocks(law: FloatArray, side: int, axis: int) -> FloatArray:
     edges = [(side, side) if one == axis else (0, 0) for one in range(law.ndim)]
     padded = np.moveaxis(np.pad(law, edges), axis, 0)
     centre = np.arange(size // side) * side + size - 1 + side
-    parts = [
-        np.tensordot(weight, padded[at - side + 1 : at + side], 1) for at in centre
-    ]
+    parts = [np.tensordot(weight, padded[at - side + 1 : at + side], 1) for at in centre]
     return np.moveaxis(np.array(parts), 0, axis)
 
 

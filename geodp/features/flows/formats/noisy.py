@@ -67,6 +67,8 @@ def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
         raise ValueError("The file lists other pairs.")
     one = NoisyPairs(blocks, noisy.reshape(blocks.number, -1), variance)
     expected = _table(one)
-    if not all(expected[name].to_numpy().tolist() == rows[name].to_numpy().tolist() for name in COLUMNS[:4]):
+    if not all(
+        expected[name].to_numpy().tolist() == rows[name].to_numpy().tolist() for name in COLUMNS[:4]
+    ):
         raise ValueError("The file lists other pairs.")
     return one

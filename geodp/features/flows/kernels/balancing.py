@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from geodp.kernels.jit import bare
 from geodp.typing import FloatArray, IntArray
 
@@ -63,9 +61,7 @@ def scale(matrix: FloatArray, left: FloatArray, right: FloatArray) -> None:
 
 
 @bare
-def misfit(
-    law: FloatArray, left: FloatArray, right: FloatArray, noisy: FloatArray
-) -> float:
+def misfit(law: FloatArray, left: FloatArray, right: FloatArray, noisy: FloatArray) -> float:
     """Sum the squares of what noisy flows differ by from a law with factors of both ends."""
     total = 0.0
     for i in range(law.shape[0]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from geodp.errors import UsageError
 from geodp.io.read.rows.persons import WEIGHTS, hash_names
@@ -74,8 +75,8 @@ class TripBound:
         return np.asarray(key[best[place < self._trips]], np.uint64)
 
 
-def number_runs(new: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:
-    """Number the items of each run from 0: int64[n + 1]; ``new``: whether item i + 1 begins one."""
+def number_runs(new: NDArray[np.bool_]) -> IntArray:
+    """Count the items of each run from 0: int64[n + 1]; ``new``: where item i + 1 begins one."""
     starts = np.flatnonzero(np.append(True, new))
     size = new.size + 1
     return np.asarray(np.arange(size) - np.repeat(starts, np.diff(np.append(starts, size))))

@@ -51,8 +51,8 @@ COUNTED_PERSONS = Rule(
 )
 
 KEPT_FACT = (
-    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} between "
-    "two zones, chosen by a hash of the {unit}'s own trips under a secret key"
+    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
+    "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
 )
 """Statement of a release on how its trips were bounded."""
 
@@ -172,7 +172,11 @@ class Trips:
         """Return the locators of both ends."""
         if not self._lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
             return cell_locators(
-                self.pairs, None, (None, None), "centre", self._columns(),
+                self.pairs,
+                None,
+                (None, None),
+                "centre",
+                self._columns(),
                 drops=self.outside == "drop",
             )
         move = transformation(self.grid.places[0], self.crs, False)
