@@ -103,9 +103,9 @@ def test_shares_add_up_exactly():
 PLAN = plan_of(1, epsilon=1)
 
 
-def release_pairs(table, event, key, times=1):
+def release_pairs(table, event, key, times=1, most=1):
     """Release flows as a table of pairs; ``times``: how many times the budget is spent."""
-    terms = Terms.of(epsilon=event.epsilon * times, neighbours=event.neighbours, contribution=1)
+    terms = Terms.of(epsilon=event.epsilon * times, neighbours=event.neighbours, contribution=most)
     spent = make_plan(ZONES, terms, "pyramid:setting=R", LEVELS, "fixed")
     trips, key = TripStreams.of(table, ZONES), key.restrict(spent.declare())
     ends = spent.draw_ends(trips, key)
@@ -143,6 +143,20 @@ def test_the_release_keeps_its_claim(others):
 def test_the_release_keeps_its_claim_where_a_person_replaces_another():
     tables = [table_of((*FULL, (p,)), 1, KEY) for p in ((0, 3), (3, 0))]
     assert audited(release_pairs, Claim(), tables, REPLACE, trials=300) <= 1
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(
+    "person", [((0, 3),) * 3, ((0, 3), (3, 0), (1, 1))], ids=["one pair", "several"]
+)
+def test_a_person_with_several_trips_has_the_same_claim(person):
+    """Neighbours differ by one person with three trips, and the noise is for three."""
+
+    def release(table, event, key):
+        return release_pairs(table, event, key, most=3)
+
+    tables = [table_of(FULL, 3, KEY), table_of((*FULL, person), 3, KEY)]
+    assert audited(release, Claim(), tables, ADD, trials=300) <= 1
 
 
 @pytest.mark.law
