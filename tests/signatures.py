@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from geodp.features.evaluate.evaluate import evaluate
+from geodp.features.flows.publish import publish as publish_flows
 from geodp.features.households.publish import publish as publish_households
 from geodp.features.series.publish import publish_series
 from geodp.grid.grid import Grid
@@ -52,6 +53,7 @@ def rehearsals():
     yield partial(_rehearse_priors, masked)
     for grid in (narrow, masked):
         yield partial(_rehearse_households, grid)
+    yield partial(_rehearse_flows, narrow)
     yield _tie
 
 
@@ -74,6 +76,19 @@ def _rehearse_households(grid, folder):
         release = publish_households(*tables, protect="person", contribution=1, **{noise: 1})
         release.write(folder / noise)
         verify(folder / noise, errors_of)
+
+
+def _rehearse_flows(grid, folder):
+    """Publish flows of nobody, with either noise, and estimate some of them."""
+    key = np.arange(0, grid.pairs().size, 7).astype(np.uint64)
+    pairs = grid.pairs()
+    key = key[pairs.contains_keys(key)]
+    table = CountTable.from_keys(pairs, key, np.full(key.size, 3))
+    for noise in ("epsilon", "rho"):
+        release = publish_flows(table, contribution=1, levels={2: "1/4", 4: "1/4"}, **{noise: 1})
+        release.write(folder / noise)
+        verify(folder / noise, errors_of)
+        release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), simulations=20)
 
 
 def _tie(folder):

@@ -19,6 +19,10 @@ PACKAGE = Path(geodp.__file__).parent
 
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
+        "geodp.features.flows.card.FlowsGuarantee",
+        "geodp.features.flows.card.MeasuredLevel",
+        "geodp.features.flows.card.StatedDecay",
+        "geodp.features.flows.card.TableInfo",
         "geodp.features.households.card.HouseholdsGuarantee",
         "geodp.features.households.card.TableInfo",
         "geodp.features.local.round.RoundInfo",
@@ -68,6 +72,7 @@ INTERNAL = {
         "geodp.grid.outlines.Outlines",
     ),
     "what a folder is written and read by: save, open and the command line use it": (
+        "geodp.features.flows.files.StagedFlows",
         "geodp.features.households.files.StagedHouseholds",
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",

@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
+from geodp.features.flows.card import FlowsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
@@ -24,6 +25,11 @@ FILES = {
         Card,
         "geodp-release-2",
         "a geodp release: release.json",
+    ),
+    PACKAGE / "features" / "flows" / "flows-1.schema.json": (
+        FlowsCard,
+        "geodp-flows-1",
+        "flows of geodp: flows.json",
     ),
     PACKAGE / "features" / "households" / "households-1.schema.json": (
         HouseholdsCard,
