@@ -20,7 +20,6 @@ PACKAGE = Path(geodp.__file__).parent
 INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
         "geodp.features.flows.card.FlowsGuarantee",
-        "geodp.features.flows.card.MeasuredLevel",
         "geodp.features.flows.card.StatedDecay",
         "geodp.features.flows.card.TableInfo",
         "geodp.features.households.card.HouseholdsGuarantee",
@@ -52,6 +51,7 @@ INTERNAL = {
         "geodp.accuracy.interval.NodeSums",
         "geodp.accuracy.parts.Split",
         "geodp.accuracy.variance.TreeVariance",
+        "geodp.features.flows.estimator.NoisyPairs",
         "geodp.features.local.coins.Chance",
         "geodp.features.local.oracles.state.State",
         "geodp.features.local.tree.TreeState",

@@ -25,9 +25,9 @@ FEW = {1: Fraction(40, 100), 2: Fraction(25, 100), 4: Fraction(10, 100), 8: Frac
 
 LEVELS_FORM = Rule(
     "flows-levels-form",
-    "levels are sides of blocks in zones, powers of two, and the share of the budget of each, such "
-    "as {4: '2/5', 8: '1/10'} (--level 4=2/5 --level 8=1/10); the shares are above 0 and leave "
-    "something for both ends.",
+    "Levels are sides of blocks in zones, powers of two, and the share of the budget of each "
+    "(--level 4=2/5 --level 8=1/10; levels=); the shares are above 0 and leave something for both "
+    "ends.",
 )
 
 

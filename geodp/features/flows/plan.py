@@ -32,7 +32,7 @@ class PlannedFlows:
         Standard error of a noisy pair of blocks, by side of the blocks in zones.
     pairs : mapping of int to int
         Number of pairs of blocks of each side.
-    kept : float or None
+    retained : float or None
         Share of the trips that the bound keeps, by the guess of ``mean_trips``; None without one.
     """
 
@@ -41,7 +41,7 @@ class PlannedFlows:
     total_error: float | None
     pair_errors: Mapping[int, float]
     pairs: Mapping[int, int]
-    kept: float | None
+    retained: float | None
 
 
 def plan(
@@ -79,7 +79,7 @@ def plan(
     ...     )
     ...     for k in (5, 10)
     ... )
-    >>> round(few.kept, 2), round(many.kept, 2), many.pair_errors[4] > few.pair_errors[4]
+    >>> round(few.retained, 2), round(many.retained, 2), many.pair_errors[4] > few.pair_errors[4]
     (0.54, 0.79, True)
     """
     require_bounds(trips, trips)
@@ -99,11 +99,11 @@ def plan(
         None if errors is None else errors[0].largest,
         {side: law.variance**0.5 for side, law in zip(sides, made.laws, strict=True)},
         {side: count_pairs(zones.grid, side) for side in sides},
-        None if mean_trips is None else share_kept(trips, mean_trips),
+        None if mean_trips is None else retained_share(trips, mean_trips),
     )
 
 
-def share_kept(trips: int, mean: float) -> float:
+def retained_share(trips: int, mean: float) -> float:
     """Return the share of geometric trips of a mean that are among the first of their unit."""
     # The sum of P(more than i trips) over the first i, over that of all i, which is the mean.
     return float(1 - (1 - 1 / mean) ** trips)

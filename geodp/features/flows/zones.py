@@ -14,7 +14,7 @@ import numpy as np
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import balancing
-from geodp.grid.crs import normalise_crs
+from geodp.grid.crs import unit_of
 from geodp.grid.grid import Grid
 from geodp.typing import FloatArray, IntArray, KeyArray
 
@@ -108,10 +108,12 @@ class Zones:
     def steps(self) -> tuple[float, float, str]:
         """Height and width of a zone, and their unit: km, or cells on a grid without a place."""
         place = self.grid.places[0]
-        if place.transform is None or place.crs is None:
+        unit = "" if place.transform is None or place.crs is None else unit_of(place.crs)
+        if unit not in ("metre", "degree"):
             return 1.0, 1.0, "cells"
+        assert place.transform is not None
         high, wide = abs(place.transform[4]), place.transform[0]
-        if not is_in_degrees(place.crs):
+        if unit == "metre":
             return high / 1000, wide / 1000, "km"
         _, south, _, north = place.bounds
         wide *= cos(radians((south + north) / 2))
@@ -184,10 +186,3 @@ def average_blocks(law: FloatArray, side: int, axis: int) -> FloatArray:
     centre = np.arange(size // side) * side + size - 1 + side
     parts = [np.tensordot(weight, padded[at - side + 1 : at + side], 1) for at in centre]
     return np.moveaxis(np.array(parts), 0, axis)
-
-
-def is_in_degrees(crs: str) -> bool:
-    """Test whether a CRS has geographic coordinates."""
-    from pyproj import CRS
-
-    return bool(CRS.from_user_input(normalise_crs(crs)).is_geographic)

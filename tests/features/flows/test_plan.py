@@ -5,7 +5,7 @@ import pytest
 
 import geodp
 from geodp import UsageError
-from geodp.features.flows.plan import share_kept
+from geodp.features.flows.plan import retained_share
 from tests.features.flows.test_publish import GRID, publish
 from tests.refusals import refuses
 
@@ -17,7 +17,7 @@ def test_the_plan_is_what_the_release_states():
     assert plan.pair_errors == pytest.approx(stated)
     assert [*plan.pairs.values()] == [one.noisy.size for one in release.noisy]
     assert plan.end_error == pytest.approx(release.origins.standard_error(1))
-    assert plan.kept is None
+    assert plan.retained is None
 
 
 def test_more_trips_cost_more_and_keep_more():
@@ -26,13 +26,13 @@ def test_more_trips_cost_more_and_keep_more():
     )
     assert many.end_error > few.end_error
     assert many.total_error > few.total_error
-    assert many.kept > few.kept
+    assert many.retained > few.retained
 
 
 def test_shares_that_are_kept_are_those_of_geometric_trips():
     trips = np.random.default_rng(1).geometric(1 / 7, 200_000)
     for most in (1, 5, 20):
-        assert share_kept(most, 7) == pytest.approx(
+        assert retained_share(most, 7) == pytest.approx(
             np.minimum(trips, most).sum() / trips.sum(), abs=0.01
         )
 

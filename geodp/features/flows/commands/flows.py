@@ -56,8 +56,8 @@ level_option = option(
     multiple=True,
     metavar="SIDE=SHARE",
     help="Side of the blocks whose pairs are measured, in zones and a power of two, and their "
-    "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: by the trips "
-    "of a person for each unit of epsilon]",
+    "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: by the "
+    "trips of a person for each unit of epsilon]",
 )
 method_option = option(
     "--method",
@@ -274,7 +274,7 @@ def plan(**options: Any) -> None:
         return
     click.echo(f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks")
     for one in rows:
-        kept = "-" if one.kept is None else f"{100 * one.kept:.0f} %"
+        kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
         ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
         pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
         shown = "".join(f"{text:>10}" for text in ends)

@@ -56,7 +56,7 @@ def other_fraction(
 
 
 @bare
-def turn_cycle(
+def move_cycle(
     part: IntArray, count: IntArray, path: IntArray, start: int, end: int, state: IntArray
 ) -> None:
     """Move parts around the cycle of entries ``path[start:end]`` until one of them is whole."""
@@ -146,7 +146,7 @@ def round_entries(
             for i in range(length):
                 row_place[row[path[i]]] = NONE
                 column_place[column[path[i]]] = NONE
-            turn_cycle(part, count, path, met, length, state)
+            move_cycle(part, count, path, met, length, state)
 
 
 @bare

@@ -39,7 +39,7 @@ and x, such as latitude and longitude."""
 
 PLACES = Rule(
     "flows-places-missing",
-    "Say where trips begin and end: origin= and destination= (--origin, --destination), each a "
+    "Say where trips begin and end: origin= and destination= (--from, --to), each a "
     "column of codes, or a pair of columns such as ('oy', 'ox').",
 )
 

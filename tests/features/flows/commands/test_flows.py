@@ -72,8 +72,8 @@ def test_counted_rows_need_the_contribution(trips, tmp_path):
     ("more", "said"),
     [
         (("--unit", "person-day"), "--time"),
-        (("--level", "4"), "levels"),
-        (("--level", "4=2"), "levels"),
+        (("--level", "4"), "Levels"),
+        (("--level", "4=2"), "Levels"),
         (("--where", "day"), "COLUMN=VALUE"),
         (("--method", "topdown"), "pyramid"),
         (("--pairs",), "one map"),
