@@ -129,6 +129,7 @@ def estimate_flows(
     ends: tuple[IntArray, IntArray],
     pairs: Sequence[NoisyPairs],
     seed: int,
+    decay: float | None = None,
 ) -> EstimatedFlows:
     """Estimate the trips between all pairs of zones.
 
@@ -141,6 +142,8 @@ def estimate_flows(
         Finest first, with sides that are multiples of each other; at least one.
     seed : int
         Of the random numbers that round, below 2**63.
+    decay : float, optional
+        Instead of the one that is closest to the noisy pairs; ``FLAT``: no law of distance.
     """
     state = np.array([seed], np.int64)
     if not ends[0].any():
@@ -149,7 +152,7 @@ def estimate_flows(
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
-    fitted = fit_pairs(zones, margins, pairs)
+    fitted = fit_pairs(zones, margins, pairs, decay)
     decay = fitted.decay
     progress.begin("Rounding flows")
     coarse = round_pairs(fitted.expected, margins, state)
