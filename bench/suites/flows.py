@@ -17,6 +17,7 @@ from bench.inputs.trips import MadeTrips, load_taxis, make_radiation
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
 from geodp.features.flows.estimator import FLAT, estimate_flows
+from geodp.features.flows.rounding import round_table
 from geodp.features.flows.streams import TripStreams
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
@@ -98,7 +99,7 @@ def gravity(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
     blocks = streams.blocks(1)
     law = streams.law(GRAVITY, blocks)
     estimator.balance_ends(law, (ends[0], ends[1]), 60)
-    row, column, count = estimator.round_pairs(law, (ends[0], ends[1]), np.array([1]))
+    row, column, count = round_table(law, (ends[0], ends[1]), np.array([1]))
     return of_zones(trips, streams, row, column, count)
 
 

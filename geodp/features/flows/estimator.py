@@ -20,6 +20,7 @@ from geodp import progress
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.rounding import round_table
 from geodp.features.flows.zones import Blocks, Zones
+from geodp.table.counts import coalesce
 from geodp.typing import FloatArray, IntArray
 
 DECAYS = 9
@@ -155,7 +156,7 @@ def estimate_flows(
     fitted = fit_pairs(zones, margins, pairs, decay)
     decay = fitted.decay
     progress.begin("Rounding flows")
-    coarse = round_pairs(fitted.expected, margins, state)
+    coarse = round_table(fitted.expected, margins, state)
     del fitted
     if blocks.side == 1:
         return EstimatedFlows(*sort_pairs(*coarse, zones.number), decay)
@@ -397,18 +398,6 @@ def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
     return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)
 
 
-def round_pairs(
-    expected: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Round flows between blocks to whole trips with both margins exactly."""
-    row, column = np.nonzero(expected > LEAST_FLOW)
-    return round_table((row, column), expected[row, column], margins, state)
-
-
-LEAST_FLOW = 1e-5
-"""Expected trips below which a pair of blocks is left out before it is rounded."""
-
-
 def divide_origins(
     zones: Zones,
     ends: tuple[IntArray, IntArray],
@@ -456,7 +445,7 @@ def divide_destinations(
         Trips between zones.
     """
     zone, block, count = between
-    block, zone, count = _by_row(block, zone, count, blocks.number)
+    block, zone, count = _by_row(block, zone, count, zones.number)
     starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
     singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
     for number in np.flatnonzero(np.diff(starts)):
@@ -475,23 +464,19 @@ def divide_destinations(
 def _divide_one(
     value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Balance and round one full table of weights."""
-    margins = np.ascontiguousarray(margins[0]), np.ascontiguousarray(margins[1])
-    balancing.balance(value, margins, DIVIDED, np.empty(value.shape[1]))
-    rows, columns = value.shape
-    ends = np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
-    return round_table(ends, value.reshape(-1), margins, state)
+    """Balance one full table of weights, and draw whole trips with exactly its margins."""
+    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
+    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
+    return round_table(value, (rows, columns), state)
 
 
 def _by_row(
     row: IntArray, column: IntArray, count: IntArray, columns: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort entries by row, then by column; those of one place are added up."""
-    place = row * (max(columns, int(column.max(initial=0)) + 1)) + column
-    where, first, at = np.unique(place, return_index=True, return_inverse=True)
-    total = np.zeros(where.size, np.int64)
-    np.add.at(total, at, count)
-    return row[first], column[first], total
+    """Sort entries by row, then by column, and sum those of one place."""
+    key, total = coalesce(row.astype(np.uint64) * np.uint64(columns) + column.astype(np.uint64), count)
+    place = key.astype(np.int64)
+    return place // columns, place % columns, total
 
 
 def _join(

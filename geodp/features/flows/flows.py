@@ -41,6 +41,7 @@ from geodp.release.card import state_budget
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
+from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
 
@@ -288,9 +289,7 @@ def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedT
     pairs = zones.grid.pairs()
     ends = flows.origin, flows.destination
     index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
-    key = pairs.encode(index)
-    order = np.argsort(key)
-    return ReleasedTable(pairs, key[order], flows.count[order], event)
+    return ReleasedTable(pairs, *coalesce(pairs.encode(index), flows.count), event)
 
 
 def read_design(card: FlowsCard) -> Design:

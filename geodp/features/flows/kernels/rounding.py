@@ -1,10 +1,9 @@
-"""Dependent rounding of tables of real numbers: whole numbers with exactly the given margins.
+"""Rounding of tables of real numbers to whole ones, with exactly the given margins.
 
-Entries are multiples of ``1 / UNITS``, whose sums by row and by column are whole. As long as there
-are fractions, some of them form a cycle of rows and columns; moving the same amount around it,
-alternately up and down, changes no margin and makes at least one of them whole. Directions are
-random, so that each entry keeps its mean. Gandhi, Khuller, Parthasarathy and Srinivasan (2006),
-"Dependent rounding and its applications to approximation algorithms", Journal of the ACM 53.
+Rows are rounded one after the other, systematically: one random number a row, and the cumulative
+sum of its entries along the order of columns, so that neighbouring columns together get what is
+expected of them. A column that is behind what was expected of the rows before has more of each
+following row, and one that has got all of its margin has none.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import numpy as np
 from geodp.kernels.jit import bare, bare_inline
 from geodp.typing import FloatArray, IntArray
 
-UNITS = 1 << 30
-"""Parts of one trip in which entries are counted while they are rounded."""
-
-NONE = -1
+NEGLIGIBLE = 1e-12
+"""Expected trips below which a column that lacks some is not said to be behind."""
 
 
 @bare_inline
@@ -32,204 +29,78 @@ def next_uniform(state: IntArray) -> float:
 
 
 @bare_inline
-def first_fraction(part: IntArray, head: IntArray, following: IntArray, vertex: int) -> int:
-    """Return the first fractional entry of a row or column, and unlink the whole ones before it."""
-    while head[vertex] != NONE and part[head[vertex]] == 0:
-        head[vertex] = following[head[vertex]]
-    return int(head[vertex])
-
-
-@bare_inline
-def other_fraction(
-    part: IntArray, head: IntArray, following: IntArray, vertex: int, last: int
+def share_systematically(
+    weight: FloatArray, total: float, rest: int, uniform: float, lacking: IntArray, count: IntArray
 ) -> int:
-    """Return a fractional entry of a row or column other than ``last``, which is one of them."""
-    first = first_fraction(part, head, following, vertex)
-    if first != last:
-        return first
-    entry = following[first]
-    # There is one: the margin is whole, and one fraction alone has no whole sum.
-    while part[entry] == 0:
-        entry = following[entry]
-    following[first] = entry
-    return int(entry)
+    """Give what a row lacks to columns by weights; return what is left, as columns are full."""
+    reached, given, left = uniform, 0, rest
+    factor = rest / total
+    for j in range(weight.size):
+        reached += weight[j] * factor
+        # Rounding of the cumulative sum may not give more than there is.
+        whole = min(np.int64(reached), rest)
+        amount = min(whole - given, lacking[j])
+        given = whole
+        count[j] += amount
+        lacking[j] -= amount
+        left -= amount
+    return left
 
 
 @bare
-def move_cycle(
-    part: IntArray, count: IntArray, path: IntArray, start: int, end: int, state: IntArray
-) -> None:
-    """Move parts around the cycle of entries ``path[start:end]`` until one of them is whole."""
-    up, down = UNITS, UNITS
-    for i in range(start, end):
-        entry = part[path[i]]
-        low, high = (entry, UNITS - entry) if (i - start) % 2 == 0 else (UNITS - entry, entry)
-        up, down = min(up, high), min(down, low)
-    # Steps whose mean is 0: every entry keeps its expectation.
-    step = up if next_uniform(state) * float(up + down) < float(down) else -down
-    for i in range(start, end):
-        entry = path[i]
-        part[entry] += step if (i - start) % 2 == 0 else -step
-        if part[entry] == UNITS:
-            part[entry] = 0
-            count[entry] += 1
-
-
-@bare
-def link(at: IntArray, part: IntArray, head: IntArray, following: IntArray, entries: int) -> None:
-    """Link the fractional entries of every row, or of every column, in their order."""
-    head[:] = NONE
-    for entry in range(entries - 1, -1, -1):
-        if part[entry] > 0:
-            following[entry] = head[at[entry]]
-            head[at[entry]] = entry
-
-
-@bare
-def round_entries(
-    ends: tuple[IntArray, IntArray],
-    part: IntArray,
-    count: IntArray,
-    entries: int,
-    links: tuple[IntArray, IntArray, IntArray, IntArray],
-    places: tuple[IntArray, IntArray],
-    path: IntArray,
-    state: IntArray,
-) -> None:
-    """Round entries up or down, so that the sums of rows and of columns stay what they are.
-
-    Parameters
-    ----------
-    ends : int64[>= entries], int64[>= entries]
-        Row and column of every entry.
-    part : int64[>= entries]
-        Fractions in units of ``1 / UNITS``, from 0 to ``UNITS - 1``; every row and every column of
-        them adds up to a multiple of ``UNITS``. All are 0 afterwards.
-    count : int64[>= entries]
-        Whole numbers below the entries; increased by 1 where one is rounded up.
-    links : int64[rows], int64[columns], int64[>= entries], int64[>= entries]
-        Workspace: lists of the fractional entries of rows and columns.
-    places : int64[rows], int64[columns]
-        Workspace: where a row or column is on the path.
-    path : int64[>= rows + columns + 1]
-        Workspace.
-    state : int64[1]
-        State of the random numbers.
-    """
-    row, column = ends
-    row_head, column_head, row_next, column_next = links
-    row_place, column_place = places
-    link(row, part, row_head, row_next, entries)
-    link(column, part, column_head, column_next, entries)
-    row_place[:] = NONE
-    column_place[:] = NONE
-    for start in range(row_head.size):
-        while first_fraction(part, row_head, row_next, start) != NONE:
-            length, vertex, last, met = 0, start, NONE, NONE
-            row_place[start] = 0
-            while met == NONE:
-                on_row = length % 2 == 0
-                if on_row:
-                    last = other_fraction(part, row_head, row_next, vertex, last)
-                    vertex = column[last]
-                    met = column_place[vertex]
-                else:
-                    last = other_fraction(part, column_head, column_next, vertex, last)
-                    vertex = row[last]
-                    met = row_place[vertex]
-                path[length] = last
-                length += 1
-                if met == NONE and on_row:
-                    column_place[vertex] = length
-                elif met == NONE:
-                    row_place[vertex] = length
-            for i in range(length):
-                row_place[row[path[i]]] = NONE
-                column_place[column[path[i]]] = NONE
-            move_cycle(part, count, path, met, length, state)
-
-
-@bare
-def complete_margins(
-    row_rest: IntArray,
-    column_rest: IntArray,
-    ends: tuple[IntArray, IntArray],
-    part: IntArray,
-    entries: int,
-) -> int:
-    """Append entries that fill what rows and columns lack, in their order; return the number.
-
-    Parameters
-    ----------
-    row_rest, column_rest : int64[rows], int64[columns]
-        What they lack, with equal sums; 0 afterwards.
-    ends, part
-        See :func:`round_entries`; the new ones follow the first ``entries``.
-    """
-    row, column, i, j = ends[0], ends[1], 0, 0
-    while True:
-        while i < row_rest.size and row_rest[i] == 0:
-            i += 1
-        while j < column_rest.size and column_rest[j] == 0:
-            j += 1
-        if i == row_rest.size or j == column_rest.size:
-            return entries
-        amount = min(row_rest[i], column_rest[j])
-        row[entries], column[entries], part[entries] = i, j, amount
-        row_rest[i] -= amount
-        column_rest[j] -= amount
-        entries += 1
-
-
-@bare
-def scale_to_margins(
-    ends: tuple[IntArray, IntArray],
+def draw_rows(
     value: FloatArray,
-    entries: int,
     margins: tuple[IntArray, IntArray],
-    rests: tuple[IntArray, IntArray],
-    sums: tuple[FloatArray, FloatArray],
-    part: IntArray,
+    lacking: IntArray,
+    expected: FloatArray,
+    weight: FloatArray,
+    state: IntArray,
+    count: IntArray,
 ) -> None:
-    """Convert real entries to units, so that no margin is exceeded.
+    """Draw whole numbers near the entries of a table, row by row, with exactly its margins.
 
     Parameters
     ----------
-    value : float64[>= entries]
-        Entries, not negative, whose sums are nearly the margins.
+    value : float64[rows, columns]
+        Expectations, not negative, whose sums are nearly the margins.
     margins : int64[rows], int64[columns]
-        Whole sums that are wanted.
-    rests : int64[rows], int64[columns]
-        Overwritten with what is lacking, in units.
-    sums : float64[rows], float64[columns]
-        Workspace.
-    part : int64[>= entries]
-        Overwritten with the entries in units.
+        Not negative, with equal sums.
+    lacking, expected, weight : int64[columns], float64[columns], float64[columns]
+        Workspace: what columns lack, and what is expected of the rows that are left.
+    state : int64[1]
+        State of the random numbers; continued.
+    count : int64[rows, columns]
+        Overwritten.
     """
-    (row, column), (by_row, by_column) = ends, sums
-    by_row[:] = 0.0
-    by_column[:] = 0.0
-    for entry in range(entries):
-        by_row[row[entry]] += value[entry]
-        by_column[column[entry]] += value[entry]
-    for i in range(by_row.size):
-        by_row[i] = margins[0][i] / by_row[i] if by_row[i] > margins[0][i] else 1.0
-        rests[0][i] = margins[0][i] * UNITS
-    for j in range(by_column.size):
-        by_column[j] = margins[1][j] / by_column[j] if by_column[j] > margins[1][j] else 1.0
-        rests[1][j] = margins[1][j] * UNITS
-    # A little less, as sums of floating-point numbers are not exact.
-    unit = (1.0 - 2.0**-40) * UNITS
-    for entry in range(entries):
-        factor = min(by_row[row[entry]], by_column[column[entry]])
-        part[entry] = np.int64(value[entry] * factor * unit)
-        rests[0][row[entry]] -= part[entry]
-        rests[1][column[entry]] -= part[entry]
-
-
-@bare
-def split_whole(part: IntArray, count: IntArray, entries: int) -> None:
-    """Split entries in units into whole numbers and fractions."""
-    for entry in range(entries):
-        count[entry] = part[entry] // UNITS
-        part[entry] -= count[entry] * UNITS
+    for j in range(value.shape[1]):
+        expected[j], lacking[j] = 0.0, margins[1][j]
+    for i in range(value.shape[0]):
+        for j in range(value.shape[1]):
+            expected[j] += value[i, j]
+    for i in range(value.shape[0]):
+        rest = margins[0][i]
+        # Whole parts first, so that every entry is next to what is expected where it can be.
+        for j in range(value.shape[1]):
+            count[i, j] = min(min(np.int64(value[i, j]), lacking[j]), rest)
+            rest -= count[i, j]
+            lacking[j] -= count[i, j]
+        total = 0.0
+        for j in range(value.shape[1]):
+            behind = lacking[j] / expected[j] if expected[j] > NEGLIGIBLE else 1.0
+            fraction = max(value[i, j] - count[i, j], 0.0)
+            weight[j] = fraction * behind if lacking[j] > 0 else 0.0
+            total += weight[j]
+            expected[j] -= value[i, j]
+        if (rest > 0) & (total > 0.0):
+            rest = share_systematically(
+                weight, total, rest, next_uniform(state), lacking, count[i]
+            )
+        # Whatever full columns could not take goes to those that lack some.
+        while rest > 0:
+            total = 0.0
+            for j in range(value.shape[1]):
+                weight[j] = lacking[j]
+                total += weight[j]
+            rest = share_systematically(
+                weight, total, rest, next_uniform(state), lacking, count[i]
+            )
