@@ -32,6 +32,10 @@ QUANTILE = 2.33
 """Standard errors to each end of an interval: errors have longer tails than normal ones, which the
 simulation draws (docs/measured/flows.md)."""
 
+MODEL_ERROR = 0.05
+"""Error of flows in which a law and its classes are wrong, relative to the flow
+(docs/measured/flows.md)."""
+
 LEAST_SIMULATIONS = 20
 
 
@@ -222,7 +226,7 @@ def relative_variance(fitted: FittedPairs) -> float:
     return max(float(np.median(beyond)) if known.any() else 0.0, LEAST_VARIANCE)
 
 
-LEAST_VARIANCE = 1.0
+LEAST_VARIANCE = 3.0
 """Least relative variance of flows between zones whose pairs were not measured."""
 
 
@@ -244,12 +248,13 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
 
 def make_estimate(pair: RegionPair, errors: FloatArray) -> Estimate:
     """Make the estimate of a pair of regions from simulated errors: float64[simulations]."""
-    error = float(np.sqrt(np.mean(errors**2)))
+    bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
+    # What the simulation shows of the bias, and what no simulation of the model itself shows.
+    error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * pair.count) ** 2)
     # The variance of so few simulations is uncertain itself.
-    spread = QUANTILE * float(np.std(errors, ddof=1)) * (1 + 1 / errors.size)
-    centre = pair.count - float(np.mean(errors))
+    spread = QUANTILE * error * (1 + 1 / errors.size)
     # Few trips are skewed: as in the score interval of a Poisson variable.
-    skew = QUANTILE**2 / 2
+    centre, skew = pair.count - bias, QUANTILE**2 / 2
     low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
     low, high = min(max(low, 0.0), pair.count), max(high, pair.count)
     return Estimate(pair.count, error, float(low), float(high), False)

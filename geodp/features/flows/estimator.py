@@ -159,11 +159,10 @@ def estimate_flows(
     coarse = round_table(fitted.expected, margins, state)
     del fitted
     if blocks.side == 1:
-        return EstimatedFlows(*sort_pairs(*coarse, zones.number), decay)
+        return EstimatedFlows(*coarse, decay)
     table = zones.table(decay)
     between = divide_origins(zones, ends, blocks, coarse, table, state)
-    divided = divide_destinations(zones, ends, blocks, between, table, state)
-    return EstimatedFlows(*sort_pairs(*divided, zones.number), decay)
+    return EstimatedFlows(*divide_destinations(zones, ends, blocks, between, table, state), decay)
 
 
 def fit_pairs(
@@ -408,12 +407,14 @@ def divide_origins(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Divide trips between blocks among the origins of each.
 
+    ``coarse``: by row and column.
+
     Returns
     -------
-    zone, block, count : int64[m]
-        Trips from zones to blocks.
+    block, zone, count : int64[m]
+        Trips from zones to blocks, by block and zone.
     """
-    origin, block, count = _by_row(*coarse, blocks.number)
+    origin, block, count = coarse
     starts = np.searchsorted(origin, np.arange(blocks.number + 1))
     weight, parts = ends[1].astype(np.float64), []
     for number in np.flatnonzero(np.diff(starts)):
@@ -421,12 +422,11 @@ def divide_origins(
         zone = np.arange(blocks.first[number], blocks.first[number + 1])
         zone = zone[ends[0][zone] > 0]
         value = np.empty((zone.size, count[inside].size))
-        balancing.attract(
-            (zones.row, zones.column), zone, block[inside], blocks.first, weight, table, value
-        )
+        places = zones.row, zones.column
+        balancing.attract(places, zone, block[inside], blocks.first, weight, table, value)
         row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
-        parts.append((zone[row], block[inside][column], trips))
-    return _join(parts)
+        parts.append((block[inside][column] * zones.number + zone[row], trips))
+    return _sort(parts, zones.number)
 
 
 def divide_destinations(
@@ -439,13 +439,14 @@ def divide_destinations(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Divide trips from zones to blocks among the destinations of each.
 
+    ``between``: from :func:`divide_origins`.
+
     Returns
     -------
     origin, destination, count : int64[m]
-        Trips between zones.
+        Trips between zones, by origin and destination.
     """
-    zone, block, count = between
-    block, zone, count = _by_row(block, zone, count, zones.number)
+    block, zone, count = between
     starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
     singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
     for number in np.flatnonzero(np.diff(starts)):
@@ -457,8 +458,8 @@ def divide_destinations(
         balancing.attract(places, zone[inside], target, singles, ones, table, value)
         value *= ends[1][target]
         row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
-        parts.append((zone[inside][row], target[column], trips))
-    return _join(parts)
+        parts.append((zone[inside][row] * zones.number + target[column], trips))
+    return _sort(parts, zones.number)
 
 
 def _divide_one(
@@ -470,25 +471,18 @@ def _divide_one(
     return round_table(value, (rows, columns), state)
 
 
-def _by_row(
-    row: IntArray, column: IntArray, count: IntArray, columns: int
+def _sort(
+    parts: list[tuple[IntArray, IntArray]], columns: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort entries by row, then by column, and sum those of one place."""
-    key, total = coalesce(row.astype(np.uint64) * np.uint64(columns) + column.astype(np.uint64), count)
-    place = key.astype(np.int64)
-    return place // columns, place % columns, total
+    """Join the entries of several tables, by row and column; the parts are emptied.
 
-
-def _join(
-    parts: Sequence[tuple[IntArray, IntArray, IntArray]],
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Join the entries of several tables."""
-    first, second, third = zip(*parts, strict=True)
-    return np.concatenate(first), np.concatenate(second), np.concatenate(third)
-
-
-def sort_pairs(
-    origin: IntArray, destination: IntArray, count: IntArray, zones: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort trips by origin and destination; those of one pair are added up."""
-    return _by_row(origin, destination, count, zones)
+    ``parts``: places, which are ``row * columns + column``, and counts.
+    """
+    places, counts = zip(*parts, strict=True)
+    # Of many trips the parts are most of the memory.
+    parts.clear()
+    place = np.concatenate(places).view(np.uint64)
+    del places
+    key, count = coalesce(place, np.concatenate(counts))
+    sorted_places = key.view(np.int64)
+    return sorted_places // columns, sorted_places % columns, count

@@ -92,15 +92,11 @@ def draw_rows(
             total += weight[j]
             expected[j] -= value[i, j]
         if (rest > 0) & (total > 0.0):
-            rest = share_systematically(
-                weight, total, rest, next_uniform(state), lacking, count[i]
-            )
+            rest = share_systematically(weight, total, rest, next_uniform(state), lacking, count[i])
         # Whatever full columns could not take goes to those that lack some.
         while rest > 0:
             total = 0.0
             for j in range(value.shape[1]):
                 weight[j] = lacking[j]
                 total += weight[j]
-            rest = share_systematically(
-                weight, total, rest, next_uniform(state), lacking, count[i]
-            )
+            rest = share_systematically(weight, total, rest, next_uniform(state), lacking, count[i])

@@ -1,9 +1,9 @@
-"""Dependent rounding: exact margins, means that stay, and no entry off by one or more."""
+"""Rounding of tables: exact margins, and means that nearly stay."""
 
 import numpy as np
 import pytest
 
-from geodp.features.flows.kernels.rounding import UNITS
+from geodp.features.flows.kernels import rounding
 from geodp.features.flows.rounding import round_table
 
 
@@ -23,29 +23,45 @@ def made(seed, rows=9, columns=7, most=40):
 
 
 def rounded(value, margins, seed=5):
-    ends = np.nonzero(np.ones(value.shape))
-    row, column, count = round_table(ends, value[ends], margins, np.array([seed]))
+    row, column, count = round_table(value, margins, np.array([seed]))
     out = np.zeros(value.shape, np.int64)
-    np.add.at(out, (row, column), count)
+    out[row, column] = count
     assert (count > 0).all()
     return out
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_margins_are_exact_and_entries_are_next_to_what_was_expected(seed):
+def test_margins_are_exact_and_whole_parts_are_kept(seed):
     value, margins = made(seed)
     out = rounded(value, margins)
     assert np.array_equal(out.sum(axis=1), margins[0])
     assert np.array_equal(out.sum(axis=0), margins[1])
-    # What margins lacked after balancing is filled in, which is next to nothing.
-    assert (np.abs(out - value) < 1 + 1e-6).all()
+    # Of the last rows a column may take what it lacks, so that a few entries are further off.
+    assert np.mean(np.abs(out - value) < 1) > 0.9
 
 
-def test_every_entry_keeps_its_mean():
-    value, margins = made(3, rows=4, columns=5)
+def test_every_entry_nearly_keeps_its_mean():
+    value, margins = made(3, rows=40, columns=5)
     trials = 4000
     mean = np.mean([rounded(value, margins, seed) for seed in range(trials)], axis=0)
-    assert np.abs(mean - value).max() < 6 * 0.5 / np.sqrt(trials)
+    assert np.abs(mean - value)[:-4].max() < 0.1
+    assert np.abs(mean - value).mean() < 0.02
+
+
+def test_neighbouring_columns_together_get_what_is_expected():
+    draw = np.random.default_rng(1)
+    value = draw.random((50, 64))
+    value *= 8 / value.sum(axis=1, keepdims=True)
+    columns = np.full(64, 6)
+    columns[: 400 - 64 * 6] += 1
+    for _ in range(100):
+        value *= columns / value.sum(axis=0)
+        value *= 8 / value.sum(axis=1, keepdims=True)
+    out = rounded(value, (np.full(50, 8), columns))
+    apart = (out - value).reshape(50, 8, 8).sum(axis=2)
+    # Alone, 8 fractions would be off by about 1 together.
+    assert np.abs(apart[:40]).max() < 2
+    assert apart[:40].std() < 0.6
 
 
 def test_what_a_table_lacks_is_filled_in():
@@ -64,4 +80,13 @@ def test_a_table_that_has_too_much_is_lowered():
 def test_no_trips_are_no_entries():
     none = np.zeros(2, np.int64)
     assert rounded(np.zeros((2, 2)), (none, none)).sum() == 0
-    assert UNITS == 1 << 30
+
+
+def test_random_numbers_are_those_of_splitmix64():
+    state = np.array([1234567])
+    words = []
+    for _ in range(3):
+        words.append(rounding.next_uniform.py_func(state) * 2**53)
+    # The first outputs of the published generator for this seed, without their last 11 bits.
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert words == [word >> 11 for word in expected]
