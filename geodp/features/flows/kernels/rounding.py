@@ -13,6 +13,9 @@ import numpy as np
 from geodp.kernels.jit import bare, bare_inline
 from geodp.typing import FloatArray, IntArray
 
+NEARLY = 1e-3
+"""Part of a trip that an entry may lack and be whole: margins are balanced nearly, not exactly."""
+
 NEGLIGIBLE = 1e-12
 """Expected trips below which a column that lacks some is not said to be behind."""
 
@@ -38,9 +41,9 @@ def share_systematically(
     for j in range(weight.size):
         reached += weight[j] * factor
         # Rounding of the cumulative sum may not give more than there is.
-        whole = min(np.int64(reached), rest)
-        amount = min(whole - given, lacking[j])
-        given = whole
+        upto = min(int(reached), rest)
+        amount = min(upto - given, int(lacking[j]))
+        given = upto
         count[j] += amount
         lacking[j] -= amount
         left -= amount
@@ -81,7 +84,8 @@ def draw_rows(
         rest = margins[0][i]
         # Whole parts first, so that every entry is next to what is expected where it can be.
         for j in range(value.shape[1]):
-            count[i, j] = min(min(np.int64(value[i, j]), lacking[j]), rest)
+            whole = np.int64(value[i, j] + NEARLY)
+            count[i, j] = min(min(whole, lacking[j]), rest)
             rest -= count[i, j]
             lacking[j] -= count[i, j]
         total = 0.0
