@@ -264,7 +264,7 @@ class PreparedFlows:
             ("sides", design.sides),
             ("shares", design.shares),
             ("streams", (ORIGINS, DESTINATIONS)),
-            ("laws", tuple(law.identity for law in plan.laws)),
+            ("pairs", tuple((draw.stream, draw.law) for draw in plan.draws_of_pairs)),
             ("whole", loss_fields(plan.whole)),
             ("pairs of zones", self.table.grid.identity),
         )

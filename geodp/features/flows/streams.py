@@ -108,17 +108,21 @@ class Plan:
     def declare(self) -> Draws:
         """Declare all draws, by the key of each stream."""
         each = self.method.declare(self.zones.grid, self.ends)
-        pairs = [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(self.laws)]
         seed = [Draw(Stream.ROUNDING, UNIFORM)]
         return Draws.of(
             (),
             {
                 ORIGINS: each,
                 DESTINATIONS: each,
-                PAIRS: Draws.of(pairs),
+                PAIRS: Draws.of(self.draws_of_pairs),
                 ROUNDING: Draws.of(seed),
             },
         )
+
+    @property
+    def draws_of_pairs(self) -> list[Draw]:
+        """Draws of the pairs of each side, the finest first."""
+        return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(self.laws)]
 
     @property
     def laws(self) -> list[Law]:
