@@ -124,8 +124,8 @@ class FlowsOfTrips(Method[Measurement]):
         "the law, so that differences which are smaller than the noise are lowered.",
         "Additivity: trips from every zone, and to every zone, are exactly the released origins "
         "and destinations, and so in every area.",
-        "Whole numbers: expected trips are rounded up or down at random, with nearly the same mean; "
-        "most pairs with an expectation far below 1 are empty.",
+        "Whole numbers: expected trips are rounded up or down at random, with nearly the same "
+        "mean; most pairs with an expectation far below 1 are empty.",
     )
 
     def unsupported(self, grid: Grid) -> str | None:
