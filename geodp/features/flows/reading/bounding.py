@@ -69,8 +69,8 @@ class TripBound:
         address = hash_names(encoded.dictionary, self._weights)[person]
         address = address + key * self._factors[0] + number * self._factors[1]
         rank = blocks(self._ranks, Stream.SAMPLE, address)[0]
-        # Equal ranks, which practically never occur, are told apart by the pair and the number.
-        best = np.lexsort((number, key, rank, person))
+        # Stable: equal ranks, which practically never occur, stay in the order of pair and number.
+        best = np.lexsort((rank, person))
         place = number_runs(person[best][1:] != person[best][:-1])
         return np.asarray(key[best[place < self._trips]], np.uint64)
 
