@@ -25,6 +25,7 @@ from geodp.accuracy.parts import Split
 from geodp.accuracy.variance import TreeVariance
 from geodp.errors import Rule, UsageError
 from geodp.grid.grid import Grid
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Guarantee, Measurement, TableEvent
 from geodp.privacy.key import NOISE_FORMAT, NoiseKey
 from geodp.privacy.noise.draws import Draw, Draws
@@ -217,6 +218,10 @@ class Method(ABC, Generic[E]):
         the node's own error is that of the closed form.
         """
         return None
+
+    def assume(self, event: E) -> Assumption:
+        """Return the bound on the contribution as the card of a table of this method lists it."""
+        return event.assumption
 
     def list_postprocessing(self) -> tuple[str, ...]:
         """List the steps after the noise with these settings, a sentence each."""

@@ -65,9 +65,17 @@ class ContributionBound:
         """Whether geodp bounded the contribution record by record."""
         return self.stated_by == "geodp"
 
-    def assume(self, unit: str) -> Assumption:
-        """Return the bound as an assumption about a unit, such as a person."""
+    def assume(self, unit: str, *, derived: bool = False) -> Assumption:
+        """Return the bound as an assumption about a unit, such as a person.
+
+        ``derived``: whether the table itself is computed from the counts that the bound is of.
+        """
         statement = f"One {unit} adds at most {self.value:,} to the sum of all counts."
+        if derived:
+            statement = (
+                f"One {unit} adds at most {self.value:,} to the sum of the counts that this table "
+                "is computed from."
+            )
         return Assumption("contribution", statement, self.stated_by, self.layout or None)
 
 

@@ -149,6 +149,11 @@ class TableEvent(Event):
         """The bound on how often a unit is counted, and who is responsible for it."""
 
     @property
+    def derived_assumption(self) -> Assumption:
+        """The same for a table that is computed from other counts, which the bound is of."""
+        return self.assumption
+
+    @property
     @abstractmethod
     def variant(self) -> str:
         """Name of the notion of privacy."""
@@ -281,6 +286,11 @@ class Measurement(TableEvent):
     def assumption(self) -> Assumption:
         """The contribution, and who answers for it, as a card lists it."""
         return self.bound.assume(self.unit)
+
+    @property
+    def derived_assumption(self) -> Assumption:
+        """The same for a table that is computed from other counts, which the bound is of."""
+        return self.bound.assume(self.unit, derived=True)
 
     @property
     def loss(self) -> Loss:

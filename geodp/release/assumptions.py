@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from geodp.grid.grid import Grid
 from geodp.privacy.assumption import Assumption
-from geodp.privacy.event import TableEvent
-from geodp.privacy.selected import Selection
 from geodp.table.public_totals import PublicTotals
 from geodp.table.stated.prior import StatedPrior
 
 
 def list_assumptions(
-    event: TableEvent | Selection,
+    contribution: Assumption,
     grid: Grid,
     prior: StatedPrior | None = None,
     totals: PublicTotals | None = None,
@@ -20,11 +18,12 @@ def list_assumptions(
 
     geodp cannot check whether a domain or a prior was derived from the data, and an error raised
     because it looks derived would itself reveal data. The operator vouches by naming a source.
+    ``contribution``: the assumption on how often a unit is counted.
     """
     domain = grid.domain
     # Contribution and domain come first: without them no definition of neighbours applies at all.
     assumptions = [
-        event.assumption,
+        contribution,
         Assumption(
             "domain", "The grid and the domain were chosen without the records.", "operator"
         ),

@@ -78,7 +78,8 @@ def _guarantee(release: ReleaseProtocol) -> StatedGuarantee:
         "variant": event.variant,
         "precondition": method.guarantee.precondition,
         "assumptions": [
-            write_plain(one) for one in list_assumptions(event, grid, release.prior, release.totals)
+            write_plain(one)
+            for one in list_assumptions(method.assume(event), grid, release.prior, release.totals)
         ],
         "source": method.guarantee.source,
         "sensitivity_counts": method.describe_sensitivity(grid, event),

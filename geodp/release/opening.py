@@ -19,7 +19,7 @@ from geodp.io.verify.totals import read_release_totals
 from geodp.io.verify.withdrawn import warn_if_withdrawn
 from geodp.io.write.uncertainty import Intervals, RowErrors, extra_columns_of
 from geodp.io.write.view import View
-from geodp.release.release import Release
+from geodp.release.release import SMOOTHED, Release
 from geodp.table.card import Card
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.error import StatedCells
@@ -109,6 +109,8 @@ class WrittenRelease(Release):
             measurements=view.measurements,
             totals=view.totals,
             prior=card.prior,
+            # What else the card lists is of the method, or of the prior.
+            postprocessing=tuple(one for one in card.post_processing if one.startswith(SMOOTHED)),
             margins=state_margins(card),
             metadata=card.metadata,
             reading=card.reading,

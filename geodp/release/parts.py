@@ -5,9 +5,9 @@ The formulas are in :mod:`geodp.accuracy.parts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,9 @@ from geodp.grid.region import Region
 from geodp.release.protocol import ReleaseProtocol
 from geodp.table.released import ReleasedTable
 from geodp.typing import FloatArray, IntArray, KeyArray
+
+MAX_SUMS = 4
+"""Sums of parts that are held at a time: each has some numbers for every node of the map."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +100,18 @@ class PartErrors:
         return Estimate(count, error, float(low), float(high), total.clamped)
 
     def _sum(self, parts: IntArray) -> Sum:
-        """Sum up some parts over all nodes."""
-        chosen = np.isin(self._rows[1], parts)
+        """Sum up some parts over all nodes, once for many regions with the same parts."""
+        return self._sums(tuple(parts.tolist()))
+
+    @cached_property
+    def _sums(self) -> Callable[[tuple[int, ...]], Sum]:
+        return lru_cache(MAX_SUMS)(self._sum_up)
+
+    def _sum_up(self, parts: tuple[int, ...]) -> Sum:
+        chosen = np.isin(self._rows[1], np.array(parts, np.int64))
         place = self._rows[0][chosen]
         held = np.bincount(place, self.table.count[chosen], self.split.map.key.size)
-        return self.split.add_up(parts, held.astype(np.float64))
+        return self.split.add_up(np.array(parts, np.int64), held.astype(np.float64))
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray]:

@@ -48,6 +48,9 @@ from geodp.table.stated.error import StatedSettlements
 from geodp.table.stated.prior import StatedPrior, pack_prior
 from geodp.table.stated.reading import StatedReading
 
+SMOOTHED = "Smoothing over time"
+"""Beginning of the sentence on cards of snapshots that were smoothed by others of their series."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(InMemory):

@@ -74,6 +74,18 @@ class Desk:
         for call in (
             ("publish", *TABLE, *TERMS, "--output", "first"),
             ("publish", *TABLE, *TERMS, "--output", "second"),
+            (
+                "households",
+                "publish",
+                *TABLE,
+                "--households",
+                "n",
+                *TERMS,
+                "--protect",
+                "person",
+                "--output",
+                "homes",
+            ),
             (*codes, "--metadata", "office.toml", "--output", "mesh"),
             ("local", "plan", *ROUND, "--output", "plan.toml"),
             ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

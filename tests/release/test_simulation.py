@@ -1,6 +1,5 @@
 """Intervals by simulation: from the release alone, narrower than the closed form, and covering."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -176,7 +175,17 @@ def test_topdown_is_simulated_too(coast):
     assert simulated.high - simulated.low < 1.2 * (closed.high - closed.low)
 
 
-def test_smoothed_snapshots_of_a_series_are_refused(coast):
-    release = replace(release_of(coast), postprocessing=("smoothed",))
-    with refuses(UsageError, "series-not-simulated"):
-        release.estimate(region(LAND), method=SIMULATION)
+@pytest.mark.parametrize("smooth", ["both", "none"])
+def test_smoothed_snapshots_of_a_series_are_refused(coast, tmp_path, smooth):
+    tables, times = [geodp.CountTable.from_dense(coast, GRID)] * 2, ["2024-01", "2024-02"]
+    options = {"epsilon": 1, "contribution": 1, "people": 1e5, "person": "all"}
+    series = geodp.publish_series(tables, times=times, smooth=smooth, **options)
+    series.write(tmp_path / "out")
+    written = geodp.open(tmp_path / "out")["2024-02"]
+    assert written.card().post_processing == series[1].card().post_processing
+    for release in (series[1], written):
+        if smooth == "none":
+            release.estimate(region(LAND), method=SIMULATION)
+            continue
+        with refuses(UsageError, "series-not-simulated"):
+            release.estimate(region(LAND), method=SIMULATION)

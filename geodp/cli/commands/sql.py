@@ -95,6 +95,7 @@ def sql(
     from geodp.grid.codes import code_system
     from geodp.grid.codes.sql import RECORDS, SqlQuery
     from geodp.grid.lattice import Lattice
+    from geodp.io.read.rows.persons import UNKNOWN
 
     if not table.strip() or not table.isprintable():
         raise UsageError(
@@ -107,7 +108,15 @@ def sql(
     extent = (place.row0, place.col0, place.rows, place.cols)
     x, y = points
     query = SqlQuery(
-        system=place.system, extent=extent, table=table, x=x, y=y, to=to, person=person, **bound
+        system=place.system,
+        extent=extent,
+        table=table,
+        x=x,
+        y=y,
+        to=to,
+        person=person,
+        unknown=("", *UNKNOWN),
+        **bound,
     )
     written = query.write(engine)
     lost = "outside the domain"

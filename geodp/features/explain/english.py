@@ -149,6 +149,7 @@ SENTENCES: Mapping[str, str] = {
     "together_possible": "Persons and households are one release: in every cell, and so in every "
     "area, households are at most persons, and persons at most {size:n} for each household.",
     "together_once": "What follows holds for all of its tables together, which were charged once.",
+    "together_others": "Persons outside households are a table of their own of this release.",
     "together_person": "One person is protected. A whole household is as many people together, "
     "whose table is below.",
     "together_household": "A whole household is protected, with all of its members. One of them "

@@ -1,6 +1,7 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
 from geodp.features.households.card import HouseholdsCard
+from geodp.features.households.comparison import Difference, HouseholdDifference, compare
 from geodp.features.households.estimates import HouseholdEstimate, MeanSize
 from geodp.features.households.households import Households
 from geodp.features.households.plan import PlannedError, plan
@@ -8,11 +9,14 @@ from geodp.features.households.publish import publish
 from geodp.features.households.records import read_records
 
 __all__ = [
+    "Difference",
+    "HouseholdDifference",
     "HouseholdEstimate",
     "Households",
     "HouseholdsCard",
     "MeanSize",
     "PlannedError",
+    "compare",
     "plan",
     "publish",
     "read_records",

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from math import sqrt
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
+from geodp.accuracy.parts import PartEstimates, Sum, intervals_around
 from geodp.features.households.sizes import SizedGrid
 from geodp.grid.region import Region
 from geodp.privacy.event import Measurement
+from geodp.release.parts import PartErrors
 from geodp.release.release import Release
 from geodp.table.counts import coalesce
+from geodp.table.display import is_below
 from geodp.table.released import ReleasedTable
-from geodp.typing import KeyArray
+from geodp.typing import FloatArray, IntArray, KeyArray
 
 
 @dataclass(frozen=True)
@@ -50,119 +53,350 @@ class HouseholdEstimate:
     households: Estimate
     mean_size: MeanSize | None
 
-
-def estimate_regions(
-    persons: Release, households: Release, max_size: int, regions: Iterable[Any]
-) -> list[HouseholdEstimate]:
-    """Estimate regions of a release that protects persons."""
-    listed = [Region.of(households.grid, one) for one in regions]
-    members = members_of(persons, households)
-    of_persons, of_households, of_members = (
-        one.estimate_all(listed) for one in (persons, households, members)
-    )
-    return [
-        _bound_by_households(p, h, q, max_size)
-        for p, h, q in zip(of_persons, of_households, of_members, strict=True)
-    ]
+    def is_below(self, limit: int | None) -> bool:
+        """Test whether one of the counts is shown as below an office's limit of display."""
+        return any(is_below(one.count, limit) for one in (self.persons, self.households))
 
 
-def _bound_by_households(
-    persons: Estimate, households: Estimate, members: Estimate, max_size: int
-) -> HouseholdEstimate:
-    """Extend the intervals of persons and members where households may have cut them off.
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Counts of one kind at some places, with standard errors and 95 % intervals.
 
-    Released members are at most ``max_size - 1`` for each released household. Where that many are
-    possible, members may have been lost with households that were released as fewer or as none,
-    and their own errors do not tell how many. That the true ones, too, are at most as many for
-    each true household always holds.
+    Attributes
+    ----------
+    count, error, low, high : float64[n]
     """
-    most = max_size - 1
-    if members.high >= most * households.low:
-        members = replace(members, high=max(members.high, most * households.high))
+
+    count: FloatArray
+    error: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Self:
+        """Collect the estimates of regions."""
+        rows = [(one.count, one.standard_error, one.low, one.high) for one in estimates]
+        return cls(*np.array(rows, np.float64).reshape(-1, 4).T)
+
+    def add(self, other: Self) -> Self:
+        """Add counts with independent errors, by the method of variance estimates recovery.
+
+        The distances of the ends from the counts are added as their squares.
+        """
+        count = self.count + other.count
+        below = np.hypot(self.count - self.low, other.count - other.low)
+        above = np.hypot(self.high - self.count, other.high - other.count)
+        return type(self)(count, np.hypot(self.error, other.error), count - below, count + above)
+
+    def add_dependent(self, other: Self) -> Self:
+        """Add counts whose errors may depend on each other: a bound of errors and intervals."""
+        return type(self)(
+            self.count + other.count,
+            self.error + other.error,
+            self.low + other.low,
+            self.high + other.high,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdBounds:
+    """Persons, households and mean size of some places, with 95 % intervals.
+
+    Attributes
+    ----------
+    persons, households : Bounds
+    mean_size, mean_low, mean_high : float64[n]
+        NaN where the mean size is not estimable.
+    """
+
+    persons: Bounds
+    households: Bounds
+    mean_size: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
+
+    @classmethod
+    def of(cls, persons: Bounds, members: Bounds, households: Bounds, max_size: int) -> Self:
+        """Collect counts, and estimate mean sizes; ``members``: those beyond the first of each."""
+        return cls(persons, households, *estimate_mean_sizes(members, households, max_size))
+
+    def describe(self, households: Sequence[Estimate]) -> list[HouseholdEstimate]:
+        """Return an estimate for each place; ``households``: those of the same places."""
+        persons = self.persons
+        columns = (
+            *(persons.count, persons.error, persons.low, persons.high),
+            *(self.mean_size, self.mean_low, self.mean_high),
+        )
+        return [
+            HouseholdEstimate(
+                Estimate(int(count), error, low, high, homes.clamped),
+                homes,
+                None if np.isnan(size) else MeanSize(size, *ends),
+            )
+            for homes, (count, error, low, high, size, *ends) in zip(
+                households, np.stack(columns, axis=1).tolist(), strict=True
+            )
+        ]
+
+
+def recompute(release: Release) -> Release:
+    """Return a release whose intervals are computed, not read from files, which round them.
+
+    Those of a written release are then the same as before it was written.
+    """
+    return Release(release.table, margins=release.margins)
+
+
+class HouseholdErrors(Protocol):
+    """Estimates of a release of persons and households."""
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamErrors:
+    """Estimates of a release that protects persons: of households, and of the other members.
+
+    Attributes
+    ----------
+    persons, households : Release
+    max_size : int
+    """
+
+    persons: Release
+    households: Release
+    max_size: int
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+        listed = [Region.of(self.households.grid, one) for one in regions]
+        households = self._homes.estimate_all(listed)
+        members = Bounds.of(self._members.estimate_all(listed))
+        return self._bound(members, Bounds.of(households)).describe(households)
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+        error = errors_of(self._homes)[find_rows(self._homes, key)]
+        # Both streams are measured on one tree, so that their noise has the same errors.
+        members, households = (bound_cells(one, key, error) for one in (self._members, self._homes))
+        return self._bound(members, households)
+
+    @cached_property
+    def _homes(self) -> Release:
+        return recompute(self.households)
+
+    @cached_property
+    def _members(self) -> Release:
+        """Members beyond the first of each household, whose errors are those of a stream."""
+        homes = self.households.table
+        count = np.asarray(self.persons.table.counts_at(homes.key) - homes.count, np.int64)
+        event = cast(Measurement, homes.event)
+        table = ReleasedTable(homes.grid, *coalesce(homes.key, count), event)
+        return Release(table, margins=self.households.margins)
+
+    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+        """Extend the intervals of persons and members where households may have cut them off.
+
+        Released members are at most ``max_size - 1`` for each released household. Where that many
+        are possible, members may have been lost with households that were released as fewer or as
+        none, and their own errors do not tell how many. That the true ones, too, are at most as
+        many for each true household always holds.
+        """
+        most, persons = self.max_size - 1, members.add(households)
+        full = members.high >= most * households.low
         # What is cut off here is counted nearby, so that as many may have come from there.
         moved = most * (households.count - households.low)
+        low = np.minimum(persons.low, np.maximum(persons.low - moved, households.low))
+        high = np.maximum(persons.high, self.max_size * households.high)
+        more = np.maximum(members.high, most * households.high)
         persons = replace(
-            persons,
-            low=min(persons.low, max(persons.low - moved, households.low)),
-            high=max(persons.high, max_size * households.high),
+            persons, low=np.where(full, low, persons.low), high=np.where(full, high, persons.high)
         )
-    size = estimate_mean_size(members, households, max_size)
-    return HouseholdEstimate(persons, households, size)
+        members = replace(members, high=np.where(full, more, members.high))
+        return HouseholdBounds.of(persons, members, households, self.max_size)
 
 
-def estimate_sizes(
-    sizes: Release, households: Release, regions: Iterable[Any]
-) -> list[HouseholdEstimate]:
-    """Estimate regions of a release that protects households.
+@dataclass(frozen=True, eq=False)
+class SizeErrors:
+    """Estimates of a release that protects households, from the households by size.
 
     Members beyond the first are the sum of the households of two persons and more, of three and
     more, and so on. How the errors of these depend on each other is not known, so that their
     intervals are added: a bound.
+
+    Attributes
+    ----------
+    sizes, households : Release
     """
-    sized = SizedGrid.of(sizes.grid)
-    listed = [Region.of(households.grid, one) for one in regions]
-    at_least = [
-        add_estimates(
-            sizes.estimate_all(
-                Region(sizes.grid, _join(sized, one.key, size)) for size in range(1, sized.max_size)
-            )
+
+    sizes: Release
+    households: Release
+
+    @cached_property
+    def _sized(self) -> SizedGrid:
+        return SizedGrid.of(self.sizes.grid)
+
+    def of_regions(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
+        """Estimate regions, in their order."""
+        listed = [Region.of(self.households.grid, one) for one in regions]
+        if not listed:
+            return []
+        estimates = self._homes.estimate_all(listed)
+        households = Bounds.of(estimates)
+        members = self._add_up(lambda one: one.bound_regions(listed, households))
+        return self._bound(members, households).describe(estimates)
+
+    def of_cells(self, key: KeyArray) -> HouseholdBounds:
+        """Estimate cells with households."""
+        rows = find_rows(self._homes, key)
+        members, households = (
+            Bounds(*(getattr(one, field.name)[rows] for field in fields(one)))
+            for one in (self._members, self._cells)
         )
-        for one in listed
-    ]
-    return [
-        HouseholdEstimate(add_estimates([h, q]), h, estimate_mean_size(q, h, sized.max_size))
-        for h, q in zip(households.estimate_all(listed), at_least, strict=True)
-    ]
+        return self._bound(members, households)
+
+    @cached_property
+    def _homes(self) -> Release:
+        return recompute(self.households)
+
+    @cached_property
+    def _cells(self) -> Bounds:
+        """Households of every cell with some."""
+        return bound_cells(self._homes, self._homes.table.key, errors_of(self._homes))
+
+    @cached_property
+    def _members(self) -> Bounds:
+        """Members beyond the first, of every cell with households."""
+        return self._add_up(lambda one: one.bound_cells(self._cells))
+
+    def _add_up(self, bound: Callable[[LargerHouseholds], Bounds]) -> Bounds:
+        """Add up the households of more than one person, of more than two, and so on."""
+        parts = self.sizes.parts
+        assert isinstance(parts, PartErrors)  # as sizes are parts of the map of households
+        cell, part = parts.split.joint.split(parts.table.key)
+        place, members = np.searchsorted(parts.split.map.key, cell), None
+        # One after the other, which takes the memory of one of them.
+        for size in range(1, self._sized.max_size):
+            chosen = np.flatnonzero(self._sized.size > size)
+            found = bound(LargerHouseholds.of(parts, place, part, chosen))
+            members = found if members is None else members.add_dependent(found)
+        assert members is not None  # as sizes are two or more
+        return members
+
+    def _bound(self, members: Bounds, households: Bounds) -> HouseholdBounds:
+        """Add the members to the households; all are of one tree."""
+        persons = households.add_dependent(members)
+        return HouseholdBounds.of(persons, members, households, self._sized.max_size)
 
 
-def _join(sized: SizedGrid, cells: KeyArray, size: int) -> KeyArray:
-    """Return the keys of the parts of cells of more than ``size`` persons, in order."""
-    parts = np.flatnonzero(sized.size > size)
-    return sized.joint.join(np.repeat(cells, parts.size), np.tile(parts, cells.size))
+@dataclass(frozen=True, eq=False)
+class LargerHouseholds:
+    """Households of more than some number of persons: the sum of parts of a map.
 
-
-def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
-    """Add sums whose errors may depend on each other: a bound of the error and of the interval."""
-    return Estimate(
-        sum(one.count for one in estimates),
-        sum(one.standard_error for one in estimates),
-        sum(one.low for one in estimates),
-        sum(one.high for one in estimates),
-        any(one.clamped for one in estimates),
-    )
-
-
-def members_of(persons: Release, households: Release) -> Release:
-    """Return the release of members beyond the first, whose errors are those of a stream."""
-    key, homes = persons.table.key, households.table
-    count = np.asarray(persons.table.count - homes.counts_at(key), np.int64)
-    event = cast(Measurement, homes.event)
-    table = ReleasedTable(homes.grid, *coalesce(key, count), event)
-    return Release(table, margins=households.margins)
-
-
-def estimate_mean_size(members: Estimate, households: Estimate, max_size: int) -> MeanSize | None:
-    """Estimate 1 + members / households, with an interval; None where it is not estimable.
-
-    The intervals of the two independent sums are combined by the method of variance estimates
-    recovery for a ratio (Donner and Zou 2012), which takes intervals that are not symmetric.
+    Attributes
+    ----------
+    map : ReleasedTable
+        Households of all sizes.
+    count : float64[n]
+        Of every cell of the map.
+    sum : Sum
     """
-    q, h = float(members.count), float(households.count)
+
+    map: ReleasedTable
+    count: FloatArray
+    sum: Sum
+
+    @classmethod
+    def of(cls, parts: PartErrors, place: IntArray, part: IntArray, chosen: IntArray) -> Self:
+        """Add up parts.
+
+        Parameters
+        ----------
+        parts : PartErrors
+        place, part : int64[rows]
+            Place of the cell in the map, and part, of every row of the table.
+        chosen : int64[m]
+            The parts to be added up.
+        """
+        some, split = np.isin(part, chosen), parts.split
+        held = np.bincount(place[some], parts.table.count[some], split.map.key.size)
+        count = held.astype(np.float64)
+        return cls(split.map, count, split.add_up(chosen, count))
+
+    def bound_cells(self, households: Bounds) -> Bounds:
+        """Bound every cell of the map; ``households``: of all sizes in the cell."""
+        return self._bound(self.count, self.sum.of_cells(self.map.key), households)
+
+    def bound_regions(self, regions: Sequence[Region], households: Bounds) -> Bounds:
+        """Bound regions; ``households``: of all sizes in each."""
+        counts, estimates = [], []
+        for one in regions:
+            rows, listed = self.sum.tree.find(one.key)
+            counts.append(float(self.count[rows[listed]].sum()))
+            single = one.key.size == 1
+            estimates.append(self.sum.of_cells(one.key) if single else self.sum.of_region(one.key))
+        columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
+        together = PartEstimates(*(np.concatenate(one) for one in columns))
+        return self._bound(np.array(counts), together, households)
+
+    def _bound(self, count: FloatArray, estimates: PartEstimates, all_: Bounds) -> Bounds:
+        ends = intervals_around(count, estimates, all_.count, (all_.low, all_.high))
+        error = np.hypot(estimates.share * all_.error, np.sqrt(estimates.variance))
+        return Bounds(count, error, *ends)
+
+
+def find_rows(release: Release, key: KeyArray) -> IntArray:
+    """Return the rows of listed cells in the table of a release: int64[n]."""
+    # Tables that verification finds to differ may lack a cell: it takes the values of the next.
+    last = max(release.table.key.size - 1, 0)
+    return np.minimum(np.searchsorted(release.table.key, key), last)
+
+
+def errors_of(release: Release) -> FloatArray:
+    """Return the standard error of every row of a release with a closed form: float64[n]."""
+    error = release.cell_errors()
+    assert error is not None  # as a pyramid and the map of parts have closed forms
+    return np.broadcast_to(np.asarray(error, np.float64), release.table.key.shape)
+
+
+def bound_cells(release: Release, key: KeyArray, error: FloatArray) -> Bounds:
+    """Return the bounds of some cells of a release, whose standard errors are known."""
+    intervals = release.intervals()
+    assert intervals is not None  # as a pyramid and the map of parts have closed forms
+    count = np.asarray(release.table.counts_at(key), np.float64)
+    return Bounds(count, error, *intervals.of(key))
+
+
+def estimate_mean_sizes(
+    members: Bounds, households: Bounds, max_size: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Estimate 1 + members / households, with low and high ends: float64[n] each.
+
+    The intervals of the two sums are combined by the method of variance estimates recovery for a
+    ratio (Donner and Zou 2012), which takes intervals that are not symmetric. NaN where there may
+    be no household, as the ratio then has no upper bound, or where any size is possible.
+    """
+    q, h, most = members.count, households.count, float(max_size - 1)
     below, above = h - households.low, households.high - h
-    # The ratio has no upper bound where the denominator may be 0.
-    if h <= 0 or below >= h:
-        return None
-    to_low, to_high = q - members.low, members.high - q
-    low = (q * h - _spread(q, h, to_low, above)) / (h**2 - above**2) if above < h else 0.0
-    high = (q * h + _spread(q, h, to_high, below)) / (h**2 - below**2)
-    most = float(max_size - 1)
-    low, high = min(max(low, 0.0), most), min(max(high, 0.0), most)
-    if low <= 0 and high >= most:
-        return None
-    return MeanSize(1 + q / h, 1 + low, 1 + high)
+    known = (h > 0) & (below < h)
+    # Elsewhere the formulas divide by numbers that may be 0.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        down = (q * h - _spread(q, h, q - members.low, above)) / (h**2 - above**2)
+        up = (q * h + _spread(q, h, members.high - q, below)) / (h**2 - below**2)
+        value = 1 + q / h
+    low = np.clip(np.where(above < h, down, 0.0), 0.0, most)
+    high = np.clip(up, 0.0, most)
+    known &= ~((low <= 0) & (high >= most))
+    value, low, high = (np.where(known, one, np.nan) for one in (value, 1 + low, 1 + high))
+    return value, low, high
 
 
-def _spread(q: float, h: float, of_q: float, of_h: float) -> float:
+def _spread(q: FloatArray, h: FloatArray, of_q: FloatArray, of_h: FloatArray) -> FloatArray:
     """Return the root in the end of a ratio's interval, from how far each sum may be off."""
     # (q h)^2 - (h^2 - of_h^2) (q^2 - of_q^2), multiplied out so that large terms cancel exactly.
-    return sqrt(max(h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2, 0.0))
+    square = h**2 * of_q**2 + q**2 * of_h**2 - of_q**2 * of_h**2
+    return np.sqrt(np.maximum(square, 0.0))

@@ -15,7 +15,7 @@ from geodp.features.explain.sections import (
     open_section,
     where_section,
 )
-from geodp.features.households.card import HouseholdsCard, HouseholdsGuarantee
+from geodp.features.households.card import OTHERS, HouseholdsCard, HouseholdsGuarantee
 from geodp.privacy.neighbours import ADD_REMOVE
 
 
@@ -50,8 +50,10 @@ def _sections(page: Writer, card: HouseholdsCard) -> tuple[Section, ...]:
 
 def _together_section(page: Writer, card: HouseholdsCard) -> Section:
     """Write what is released, and what always holds."""
+    names = [one.name for one in card.tables]
     sentences = (
         page.write("together_possible", size=card.max_size),
+        *([page.write("together_others")] if OTHERS in names else []),
         page.write(f"together_{card.protects}"),
         page.write("together_once"),
     )

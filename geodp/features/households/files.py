@@ -10,14 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from geodp import progress
-from geodp.features.households.card import (
-    HOUSEHOLDS,
-    INDEX,
-    PERSONS,
-    HouseholdsCard,
-    TableInfo,
-)
-from geodp.features.households.formats.joint import NAME, write_joint
+from geodp.features.households.card import INDEX, HouseholdsCard, TableInfo
+from geodp.features.households.formats.joint import NAME, write_files, write_joint
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
@@ -37,6 +31,7 @@ from geodp.io.folder.staged_release import (
 )
 from geodp.io.folder.staging import stage
 from geodp.io.opening import read_json
+from geodp.io.write.view import View
 from geodp.release.release import Release
 
 
@@ -55,10 +50,17 @@ class StagedHouseholds:
     folder: Path
     target: Path
 
-    def try_out(self, empty: Mapping[str, Release], cells: int) -> None:
+    def try_out(self, empty: Mapping[str, Release], joint: View, cells: int) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
-        ``empty``: the tables without cells, by name; ``cells``: number of cells with households.
+        Parameters
+        ----------
+        empty : mapping of str to Release
+            The tables without cells, by name.
+        joint : View
+            The table of both counts without cells.
+        cells : int
+            Number of cells with households.
         """
         listed = 0
         for name, table in empty.items():
@@ -68,14 +70,18 @@ class StagedHouseholds:
             listed += list_cells(table.grid, view.card, cells)
         try_longest_name(self.folder, NAME)
         # The table of both counts, which has as many rows as that of persons.
-        listed += list_cells(empty[PERSONS].grid, empty[PERSONS].view(PERSONS).card, cells)
+        listed += list_cells(joint.table.grid, joint.card, cells)
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            write_joint(empty[PERSONS], empty[HOUSEHOLDS], Path(place))
+            write_files(joint, Path(place))
         require_space(self.folder, listed)
         reserve(self.folder, listed)
 
     def write(
-        self, tables: Mapping[str, Release], index: HouseholdsCard, restricted: dict[str, Any]
+        self,
+        tables: Mapping[str, Release],
+        joint: View,
+        index: HouseholdsCard,
+        restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write the tables, the table of both counts, and the index; return their paths."""
         public = self.folder / "public"
@@ -88,8 +94,8 @@ class StagedHouseholds:
             (public / name).mkdir()
             write_public(table.view(name), public / name)
             written.append(_state(public / name, name))
-        files = write_joint(tables[PERSONS], tables[HOUSEHOLDS], public)
-        index = replace(index, tables=tuple(written), files=files)
+        files, left_out = write_joint(joint, index.max_size, public)
+        index = replace(index, tables=tuple(written), files=files, left_out=left_out)
         write_index(public, INDEX, index.to_json())
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)

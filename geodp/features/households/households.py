@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,19 +22,23 @@ from geodp.features.households.card import (
     Protect,
 )
 from geodp.features.households.estimates import (
+    HouseholdErrors,
     HouseholdEstimate,
-    estimate_regions,
-    estimate_sizes,
+    SizeErrors,
+    StreamErrors,
 )
 from geodp.features.households.files import StagedHouseholds, stage_households
+from geodp.features.households.formats.joint import view_joint
 from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
 from geodp.features.households.sizes import SizedGrid
 from geodp.io.folder.staged_release import check_publication
+from geodp.io.write.view import View
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import digest
 from geodp.privacy.ledger import Charge
 from geodp.release.card import state_budget
+from geodp.release.opening import open_release
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
@@ -125,6 +130,13 @@ class Households:
         )
         return made.with_charge(sizes.charge)
 
+    @classmethod
+    def open(cls, folder: Path, card: HouseholdsCard) -> Self:
+        """Open the tables in a public folder, which its index lists."""
+        tables = {one.name: open_release(folder / one.name) for one in card.tables}
+        sizes, others = tables.get(SIZES), tables.get(OTHERS)
+        return cls(tables[PERSONS], tables[HOUSEHOLDS], sizes, card, others)
+
     def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
         """Return the release with its charge to a ledger."""
         return replace(self, index=replace(self.index, budget=state_budget(charge)))
@@ -194,9 +206,19 @@ class Households:
 
     def estimate_all(self, regions: Iterable[Any]) -> list[HouseholdEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        return self._errors.of_regions(regions)
+
+    @cached_property
+    def _errors(self) -> HouseholdErrors:
+        """Errors and intervals of regions and of cells."""
         if self.sizes is not None:
-            return estimate_sizes(self.sizes, self.households, regions)
-        return estimate_regions(self.persons, self.households, self.max_size, regions)
+            return SizeErrors(self.sizes, self.households)
+        return StreamErrors(self.persons, self.households, self.max_size)
+
+    @property
+    def joint(self) -> View:
+        """The table of persons, households and mean size of every cell, for files."""
+        return view_joint(self.persons, self._errors)
 
     def card(self) -> HouseholdsCard:
         """Return the public index, without tables and files."""
@@ -236,7 +258,7 @@ class Households:
         self, place: StagedHouseholds, restricted: dict[str, Any]
     ) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        return place.write(self.tables, self.index, restricted)
+        return place.write(self.tables, self.joint, self.index, restricted)
 
 
 def state_guarantee(protects: Protect, event: Measurement, max_size: int) -> HouseholdsGuarantee:

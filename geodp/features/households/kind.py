@@ -38,17 +38,8 @@ class HouseholdsKind(Kind):
     def open(self, folder: Path) -> Households:
         """Open the tables as one release."""
         from geodp.features.households.households import Households
-        from geodp.release.opening import open_release
 
-        card = self.read_card(folder)
-        tables = {one.name: open_release(folder / one.name) for one in card.tables}
-        return Households(
-            tables["persons"],
-            tables["households"],
-            tables.get("sizes"),
-            card,
-            tables.get("others"),
-        )
+        return Households.open(folder, self.read_card(folder))
 
     def explain(self, card: Any, language: str) -> Explanation:
         """Explain what both tables together reveal, in plain sentences."""

@@ -1,18 +1,18 @@
-"""How the tables of persons are made, as their cards state it, with closed forms where there are.
+"""How the tables of persons are made, as their cards state it.
 
 Households are a release of the pyramid, or the map of a release by size, and have its card.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
-from geodp.accuracy.variance import TreeVariance
 from geodp.grid.grid import Grid
 from geodp.mechanisms.base import Method
 from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import PURE, Guarantee, Measurement
 from geodp.privacy.key import NOISE_FORMAT
 
@@ -36,6 +36,12 @@ SIZES_PROOF = (
 POSSIBLE = (
     "Possible: persons of every cell are at least its households and at most max_size for each, so "
     "that cells without households have no persons."
+)
+
+ERRORS = (
+    "Errors: those of persons depend on the households, too, so that this table alone has none; "
+    "the table of both counts (persons-and-households) has intervals of every cell, and geodp "
+    "households estimate gives them of any region."
 )
 
 
@@ -75,9 +81,7 @@ class PersonsOfStreams(Method[Measurement]):
         POSSIBLE,
         "Members beyond the first are refined on the cells that have released households: those of "
         "a place whose households were released as 0 go to its neighbours.",
-        "Cut: where persons are more than half of max_size for each household, some are counted "
-        "nearby, and the intervals of this table alone, which knows no households, are too narrow; "
-        "those of the release of both (geodp households estimate) are not.",
+        ERRORS,
         "Additivity: every area's count is exactly the sum of its cells.",
         "Whole numbers: shares are rounded systematically with one random number of their node; "
         "unbiased.",
@@ -106,33 +110,6 @@ class PersonsOfStreams(Method[Measurement]):
             "members beyond the first; the levels, from the total to the cells, have these shares "
             f"of the budget: {listed}"
         )
-
-    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
-        """Return the tree of the levels: variances of both streams add up."""
-        return _double(self.pyramid.tree_variance(grid, event))
-
-    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
-        """Bound bias and root-mean-square error of an isolated cell, in counts."""
-        # Persons are at most max_size for each household, and a household that is released
-        # elsewhere takes with it as many: no number of the data says how few these may be.
-        cell = self.pyramid.isolated_cell(grid, event)
-        return {name: self.max_size * value for name, value in cell.items()}
-
-    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
-        """Bound the clamp's loss: what a node's occupied children lose to empty siblings."""
-        losses, size = self.pyramid.clamp_losses(grid, event), self.max_size
-        return [(size * mean, size * sd) for mean, sd in losses]
-
-
-@lru_cache(maxsize=8)
-def _double(tree: TreeVariance) -> TreeVariance:
-    """Return the tree of the sum of two independent estimates of one tree."""
-    changed = {
-        name: tuple(2 * value for value in getattr(tree, name))
-        for name in ("variances", "fourths", "measured")
-        if hasattr(tree, name)
-    }
-    return replace(tree, **changed)
 
 
 @dataclass(frozen=True)
@@ -165,6 +142,7 @@ class PersonsBySize(Method[Measurement]):
         POSSIBLE,
         "Persons are sums over the released households by size, in which each household of the "
         "largest size or more counts as many persons as the largest size has.",
+        ERRORS,
         "Additivity: every area's count is exactly the sum of its cells.",
     )
 
@@ -174,4 +152,11 @@ class PersonsBySize(Method[Measurement]):
 
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
-        return "a household counted once changes the households of one size by 1"
+        return (
+            "a household counted once changes the households of one size by 1, and so persons by "
+            f"at most {self.max_size}"
+        )
+
+    def assume(self, event: Measurement) -> Assumption:
+        """Return the bound on the contribution, which is one of households by size."""
+        return event.derived_assumption

@@ -89,16 +89,17 @@ def plan(
             code="households-mean-size",
         )
     release = _preview(grid, Request(terms=terms, method=method), size)
-    persons = [one["standard_error"] for one in release.persons.expected_error()]
     rows = []
-    for number, row in enumerate(release.households.expected_error()):
+    for row in release.households.expected_error():
         cells, error = row["cells"], row["standard_error"]
-        of_persons, of_size = persons[number] if persons else None, None
+        of_persons, of_size = None, None
+        if protect == "person":
+            # Households and further members are measured alike, and independently.
+            of_persons = sqrt(2) * error
         if of_persons is not None and people is not None:
             # The mean size is 1 + q / h: the error of q, and that of h times the ratio.
             homes = people / mean_size * cells / grid.size
-            of_members = sqrt(of_persons**2 - error**2)
-            of_size = sqrt(of_members**2 + ((mean_size - 1) * error) ** 2) / homes
+            of_size = error * sqrt(1 + (mean_size - 1) ** 2) / homes
         rows.append(PlannedError(cells, of_persons, error, of_size))
     return rows
 

@@ -112,7 +112,8 @@ class Selected:
             "variant": event.variant,
             "precondition": PUBLIC_DOMAIN,
             "assumptions": [
-                write_plain(assumption) for assumption in list_assumptions(event, self.grid)
+                write_plain(assumption)
+                for assumption in list_assumptions(event.assumption, self.grid)
             ],
             "source": guarantee.source,
             "not_protected": [

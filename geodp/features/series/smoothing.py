@@ -33,7 +33,7 @@ from geodp.mechanisms.trees import informed, parallel
 from geodp.mechanisms.trees.layer import Reliabilities
 from geodp.privacy.event import Measurement
 from geodp.privacy.key import NoiseKey
-from geodp.release.release import Release
+from geodp.release.release import SMOOTHED, Release
 from geodp.reprs import one_line
 from geodp.table.counts import CountTable
 from geodp.table.prior import Prior
@@ -107,7 +107,7 @@ class Smoothing:
         which = "before and after it" if self.mode == "both" else "before it"
         cycle = "".join(f", one in {step} of them for itself" for step in self.cycles)
         return (
-            f"Smoothing over time, version {VERSION}: children are predicted by the snapshots "
+            f"{SMOOTHED}, version {VERSION}: children are predicted by the snapshots "
             f"{which}{cycle}, and how far these are trusted is learned from the noisy counts. "
             "Changes that are small compared with the noise come out smaller; closed forms of "
             "errors are those without smoothing.",

@@ -119,6 +119,8 @@ class SqlQuery:
         Columns of a second place: records are trips from x and y, and pairs of cells are counted.
     person : str, optional
         Column that identifies persons, surrounding blanks ignored; records without one are dropped.
+    unknown : tuple of str
+        Lower-case texts that stand for no person.
     cells, per_cell : int
         Maximal number of cells, or pairs of cells, of a person, and of records in each.
     by : str, optional
@@ -132,6 +134,7 @@ class SqlQuery:
     y: str
     to: tuple[str, str] | None = None
     person: str | None = None
+    unknown: tuple[str, ...] = ("", "nan")
     cells: int = 1
     per_cell: int = 1
     by: str | None = None
@@ -153,6 +156,17 @@ class SqlQuery:
         Raises UsageError for names that cannot be quoted, and for a code system without SQL.
         """
         at = ENGINES[engine]
+        counted = f"CAST(sum(n) AS {at.integer}) AS {at.name(RECORDS)}"
+        return (
+            f"{self.place(at)}{self._bound(at)}\n"
+            f"SELECT {', '.join([*self.codes(at), counted])}\nFROM kept\nGROUP BY {self.cells_of}"
+        )
+
+    def place(self, at: Engine) -> str:
+        """Return the steps that put records into cells: the last one is the table ``placed``.
+
+        Its columns are the indices of cells, ``who`` and ``came``, if there are such columns.
+        """
         units: list[str] = []
         cells: list[str] = []
         inside: list[str] = []
@@ -174,21 +188,24 @@ class SqlQuery:
             # Records without an identifier belong to many people. Bounded as if they were one
             # person's, one more of them could remove a count from one cell and add one elsewhere:
             # no bound for any of them. The same holds for NaN, one value in every engine.
-            inside.append("lower(who) NOT IN ('', 'nan')")
+            # Engines differ in what a backslash in a literal means.
+            texts = ", ".join(f"'{text}'" for text in self.unknown if "\\" not in text)
+            inside.append(f"lower(who) NOT IN ({texts})")
         names = ",\n    ".join(
             [*units, *(f"{column} AS {name}" for name, column in selected.items())]
         )
-        codes = [
-            f"{_code(self.system, at, end)} AS {at.name(column)}"
-            for end, column in zip(self.ends, self.columns, strict=True)
-        ]
-        counted = f"CAST(sum(n) AS {at.integer}) AS {at.name(RECORDS)}"
         chosen, condition = ", ".join([*cells, *selected]), "\n    AND ".join(inside)
         return (
             f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
-            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n){self._bound(at)}\n"
-            f"SELECT {', '.join([*codes, counted])}\nFROM kept\nGROUP BY {self._cells}"
+            f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n)"
         )
+
+    def codes(self, at: Engine) -> list[str]:
+        """Return the columns of codes of cells."""
+        return [
+            f"{_code(self.system, at, end)} AS {at.name(column)}"
+            for end, column in zip(self.ends, self.columns, strict=True)
+        ]
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -201,13 +218,13 @@ class SqlQuery:
         return ("code",) if self.to is None else ("origin", "destination")
 
     @property
-    def _cells(self) -> str:
+    def cells_of(self) -> str:
         """Names of the columns of cells, of both places of a trip."""
         return ", ".join(f"{end}cell_{axis}" for end in self.ends for axis in ("row", "col"))
 
     def _bound(self, at: Engine) -> str:
         """Return the steps that bound each person's records."""
-        cells = self._cells
+        cells = self.cells_of
         if self.person is None:
             return (
                 f", kept AS (\n  SELECT {cells}, count(*) AS n\n  FROM placed\n"

@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 import geodp
-from geodp.accuracy.interval import Estimate
-from geodp.features.households.estimates import add_estimates, estimate_mean_size
+from geodp.features.households.estimates import Bounds, MeanSize, estimate_mean_sizes
 from geodp.grid.region import Region
 from tests.features.households.test_publish import GRID, publish, sizes_on, two_tables
 
 
 def estimate(count, margin):
-    return Estimate(count, margin / 1.96, count - margin, count + margin, clamped=False)
+    ends = (margin / 1.96, count - margin, count + margin)
+    return Bounds(*(np.array([float(one)]) for one in (count, *ends)))
+
+
+def estimate_mean_size(members, households, max_size):
+    """Return the mean size of one region, or None."""
+    value, low, high = (one.item() for one in estimate_mean_sizes(members, households, max_size))
+    return None if math.isnan(value) else MeanSize(value, low, high)
 
 
 def test_the_interval_of_a_ratio_is_that_of_fieller_where_errors_are_alike():
@@ -47,10 +53,14 @@ def test_intervals_stay_within_possible_sizes():
     assert size.high == 7
 
 
-def test_added_estimates_are_bounds():
-    total = add_estimates([estimate(10, 4), estimate(5, 3)])
+def test_sums_of_independent_counts_have_the_root_of_their_squares_and_others_the_sum():
+    one, other = estimate(10, 4), estimate(5, 3)
+    total = one.add(other)
+    assert (total.count, total.low, total.high) == (15, 10, 20)
+    assert total.error == pytest.approx(5 / 1.96)
+    total = one.add_dependent(other)
     assert (total.count, total.low, total.high) == (15, 8, 22)
-    assert total.standard_error == pytest.approx(7 / 1.96)
+    assert total.error == pytest.approx(7 / 1.96)
 
 
 def test_a_region_may_be_given_in_any_way():
@@ -63,6 +73,11 @@ def test_a_region_may_be_given_in_any_way():
         assert found == [found[0]] * 4
         assert found[0].persons.count == release.persons.table.counts_at(key).sum()
         assert found[0].households.count == release.households.table.counts_at(key).sum()
+
+
+def test_no_region_has_no_estimate():
+    for protect in ("person", "household"):
+        assert publish(by_size=sizes_on(scale=9), protect=protect).estimate_all([]) == []
 
 
 def squares(side):
@@ -139,21 +154,25 @@ def test_intervals_of_persons_hold_where_households_are_full(world, size):
     assert np.mean(of_size or [1]) > 0.94
 
 
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_persons_alone_claim_no_errors(protect):
+    """Their errors depend on the households: the card says where there are intervals."""
+    release = publish(by_size=sizes_on(), protect=protect)
+    card = release.persons.card()
+    assert card.expected_error.cells is None
+    assert card.expected_error.blocks is None
+    assert release.persons.errors() is None
+    assert any("households estimate" in one for one in card.post_processing)
+
+
 @pytest.mark.parametrize("size", [7, 20])
-def test_the_card_of_persons_states_what_lone_cells_can_lose(size):
-    """Of a cell that is not listed, persons are lost with all of its households."""
+def test_a_cell_that_is_not_listed_has_as_many_persons_as_its_households_may_have(size):
     held = []
     for trial in range(3):
         release, homes, persons = publish_world(lone, size, trial)
-        card, key = release.persons.card(), release.persons.table.key
-        stated, stream = (
-            one.card().expected_error.isolated_cell for one in (release.persons, release.households)
-        )
-        assert stated.rmse == pytest.approx(size * stream.rmse)
-        assert stated.bias == pytest.approx(size * stream.bias)
+        high = release.households.card().expected_error.cells.isolated
         cells = np.argwhere(homes > 0)
-        gone = ~np.isin(release.persons.grid.encode(cells.T), key)
-        high = card.expected_error.cells.isolated
-        held += (persons[tuple(cells.T)][gone] <= high).tolist()
-        assert held
+        gone = ~np.isin(release.persons.grid.encode(cells.T), release.persons.table.key)
+        held += (persons[tuple(cells.T)][gone] <= size * high).tolist()
+    assert held
     assert np.mean(held) > 0.95

@@ -96,7 +96,7 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
     prepared = prepare_households(*two_tables(), None, None, 7, request)
     with stage_households(tmp_path / "out", overwrite=False) as place:
-        place.try_out(prepared.preview.tables, prepared.cells)
+        place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
         release = prepared.release()
         release.write_into(place, {})
@@ -105,13 +105,13 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    for name in ("write_joint", "try_formats", "require_space"):
+    for name in ("write_files", "try_formats", "require_space"):
         with monkeypatch.context() as patched:
             patched.setattr(f"geodp.features.households.files.{name}", full)
             with (
                 pytest.raises(OutputError),
                 stage_households(tmp_path / "other", overwrite=False) as place,
             ):
-                place.try_out(prepared.preview.tables, prepared.cells)
+                place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
     assert len(ledger.charges("census")) == 1
     assert not (tmp_path / "other").exists()

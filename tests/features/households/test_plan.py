@@ -22,7 +22,6 @@ def test_it_states_the_closed_forms_of_the_release():
     homes = geodp.CountTable.from_dense(np.full((32, 32), 400), GRID)
     made = geodp.households.publish(full, homes, protect="person", epsilon=1, contribution=1)
     for row in plan():
-        assert row.persons == pytest.approx(made.persons.standard_error(row.cells), rel=1e-4)
         assert row.households == pytest.approx(made.households.standard_error(row.cells), rel=1e-4)
         assert row.persons == pytest.approx(row.households * 2**0.5, rel=1e-4)
 

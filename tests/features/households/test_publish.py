@@ -78,7 +78,7 @@ def require_near(found, expected):
     persons, homes = (np.asarray(a) - b for a, b in zip(found, expected, strict=True))
     assert not homes.any()
     # One household may be counted as of another size, in a cell of few.
-    assert (persons != 0).sum() <= 16
+    assert (persons != 0).sum() <= 40
     assert np.abs(persons).max() <= 12
 
 
@@ -142,7 +142,7 @@ def test_every_form_of_grid_and_of_budget(form, amounts):
     release = publish(*tables, **{"epsilon": None, **amounts})
     require_possible(release)
     assert release.persons.card().mechanism.name == "persons-of-streams"
-    assert release.persons.errors() is not None
+    assert release.joint.all_rows.columns["persons_high"].null_count == 0
 
 
 def test_nobody_is_released_of_an_empty_table():
@@ -445,7 +445,14 @@ def test_no_bound_of_one_table_is_that_of_all(stated_by, protect):
             geodp.households.publish(**{**options, "contribution": None})
         release = geodp.households.publish(**options)
         assert release.index.guarantee.assumptions[0].stated_by == "operator"
-        assert release.persons.card().guarantee.contribution == 1
+        of_households, of_persons = (
+            one.card().guarantee for one in (release.households, release.persons)
+        )
+        assert of_households.contribution == of_persons.contribution == 1
+        # One household changes the sum of persons by its size, which nothing may deny.
+        (counted,) = [one for one in of_persons.assumptions if one.kind == "contribution"]
+        assert ("this table is computed from" in counted.statement) is (protect == "household")
+        assert of_persons.spends == "epsilon = 1"
 
 
 def test_a_contribution_below_that_of_any_table_is_refused():

@@ -1,12 +1,16 @@
 """Verification of persons and households: whatever is changed is found."""
 
 import json
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+import geodp as geodp_package
 from geodp.features.households.households import Households
 from geodp.features.households.verify import QUESTIONS, verify_households
 from geodp.io.folder.kinds import CARD
@@ -30,6 +34,78 @@ def list_sums(public):
     files = [path for path in (*every, *nested) if path != public / "SHA256SUMS"]
     sums = {path.relative_to(public).as_posix(): sha256(path) for path in files}
     (public / "SHA256SUMS").write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
+NAME = "persons-and-households"
+
+
+def change_base(*statements):
+    """Change the GeoPackage, whose triggers call functions that only a GIS has."""
+
+    def change(public):
+        with closing(sqlite3.connect(public / f"{NAME}.gpkg", isolation_level=None)) as base:
+            for statement in statements:
+                base.execute(statement)
+
+    return change
+
+
+def change_metadata(key, values):
+    """Change or remove metadata of the Parquet file."""
+
+    def change(public):
+        table = pq.read_table(public / f"{NAME}.parquet")
+        kept = {name: text for name, text in table.schema.metadata.items() if name != key}
+        metadata = kept if values is None else {**kept, key: json.dumps(values).encode()}
+        pq.write_table(table.replace_schema_metadata(metadata), public / f"{NAME}.parquet")
+
+    return change
+
+
+def append(ending):
+    def change(public):
+        with (public / f"{NAME}.{ending}").open("ab") as file:
+            file.write(b"\nmore")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_metadata(b"geo", None),
+        change_metadata(b"geo", {"version": "1.1.0", "primary_column": "geometry", "columns": {}}),
+        change_metadata(b"geodp", {"epsilon": "1/1000"}),
+        change_base("UPDATE gpkg_contents SET description = 'Nobody can learn anything.'"),
+        change_base("UPDATE gpkg_contents SET srs_id = 4326"),
+        change_base("UPDATE gpkg_spatial_ref_sys SET definition = 'GEOGCS[]' WHERE srs_id = 6668"),
+        change_base("UPDATE gpkg_spatial_ref_sys SET organization = 'NONE' WHERE srs_id = 6668"),
+        change_base("UPDATE gpkg_metadata SET metadata = '{}'"),
+        change_base("DELETE FROM rtree_persons_geometry"),
+        change_base("CREATE INDEX more ON persons (persons)"),
+        change_base("CREATE VIEW more AS SELECT 1"),
+        change_base("PRAGMA application_id = 0"),
+        append("gpkg"),
+        append("csv"),
+        append("csvt"),
+        lambda public: change_index(
+            public, lambda card: card["left_out"].append({"name": "more.csv", "why": "secret"})
+        ),
+    ],
+)
+def test_whatever_is_changed_in_the_table_of_both_counts_is_found(tmp_path, change):
+    grid = geodp_package.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    publish(by_size=sizes_on(grid, scale=9)).write(tmp_path / "out")
+    public = tmp_path / "out" / "public"
+    assert failed(public) == {}
+    change(public)
+
+    def update(card):
+        for one in card["files"]:
+            one["sha256"] = sha256(public / one["name"])
+
+    change_index(public, update)
+    assert [*failed(public)] == ["both counts"]
 
 
 def change_index(public, change):

@@ -13,6 +13,9 @@ from geodp.io.verify.verify import verify
 from tests.io.verify.test_verify import write_checksums
 from tests.release.test_frames import METRES, release
 
+TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+"""They call functions that only a GIS has."""
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
@@ -43,13 +46,24 @@ def test_what_was_changed_is_found(written, change, tmp_path):
     public = tmp_path / "public"
     shutil.copytree(written, public)
     with closing(sqlite3.connect(public / "population.gpkg", isolation_level=None)) as base:
-        for name in [
-            row[0] for row in base.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        ]:
+        for (name,) in base.execute(TRIGGERS).fetchall():
             base.execute(f"DROP TRIGGER {name}")
         base.execute(change)
     write_checksums(public)
     assert [check.name for check in verify(public) if not check.ok] == ["geopackage"]
+
+
+def test_the_type_of_a_number_is_that_of_its_column(written, tmp_path):
+    """So comparing values, of which 1 and 1.0 are equal, compares types as well."""
+    shutil.copy(written / "population.gpkg", tmp_path)
+    with closing(sqlite3.connect(tmp_path / "population.gpkg")) as base:
+        for (name,) in base.execute(TRIGGERS).fetchall():
+            base.execute(f"DROP TRIGGER {name}")
+        base.execute("UPDATE population SET population = 5.0, low = 3, high = '7' WHERE fid = 2")
+        row = base.execute(
+            "SELECT typeof(population), typeof(low), typeof(high) FROM population WHERE fid = 2"
+        )
+        assert row.fetchone() == ("integer", "real", "real")
 
 
 def test_what_is_no_base_is_found(written, tmp_path):

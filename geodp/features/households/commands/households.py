@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from functools import partial
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
+from geodp.cli.commands.sql import ENGINES
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
+    BoundsType,
     GridCommand,
     StrictCommand,
     find_inputs,
@@ -24,6 +27,7 @@ from geodp.cli.options import (
     inputs,
     output_folder,
 )
+from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -33,11 +37,13 @@ from geodp.errors import UsageError, VerificationError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.features.households.comparison import HouseholdDifference
     from geodp.features.households.estimates import HouseholdEstimate
     from geodp.features.households.files import StagedHouseholds
     from geodp.features.households.households import Households
     from geodp.features.households.publish import PreparedSizes, PreparedStreams
     from geodp.grid.grid import Grid
+    from geodp.io.write.map.captions import Language
     from geodp.release.request import Request
     from geodp.table.counts import CountTable
     from geodp.table.stated.reading import StatedReading
@@ -93,6 +99,7 @@ def households() -> None:
         --protect person --epsilon 1 --contribution 1 --output out
     geodp households plan --grid jis:half ... --protect person --epsilon 1 --people 2e7
     geodp households estimate out --area 5339
+    geodp households report out --output out.html
     """
 
 
@@ -266,25 +273,195 @@ def estimate(**options: Any) -> None:
     of the latter.
     """
     if options["polygons"] is None and not options["area"]:
-        raise UsageError("Say what to estimate: --polygons or --area.", code="estimate-what")
+        raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    from geodp.features.households.households import Households
-    from geodp.release.opening import open_written
-
-    release = open_written(options["release"])
-    if not isinstance(release, Households):
-        raise UsageError(
-            "This is no release of persons and households; geodp estimate knows it.",
-            code="households-release-expected",
-        )
+    release = _open(options["release"])
     shapes = read_shapes(options, release.households)
     estimates = dict(zip(shapes, release.estimate_all(shapes.values()), strict=True))
     limit = release.persons.card().display_below
     if options["as_json"]:
-        document = [{"name": name, **asdict(one)} for name, one in estimates.items()]
+        document = [
+            {"name": name, **asdict(one), **_mark_below(limit is None, one.is_below(limit))}
+            for name, one in estimates.items()
+        ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(estimates, limit)))
+
+
+def _mark_below(no_limit: bool, below: bool) -> dict[str, bool]:
+    """Return the field that tells programs what people see as below the limit of display."""
+    return {} if no_limit else {"below": below}
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp households compare out --area 533945 --area 533904
+    geodp households compare out-2015 out-2020 --polygons cities.geojson
+
+    Differences of persons, households and mean size, the second less the first, have 95 %
+    intervals. Those between regions of one release are bounds, as their errors may be opposite.
+    """
+    from geodp.features.households.comparison import compare as subtract
+
+    releases = [_open(path) for path in options["releases"]]
+    require_named(options)
+    shapes = read_shapes(options, releases[0].households)
+    if len(releases) > 2 or (len(releases) == 1 and len(shapes) != 2):
+        raise UsageError(
+            "Compare exactly two regions of one release (two --area, or --polygons with two), or "
+            "the same regions in two releases.",
+            code="households-compare-two",
+        )
+    if len(releases) == 2:
+        _require_two(*releases)
+    limits = [one.households.card().display_below for one in releases]
+    found = [one.estimate_all(shapes.values()) for one in releases]
+    if len(releases) == 1:
+        # Both regions are of one release, and have its limit.
+        limits, pairs = limits * 2, {" - ".join([*shapes][::-1]): (found[0][0], found[0][1])}
+    else:
+        pairs = dict(zip(shapes, zip(*found, strict=True), strict=True))
+    rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
+    # A difference would reveal the count that a limit of display hides.
+    below = {
+        name: any(one.is_below(limit) for one, limit in zip(pair, limits, strict=True))
+        for name, pair in pairs.items()
+    }
+    if options["as_json"]:
+        document = [
+            {"name": name, **asdict(one), **_mark_below(limits == [None, None], below[name])}
+            for name, one in rows.items()
+        ]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows, below)))
+
+
+def _require_two(first: Households, second: Households) -> None:
+    """Raise UsageError unless two releases are of one grid, and are not the same."""
+    if first.households.grid != second.households.grid:
+        raise UsageError("The two releases have different grids.", code="households-compare-grids")
+    ids = {one.households.card().release_id for one in (first, second)}
+    if len(ids) == 1:
+        raise UsageError(
+            "Both folders hold the same release, which differs nowhere from itself.",
+            code="households-compare-same",
+        )
+
+
+def _tabulate_differences(
+    rows: dict[str, HouseholdDifference], below: dict[str, bool]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
+    width = max(len("regions"), *map(len, rows))
+    decimals = {"persons": 0, "households": 0, "mean size": 3}
+    columns = "".join(f"  {head:>12}  {'95 % interval':>25}" for head in decimals)
+    yield f"{'regions':<{width}}{columns}"
+    for name, row in rows.items():
+        cells = []
+        for one, places in zip(
+            (row.persons, row.households, row.mean_size), decimals.values(), strict=True
+        ):
+            if one is None or below[name]:
+                cells += [f"{'-':>12}", f"{'-':>25}"]
+                continue
+            ends = _write_ends(one.low, one.high, places, "+")
+            cells += [f"{one.value:>+12,.{places}f}", f"{ends:>25}"]
+        yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
+    """Write an interval, rounded outwards."""
+    unit = 10**decimals
+    ends = (math.floor(low * unit) / unit, math.ceil(high * unit) / unit)
+    return " to ".join(f"{end:{sign},.{decimals}f}" for end in ends)
+
+
+@households.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="HTML file to write.",
+)
+@option(
+    "--language",
+    group="Output",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
+)
+@option(
+    "--places",
+    group="Domain",
+    type=click.Path(path_type=Path),
+    help="Public list of places, as of geodp report --places. Default: areas of the grid's codes "
+    "or of the release's table of regions.",
+)
+@option(
+    "--place-name",
+    group="Domain",
+    help="Field or column of --places that names the places; default: name.",
+)
+def report(
+    release: Path, output: Path, language: Language, places: Path | None, place_name: str | None
+) -> None:
+    """Write a page on persons, households and mean sizes of a RELEASE; costs no budget.
+
+    \b
+    geodp households report out --output out.html
+    geodp households report out --places municipalities.geojson --language ja --output out.html
+
+    One HTML file with maps, a table of places with 95 % intervals, and the guarantee in plain
+    words. It loads nothing from the network.
+    """
+    from geodp.features.households.page import write_page
+    from geodp.io.read.public.places import read_places
+
+    if place_name is not None and places is None:
+        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
+    require_unsealed(output)
+    opened = _open(release)
+    named = None
+    if places is not None:
+        named = read_places(places, opened.households.grid, name=place_name)
+    with report_progress():
+        progress.begin("Writing the page", public=True)
+        text = write_page(opened, language, named)
+    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
+    complete_with_commit()
+    write_file(output, text.encode(), True, True)
+    click.echo(str(output))
+
+
+def _open(path: Path) -> Households:
+    """Open a written release of persons and households; UsageError for another one."""
+    from geodp.features.households.households import Households
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
+    if not isinstance(release, Households):
+        raise UsageError(
+            "This is no release of persons and households; geodp estimate and geodp report know "
+            "others.",
+            code="households-release-expected",
+        )
+    return release
 
 
 def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Iterator[str]:
@@ -292,7 +469,7 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
 
     ``limit``: the office's limit of display, if it has one.
     """
-    from geodp.table.display import is_below, show_count, show_interval
+    from geodp.table.display import show_count, show_interval
 
     width = max(len("region"), *map(len, estimates))
     heads = ("persons", "households", "mean size")
@@ -303,12 +480,109 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
         for sums in (one.persons, one.households):
             interval = show_interval(sums.count, sums.low, sums.high, limit)
             cells += [f"{show_count(sums.count, limit):>12}", f"{interval:>25}"]
-        size, small = one.mean_size, limit is not None and is_below(one.households.count, limit)
-        if size is None or small:
+        size = one.mean_size
+        if size is None or one.is_below(limit):
             cells += [f"{'-':>12}", f"{'-':>25}"]
         else:
-            cells += [f"{size.value:>12.2f}", f"{f'{size.low:.2f} to {size.high:.2f}':>25}"]
+            cells += [f"{size.value:>12.2f}", f"{_write_ends(size.low, size.high, 2):>25}"]
         yield f"{name:<{width}}  {'  '.join(cells)}"
+
+
+@households.command(cls=GridCommand, no_args_is_help=True)
+@option(
+    "--grid",
+    "spec",
+    group="Domain",
+    everyday=True,
+    required=True,
+    help="Code system, such as jis:quarter or inspire:1km.",
+)
+@option(
+    "--bounds",
+    group="Domain",
+    everyday=True,
+    type=BoundsType(),
+    help="West south east north of the public domain, as of geodp sql.  [default: the code "
+    "system's extent]",
+)
+@option(
+    "--engine",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Choice(ENGINES),
+    help="SQL dialect of the query.",
+)
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y of the household's place, in the grid's CRS.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="records",
+    show_default=True,
+    help="Table expression for the records, one row a person, inserted as it is.",
+)
+@option(
+    "--household",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of household ids. Records without one are left out.",
+)
+@max_size_option
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that counts households by cell and size, to run where the data are.
+
+    \b
+    geodp households sql --grid jis:quarter --engine duckdb --household id > sizes.sql
+
+    The query fails where records of a household lie in two cells. The result is a confidential
+    table with the columns code, size and geodp_households; a comment in the query shows how to
+    publish it.
+    """
+    from geodp.cli.inputs import choose_bounds
+    from geodp.features.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
+    from geodp.grid.codes import code_system
+    from geodp.grid.lattice import Lattice
+    from geodp.io.read.rows.persons import UNKNOWN
+
+    table = options["table"]
+    if not table.strip() or not table.isprintable():
+        raise UsageError(
+            "--table names the records in the engine, on one line.", code="sql-table-name"
+        )
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
+    assert place.system is not None
+    query = HouseholdQuery(
+        system=place.system,
+        extent=(place.row0, place.col0, place.rows, place.cols),
+        table=table,
+        x=points[0],
+        y=points[1],
+        person=options["household"],
+        unknown=("", *UNKNOWN),
+        max_size=options["max_size"],
+    )
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    labels = ",".join(map(str, range(1, query.max_size + 1)))
+    click.echo(
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain, "
+        "without coordinates or\n-- without a household are left out, and are no members: give "
+        "each record the place of its household.\n"
+        f"-- Then: geodp households publish sizes.parquet --grid {spec} --bounds {edges} "
+        f"--code code --by {SIZE} --column {SIZE}={SIZE} --labels {SIZE}={labels} "
+        f"--value {HOUSEHOLDS} --contribution 1 ..."
+        f"\n{query.write(engine)}"
+    )
 
 
 COMMAND = households
@@ -483,7 +757,7 @@ def _release(
         return {**plain, "readings": [write_plain(one.reading) for one in previews]}, arrays
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.tables, prepared.cells)
+    place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
         release = prepared.release(keep)

@@ -1,120 +1,154 @@
-"""Persons, households and mean size of every cell in one table."""
+"""Persons, households and mean size of every cell in one table, with intervals of each."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
+from numpy.typing import NDArray
 
+from geodp.features.households.estimates import HouseholdErrors
 from geodp.io.folder.manifest import sha256
-from geodp.io.write.csv import MEDIA_TYPE as CSV_TYPE
-from geodp.io.write.csv import is_marked, write_rows
-from geodp.io.write.geometry import geo_metadata
-from geodp.io.write.parquet import MEDIA_TYPE as PARQUET_TYPE
-from geodp.io.write.tables import ROW_GROUP
-from geodp.io.write.view import Rows, View
+from geodp.io.write import csv, geopackage, parquet
+from geodp.io.write.uncertainty import RowErrors, six_digits, widen
+from geodp.io.write.view import View
 from geodp.release.release import Release
-from geodp.table.card import File
+from geodp.table.card import File, LeftOut
+from geodp.typing import KeyArray
 
 NAME = "persons-and-households"
 """Name of the files, without their endings."""
 
-ENDINGS = (".csv", ".csvt", ".parquet")
-"""Endings of the files."""
+COUNTS = ("persons", "households", "mean_size")
+"""Columns of counts and of their ratio."""
 
-COLUMNS = ("persons", "households", "mean_size")
-"""Columns beside those that name the cell."""
+ENDS = ("low", "high")
+"""Endings of the columns of a 95 % interval."""
 
-BELIEVED = 5
-"""Households of a cell whose mean size is shown, in standard errors of the households."""
+ERROR = "standard_error"
+"""Ending of the columns of standard errors of counts."""
 
-MEAN_SIZE = (
-    f"persons for each household; empty where the households are fewer than {BELIEVED} times their "
-    "standard error"
+COLUMNS = tuple(
+    f"{name}{end}"
+    for name in COUNTS
+    for end in ("", *([] if name == COUNTS[2] else [f"_{ERROR}"]), *(f"_{end}" for end in ENDS))
 )
+"""Columns after those that name the cell."""
+
+DECIMALS = 4
+"""Decimals of mean sizes."""
 
 
-def write_joint(persons: Release, households: Release, folder: Path) -> tuple[File, ...]:
-    """Write the table as CSV and as Parquet; return the entries of its files in the index.
+@dataclass(frozen=True, eq=False)
+class JointColumns(RowErrors):
+    """The columns after persons: their errors, households, and the mean size.
+
+    Attributes
+    ----------
+    errors : HouseholdErrors
+    """
+
+    errors: HouseholdErrors | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return COLUMNS[1:]
+
+    def columns(self, key: KeyArray, rows: slice) -> list[NDArray[np.float64]]:
+        """Return the columns of cells: int64[n] households, float64[n] others; see `RowErrors`.
+
+        Mean sizes are masked where they are not estimable. Ends of intervals are rounded outwards.
+        """
+        assert self.errors is not None  # as only `view_joint` makes these columns
+        bounds = self.errors.of_cells(key)
+        persons, homes = (
+            [six_digits(one.error), *widen(one.low, one.high)]
+            for one in (bounds.persons, bounds.households)
+        )
+        count = bounds.households.count.astype(np.int64)
+        unknown = np.isnan(bounds.mean_size)
+        means = (
+            np.ma.masked_array(each(mean * 10**DECIMALS) / 10**DECIMALS, unknown)
+            for each, mean in (
+                (np.round, bounds.mean_size),
+                (np.floor, bounds.mean_low),
+                (np.ceil, bounds.mean_high),
+            )
+        )
+        return [*persons, count, *homes, *means]
+
+
+def view_joint(persons: Release, errors: HouseholdErrors) -> View:
+    """Return the view of persons with the columns of households and of the mean size."""
+    # The id of the table of persons is none of this table's.
+    card = replace(persons.view(COUNTS[0]).card, release_id="")
+    return View(persons.table, card, JointColumns(0.0, None, errors))
+
+
+FORMATS = {
+    "csv": (csv.MEDIA_TYPE, csv.write_csv),
+    "parquet": (parquet.MEDIA_TYPE, parquet.write_parquet),
+    "gpkg": (geopackage.MEDIA_TYPE, geopackage.write_geopackage),
+}
+"""Media types and writers by the endings of files."""
+
+
+def write_files(view: View, folder: Path) -> list[str]:
+    """Write the table in every format that the grid can have; return the endings of the files.
 
     Parameters
     ----------
-    persons, households : Release
-        Which list the same cells.
+    view : View
+        See `view_joint`.
     folder : Path
     """
-    view = view_of(persons)
-    schema = join_columns(view.empty, households).schema
-    path = folder / f"{NAME}.csv"
-    write_rows(_rows(view, households), schema, path, texts=view.texts)
-    _write_parquet(view, households, path.with_suffix(".parquet"))
-    mark = "; begins with the byte order mark of UTF-8" if is_marked(path) else ""
-    what = f"persons, households and mean size of every cell: {MEAN_SIZE}"
-    outlines = " with the outlines of the cells" if view.located else ""
-    entries = (
-        (".csv", CSV_TYPE, f"{what}{mark}", tuple(schema.names)),
-        (".csvt", "text/plain", "types of the CSV's columns, for GDAL and QGIS", ()),
-        (".parquet", PARQUET_TYPE, f"the same{outlines}", tuple(schema.names)),
+    without = () if geopackage.why_no_geopackage(view.table.grid) is None else ("gpkg",)
+    endings = [ending for ending in FORMATS if ending not in without]
+    for ending in endings:
+        FORMATS[ending][1](view, folder / f"{NAME}.{ending}")
+    return endings
+
+
+def write_joint(
+    view: View, max_size: int, folder: Path
+) -> tuple[tuple[File, ...], tuple[LeftOut, ...]]:
+    """Write the table in every format; return the index's entries of files, and of missing ones.
+
+    Parameters
+    ----------
+    view : View
+        See `view_joint`.
+    max_size : int
+        Most persons of a household.
+    folder : Path
+    """
+    entries = []
+    for ending in write_files(view, folder):
+        path, media_type = folder / f"{NAME}.{ending}", FORMATS[ending][0]
+        what, columns = describe_rows(max_size), view.columns
+        if ending == "csv" and csv.is_marked(path):
+            what += "; begins with the byte order mark of UTF-8"
+        if ending != "csv" and view.located:
+            what, columns = f"{what}; with the outlines of the cells", (*columns, "geometry")
+        entries.append((path.name, media_type, what, {"columns": columns}))
+        if ending == "csv":
+            types = csv.types_entry(NAME)
+            entries.append((types.name, types.media_type, types.what, {}))
+    files = tuple(
+        File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
+        for name, kind, what, extras in entries
     )
-    return tuple(
-        File(
-            name=f"{NAME}{ending}",
-            media_type=media_type,
-            what=text,
-            extras={"columns": columns} if columns else {},
-            sha256=sha256(path.with_suffix(ending)),
-        )
-        for ending, media_type, text, columns in entries
+    why = geopackage.why_no_geopackage(view.table.grid)
+    return files, () if why is None else (LeftOut(f"{NAME}.gpkg", why),)
+
+
+def describe_rows(max_size: int) -> str:
+    """Describe the rows for the index."""
+    return (
+        "persons, households and mean size (persons for each household) of every cell with "
+        "released households, with standard errors and 95 % intervals; mean sizes are empty where "
+        "they are not estimable. A cell that is not listed may have as many households as the card "
+        f"of households says of cells that are not listed, with at most {max_size} persons each"
     )
-
-
-def view_of(persons: Release) -> View:
-    """Return the view of persons whose columns the table begins with, without their errors."""
-    return View(persons.table, persons.view(COLUMNS[0]).card)
-
-
-def _write_parquet(view: View, households: Release, path: Path) -> None:
-    """Write the table as GeoParquet, or as plain Parquet for a grid that lies nowhere."""
-    extra = {"geodp": json.dumps(view.about, ensure_ascii=False)}
-    if view.located:
-        extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)
-    schema = _locate(view.empty, households).schema.with_metadata(extra)
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for rows in view.rows("Writing both counts"):
-            writer.write_table(_locate(rows, households), row_group_size=ROW_GROUP)
-
-
-def _locate(rows: Rows, households: Release) -> Any:
-    """Return the columns of some rows, with the outlines of cells that lie on the Earth."""
-    columns = join_columns(rows, households)
-    if not rows.view.located:
-        return columns
-    outline, box = rows.outlines
-    return columns.append_column("geometry", outline).append_column("bbox", box)
-
-
-def _rows(view: View, households: Release) -> Iterator[Any]:
-    """Yield the rows in chunks."""
-    for rows in view.rows("Writing both counts"):
-        yield join_columns(rows, households)
-
-
-def join_columns(rows: Rows, households: Release) -> Any:
-    """Append households and mean size to the columns of persons."""
-    homes = households.table.counts_at(rows.view.table.key[rows.part])
-    believed = homes >= BELIEVED * max_error(households)
-    mean = np.round(rows.count / np.maximum(homes, 1), 3)
-    column = pa.array(mean, pa.float64(), mask=~believed)
-    return rows.columns.append_column(COLUMNS[1], pa.array(homes)).append_column(COLUMNS[2], column)
-
-
-def max_error(households: Release) -> float:
-    """Return the largest standard error of the households of a cell."""
-    errors = households.method.block_errors(households.grid, households.event)
-    assert errors is not None  # as households are a release of the pyramid
-    return errors[-1].largest

@@ -123,18 +123,23 @@ class Rounded:
     high: float
 
     @classmethod
-    def of(cls, estimate: Estimate) -> Rounded:
-        """Round to the first digit of half the interval.
+    def of(cls, estimate: Estimate, step: int | None = None) -> Rounded:
+        """Round to the first digit of half the interval, or to multiples of ``step``.
 
         Examples
         --------
         >>> Rounded.of(Estimate(12345, 61.0, 12223.0, 12467.0, clamped=False))
         Rounded(count=12300, low=12200, high=12500)
         """
-        half = (estimate.high - estimate.low) / 2
-        step = 10 ** max(math.floor(math.log10(half)), 0) if half > 0 else 1
+        step = step_of(estimate) if step is None else step
         low, high = math.floor(estimate.low / step) * step, math.ceil(estimate.high / step) * step
         return cls(max(round(estimate.count / step) * step, 0), max(low, 0), max(high, 0))
+
+
+def step_of(estimate: Estimate) -> int:
+    """Return the power of ten of the first digit of half an interval; at least 1."""
+    half = (estimate.high - estimate.low) / 2
+    return int(10 ** max(math.floor(math.log10(half)), 0)) if half > 0 else 1
 
 
 def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> list[Place]:
@@ -174,19 +179,15 @@ def list_places(view: View, public_list: Mapping[str, Any] | None = None) -> lis
     if grid.maps.missing:
         places = _list_ends(view)
     else:
-        named = _list_public(grid, public_list) if public_list is not None else _list_regions(grid)
-        nonempty = [one for one in named if one.region.cells]
+        nonempty = list_regions(grid, public_list)
         estimates = estimate_regions(release, [one.region for one in nonempty])
         shared = _find_shared(nonempty, public_list is None)
         places = [
-            Place(
-                one.name, one.level, _box_of(one.region), one.middle, estimate,
-                km=one.km, is_part=one.is_part, overlaps=number in shared, border=border,
-            )
+            one.with_estimate(estimate, overlaps=number in shared, border=border)
             for number, (one, estimate, border) in enumerate(
                 zip(nonempty, estimates, _trace_all(nonempty), strict=True)
             )
-        ]  # fmt: skip
+        ]
     return [*_list_domain(release), *sorted(places, key=_order)]
 
 
@@ -198,7 +199,7 @@ def _order(place: Place) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class _Named:
+class NamedRegion:
     """Place before its estimate; the fields are those of `Place`."""
 
     name: str
@@ -207,6 +208,13 @@ class _Named:
     middle: tuple[float, float] | None = None
     km: float | None = None
     is_part: bool = False
+
+    def with_estimate(self, estimate: Estimate, **more: Any) -> Place:
+        """Return the place with the estimate of its region; ``more``: other fields of it."""
+        return Place(
+            self.name, self.level, _box_of(self.region), self.middle, estimate,
+            km=self.km, is_part=self.is_part, **more,
+        )  # fmt: skip
 
 
 def list_largest(view: View) -> list[Place]:
@@ -254,7 +262,7 @@ def list_largest(view: View) -> list[Place]:
     ]
 
 
-def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
+def _find_shared(places: Sequence[NamedRegion], is_level: bool) -> set[int]:
     """Find the places that share cells with other places: their numbers.
 
     ``is_level``: the default list, in which places share cells only if it has several levels.
@@ -271,7 +279,7 @@ def _find_shared(places: Sequence[_Named], is_level: bool) -> set[int]:
     return {number for number, one in enumerate(is_shared) if one.any()}
 
 
-def _trace_all(places: Sequence[_Named]) -> list[IntArray | None]:
+def _trace_all(places: Sequence[NamedRegion]) -> list[IntArray | None]:
     """Trace the borders of all places except squares; of none beyond `MAX_BORDER_NUMBERS`."""
     borders: list[IntArray | None] = []
     capacity = MAX_BORDER_NUMBERS if sum(one.region.cells for one in places) <= MAX_CELLS else 0
@@ -338,7 +346,7 @@ def _keys_of(grid: Grid) -> NDArray[np.uint64]:
     return np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
 
 
-def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
+def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[NamedRegion]:
     """Locate the places of a public list that lie on the map, by half at least."""
     # A circle is estimated as the polygon around it, and keeps its radius for the sentence.
     circles = {name: one.km for name, one in public_list.items() if isinstance(one, Circle)}
@@ -353,7 +361,7 @@ def _list_public(grid: Grid, public_list: Mapping[str, Any]) -> list[_Named]:
             regions[name] = _of_codes(grid, codes)
             cut |= {name} if _misses_codes(grid, codes) else set()
     return [
-        _Named(name, regions[name], km=circles.get(name), is_part=name in cut)
+        NamedRegion(name, regions[name], km=circles.get(name), is_part=name in cut)
         for name in public_list
         if shares.get(name, 1.0) > MIN_SHARE - SLACK
     ]
@@ -417,7 +425,21 @@ def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
     return Region(grid, np.unique(np.concatenate([np.empty(0, np.uint64), *each])))
 
 
-def _list_regions(grid: Grid) -> list[_Named]:
+def list_regions(grid: Grid, public_list: Mapping[str, Any] | None = None) -> list[NamedRegion]:
+    """List the places of a page that have a cell in the domain, without their estimates.
+
+    Parameters
+    ----------
+    grid : Grid
+        A single map.
+    public_list : mapping of str to polygon or list of codes, optional
+        See `list_places`.
+    """
+    named = _list_areas(grid) if public_list is None else _list_public(grid, public_list)
+    return [one for one in named if one.region.cells]
+
+
+def _list_areas(grid: Grid) -> list[NamedRegion]:
     """List the regions of the grid's table, or areas of its code system, or squares of cells."""
     place = grid.places[0]
     if grid.size > MAX_CELLS:
@@ -439,7 +461,7 @@ def _list_regions(grid: Grid) -> list[_Named]:
     middles = _middles(place, squares, side, bool(level))
     full = side**2 * math.prod(grid.shape[2:]) if level else 0
     return [
-        _Named(name, region, level, middle, is_part=region.cells < full)
+        NamedRegion(name, region, level, middle, is_part=region.cells < full)
         for name, (_, region), middle in zip(names, groups, middles, strict=True)
     ]
 
@@ -460,7 +482,7 @@ def _codes_of(place: Lattice, level: str, squares: IntArray) -> list[str]:
 
 def _regions_of_table(
     grid: Grid, table: Hierarchy, key: NDArray[np.uint64], index: IntArray
-) -> Iterator[_Named]:
+) -> Iterator[NamedRegion]:
     """Yield the regions of a table by level, the finest first, up to `MAX_REGIONS` in all."""
     cols, capacity = grid.shape[1], MAX_REGIONS
     linear = table.cell[0] * cols + table.cell[1]
@@ -473,7 +495,7 @@ def _regions_of_table(
             continue
         capacity -= len(codes)
         for region, cells in _group(grid, key, table.region[number][at]):
-            yield _Named(codes[region], cells, table.levels[number])
+            yield NamedRegion(codes[region], cells, table.levels[number])
 
 
 def _group(grid: Grid, key: NDArray[np.uint64], number: IntArray) -> Iterator[tuple[int, Region]]:

@@ -343,7 +343,7 @@ def test_what_has_no_households_is_not_estimated(call, tmp_path):
     run(*call)
     error = Runner(estimate).error_of(tmp_path / "out" / "public" / "persons", "--area", "5")
     assert "no release of persons and households" in error
-    assert "Say what to estimate" in Runner(estimate).error_of(tmp_path / "out")
+    assert "Name what to estimate" in Runner(estimate).error_of(tmp_path / "out")
 
 
 def test_small_counts_are_shown_as_the_office_does(tmp_path):
@@ -361,3 +361,72 @@ def test_nothing_that_is_shown_depends_on_the_data(call, tmp_path):
     second = run(more, *call[1:], "--overwrite")
     assert first.stdout == second.stdout
     assert first.stderr == second.stderr
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    release = publish_release(by_size=sizes_on(MESH, scale=9))
+    release.write(folder / "out")
+    return folder / "out"
+
+
+def test_a_page_is_written(written, tmp_path):
+    page = tmp_path / "page.html"
+    result = geodp("households", "report", written, "--output", page, "--language", "ja")
+    assert result.returncode == 0
+    assert 'lang="ja"' in page.read_text(encoding="utf-8")
+    result = geodp("households", "report", written, "--output", page, "--place-name", "a")
+    assert "--places" in result.stderr
+
+
+def test_regions_are_compared(written, tmp_path):
+    codes = package.open(written).persons.view().all_rows.columns["code"].to_pylist()
+    one, other = codes[0], codes[-1]
+    areas = ("--area", one, "--area", other)
+    result = geodp("households", "compare", written, *areas, "--json")
+    (row,) = json.loads(result.stdout)
+    first, second = package.open(written).estimate_all([[one], [other]])
+    assert row["name"] == f"{other} - {one}"
+    assert row["persons"]["value"] == second.persons.count - first.persons.count
+    assert row["persons"]["low"] < row["persons"]["value"] < row["persons"]["high"]
+    result = geodp("households", "compare", written, written, *areas)
+    assert "the same release" in result.stderr
+    publish_release(by_size=sizes_on(MESH, scale=9)).write(tmp_path / "later")
+    result = geodp("households", "compare", written, tmp_path / "later", *areas)
+    table = result.stdout.splitlines()
+    assert [line.split()[0] for line in table] == ["regions", one, other]
+    assert geodp("households", "compare", written, *areas[:2]).returncode == 2
+
+
+def test_a_limit_of_display_hides_differences(tmp_path):
+    limit = {"metadata": {"display_below": 10**6}}
+    publish_release(by_size=sizes_on(MESH, scale=9), **limit).write(tmp_path / "out")
+    codes = package.open(tmp_path / "out").persons.view().all_rows.columns["code"].to_pylist()
+    areas = ("--area", codes[0], "--area", codes[-1])
+    for command, rows in (("estimate", 2), ("compare", 1)):
+        result = geodp("households", command, tmp_path / "out", *areas, "--json")
+        assert [row["below"] for row in json.loads(result.stdout)] == [True] * rows
+    (line,) = geodp("households", "compare", tmp_path / "out", *areas).stdout.splitlines()[1:]
+    assert {*line.split()[3:]} == {"-"}
+
+
+def test_a_query_is_printed_that_publish_can_continue():
+    bounds = ("--bounds", "139", "35", "139.125", "35.0833333333")
+    options = ("--engine", "duckdb", "--household", "id", "--max-size", "3")
+    result = geodp("households", "sql", "--grid", "jis:basic", *bounds, *options)
+    assert "--by size --column size=size --labels size=1,2,3" in result.stdout
+    assert "least(count(*), 3)" in result.stdout
+    assert (
+        geodp("households", "sql", "--grid", "jis:basic", *options, "--table", " ").returncode == 2
+    )
+
+
+def test_other_releases_have_no_households(tmp_path):
+    table = package.CountTable.from_dense(np.full((4, 4), 9), package.Grid.regular((4, 4)))
+    package.publish(table, epsilon=1, contribution=1).write(tmp_path / "plain")
+    for command in ("estimate", "compare"):
+        assert geodp("households", command, tmp_path / "plain", "--area", "5339").returncode == 2
+    page = ("--output", tmp_path / "page.html")
+    assert geodp("households", "report", tmp_path / "plain", *page).returncode == 2
+    assert not (tmp_path / "page.html").exists()

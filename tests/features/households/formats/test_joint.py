@@ -1,52 +1,72 @@
-"""Both counts in one table: every cell once, and mean sizes only where they may be believed."""
+"""Both counts in one table: every cell once, with intervals, in every format."""
 
 import csv
 
 import geopandas
+import numpy as np
+import pytest
 
 import geodp
-from geodp.features.households.formats.joint import BELIEVED, max_error, write_joint
+from geodp.features.households.formats.joint import COLUMNS, write_joint
 from tests.features.households.test_publish import publish, sizes_on
 
 
 def rows_of(release, folder):
-    files = write_joint(release.persons, release.households, folder)
+    files, _ = write_joint(release.joint, release.max_size, folder)
     with (folder / files[0].name).open(newline="") as file:
         return files, [*csv.DictReader(file)]
 
 
-def test_every_cell_has_both_counts(tmp_path):
-    for protect in ("person", "household"):
-        release = publish(by_size=sizes_on(), protect=protect)
-        files, rows = rows_of(release, tmp_path)
-        assert [int(row["persons"]) for row in rows] == release.persons.table.count.tolist()
-        assert [int(row["households"]) for row in rows] == release.households.table.count.tolist()
-        assert files[0].extras["columns"] == tuple(rows[0])
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_every_cell_has_both_counts(tmp_path, protect):
+    release = publish(by_size=sizes_on(), protect=protect)
+    files, rows = rows_of(release, tmp_path)
+    assert [int(row["persons"]) for row in rows] == release.persons.table.count.tolist()
+    assert [int(row["households"]) for row in rows] == release.households.table.count.tolist()
+    assert files[0].extras["columns"] == tuple(rows[0])
+    assert tuple(rows[0])[-len(COLUMNS) :] == COLUMNS
 
 
-def test_mean_sizes_are_shown_where_households_are_well_above_their_error(tmp_path):
-    release = publish(by_size=sizes_on())
-    limit, (_, rows) = BELIEVED * max_error(release.households), rows_of(release, tmp_path)
-    shown = [row["mean_size"] != "" for row in rows]
-    assert shown == [int(row["households"]) >= limit for row in rows]
-    assert any(shown)
-    assert not all(shown)
-    for row in rows:
-        if row["mean_size"]:
-            mean = int(row["persons"]) / int(row["households"])
-            assert abs(float(row["mean_size"]) - mean) <= 0.0005 + 1e-9
+@pytest.mark.parametrize("protect", ["person", "household"])
+def test_intervals_are_those_of_estimates(tmp_path, protect):
+    """Of cells as of regions of one cell, rounded outwards."""
+    release = publish(by_size=sizes_on(scale=3), protect=protect)
+    _, rows = rows_of(release, tmp_path)
+    shown = 0
+    key = release.persons.table.key
+    for row, one in zip(rows, release.estimate_all(key[:, None]), strict=True):
+        for name, found in (("persons", one.persons), ("households", one.households)):
+            assert float(row[f"{name}_standard_error"]) == pytest.approx(
+                found.standard_error, rel=1e-5
+            )
+            assert 0 <= found.low - float(row[f"{name}_low"]) < 0.01
+            assert 0 <= float(row[f"{name}_high"]) - found.high < 0.01
+        assert (row["mean_size"] == "") is (one.mean_size is None)
+        if one.mean_size is not None:
+            shown += 1
+            assert float(row["mean_size"]) == pytest.approx(one.mean_size.value, abs=6e-5)
+            assert 0 <= one.mean_size.low - float(row["mean_size_low"]) < 2e-4
+            assert 0 <= float(row["mean_size_high"]) - one.mean_size.high < 2e-4
+    assert shown
 
 
-def test_parquet_has_the_same_and_the_outlines(tmp_path):
+def test_other_formats_have_the_same_and_the_outlines(tmp_path):
     grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.5"))
     release = publish(by_size=sizes_on(grid, scale=9))
     files, rows = rows_of(release, tmp_path)
-    assert [one.name.partition(".")[2] for one in files] == ["csv", "csvt", "parquet"]
-    found = geopandas.read_parquet(tmp_path / files[2].name)
-    assert found.crs == "EPSG:6668"
-    assert found["households"].tolist() == release.households.table.count.tolist()
-    assert found["mean_size"].notna().tolist() == [row["mean_size"] != "" for row in rows]
-    assert found.geometry.is_valid.all()
+    assert [one.name.partition(".")[2] for one in files] == ["csv", "csvt", "parquet", "gpkg"]
+    layers = [
+        geopandas.read_parquet(tmp_path / files[2].name),
+        geopandas.read_file(tmp_path / files[3].name),
+    ]
+    for found in layers:
+        assert found.crs == "EPSG:6668"
+        assert found["households"].tolist() == release.households.table.count.tolist()
+        for name in COLUMNS:
+            of_rows = [float(row[name]) if row[name] else np.nan for row in rows]
+            assert np.array_equal(found[name].to_numpy(float), of_rows, equal_nan=True)
+        assert found.geometry.is_valid.all()
+    assert (layers[0].geometry == layers[1].geometry).all()
 
 
 def test_codes_name_the_cells(tmp_path):

@@ -1,0 +1,327 @@
+"""The page of a release: persons, households and mean size of places, in one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from geodp.errors import UsageError
+from geodp.features.explain.page import Writer
+from geodp.features.households.card import OTHERS
+from geodp.features.households.english import PAGE
+from geodp.features.households.estimates import HouseholdEstimate
+from geodp.features.households.explanation import explain_households
+from geodp.features.households.formats.joint import NAME
+from geodp.features.households.households import Households
+from geodp.features.households.sizes import CLIPPED_FACT
+from geodp.grid.region import Region
+from geodp.io.write.drawing.png import draw_cells
+from geodp.io.write.drawing.sheet import CellRaster, parse_colours
+from geodp.io.write.frame import cell_size
+from geodp.io.write.map.captions import Language
+from geodp.io.write.map.look import Look
+from geodp.io.write.picture import draw_map, why_no_picture
+from geodp.io.write.view import View
+from geodp.release.report.html.frame import swatch
+from geodp.release.report.html.head import write_release
+from geodp.release.report.html.markup import Html, Page, bind, element, join, table
+from geodp.release.report.html.page import STYLES, name_domain, read_asset, write_document
+from geodp.release.report.html.parts import guarantee_section, quote
+from geodp.release.report.html.places import (
+    MAX_CELLS,
+    NamedRegion,
+    Rounded,
+    list_regions,
+    step_of,
+)
+from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.texts import texts_of
+from geodp.release.report.translation import translate_texts
+from geodp.table.display import is_below
+
+CLASSES = (1.5, 2.0, 2.5, 3.0, 4.0)
+"""Limits of the classes of mean sizes on the map: public constants, never taken from data."""
+
+TINTS = ("#fee6ce", "#fdc38d", "#f79646", "#d9651c", "#a63f07", "#6b2503")
+"""Colours of these classes, from small to large households."""
+
+UNKNOWN, NO_AREA = "#c9c9ce", "#ffffff"
+"""Colours of areas whose mean size cannot be told, and of cells in no area."""
+
+SIDE = 720
+"""Largest number of pixels along a side of the map of mean sizes."""
+
+UNTOLD = "–"
+"""What stands for a mean size that cannot be told."""
+
+MAX_LISTED = 1000
+"""Most rows of the table of places."""
+
+DPI = 100
+"""Resolution of the embedded maps, in pixels per inch."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A place with its estimates."""
+
+    name: str
+    region: Region
+    estimate: HouseholdEstimate
+
+
+def write_page(
+    release: Households, language: Language = "en", places: Mapping[str, Any] | None = None
+) -> str:
+    """Write a release as one HTML page that loads nothing from the network and runs no script.
+
+    Parameters
+    ----------
+    release : Households
+        A written release.
+    language : {"en", "ja"}
+    places : mapping of str to polygon or list of codes, optional
+        A public list of places; see :func:`geodp.release.report.html.places.list_places`.
+
+    Raises
+    ------
+    UsageError
+        The language is not available.
+    """
+    texts = texts_of(language)
+    page = {**texts.page, **translate_texts(PAGE, language, "households")}
+    page = {name: bind(text) for name, text in page.items()}
+    view = release.households.view("households")
+    grid, limit = view.table.grid, view.limit
+    listed = list_regions(grid, places) if grid.places and not grid.maps.missing else []
+    rows = _estimate(release, listed, {**texts.script, **name_domain(view, page)})
+    sections = [
+        *_sizes_section(rows, view, page, limit),
+        ("places", _places_section(rows, page, limit)),
+        *_maps_section(release, page, language),
+        ("always", _always_section(release, page)),
+        ("guarantee", guarantee_section(explain_households(release.index, language).sections)),
+        ("files", _files_section(release, page)),
+    ]
+    unit = Writer(language).unit(release.index.protects)
+    header = element(
+        "header",
+        element("h1", _title(view, page)),
+        *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
+        element("p", page["intro"].format(unit=unit), class_="intro"),
+        *_total(release, page, limit),
+        *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
+    )
+    style = "".join(read_asset(f"{name}.css") for name in STYLES)
+    body = [
+        header,
+        _contents([name for name, _ in sections], page),
+        element("main", *(_section(name, content, page) for name, content in sections)),
+        element("footer", element("p", write_release(view.card, page)), class_="small"),
+    ]
+    return write_document(_title(view, page), view.card, style, body, language)
+
+
+def _title(view: View, page: Page) -> str:
+    """Return the publisher's title, or that of the kind."""
+    metadata = view.card.metadata
+    if metadata is not None and metadata.title is not None:
+        return metadata.title
+    return page["title"]
+
+
+def _estimate(
+    release: Households, listed: Sequence[NamedRegion], texts: Mapping[str, str]
+) -> list[_Row]:
+    """Estimate places, those with the most persons first."""
+    estimates = release.estimate_all(one.region for one in listed)
+    named = [
+        place.with_estimate(one.households) for place, one in zip(listed, estimates, strict=True)
+    ]
+    quotes = quote_places(named, texts, None)
+    rows = [
+        _Row(quoted.place, place.region, one)
+        for quoted, place, one in zip(quotes, listed, estimates, strict=True)
+    ]
+    return sorted(rows, key=lambda row: -row.estimate.persons.low)
+
+
+def _total(release: Households, page: Page, limit: int | None) -> list[Html]:
+    """Write the sentence on all of the domain.
+
+    None where it is too large to sum up, or below the office's limit of display.
+    """
+    grid = release.households.grid
+    if grid.size > MAX_CELLS:
+        return []
+    keys = np.sort(grid.domain.keys_of_ranks(np.arange(grid.size)))
+    one = release.estimate(Region(grid, keys))
+    if one.is_below(limit):
+        return []
+    fields = {
+        f"{name}{end}": write_count(getattr(rounded, attribute))
+        for name, rounded in zip(("persons", "households"), _round_counts(one), strict=True)
+        for end, attribute in (("", "count"), ("_low", "low"), ("_high", "high"))
+    }
+    if one.mean_size is None:
+        return [element("p", page["total_unknown"].format(**fields))]
+    size = _round_size(one)
+    fields |= dict(zip(("size", "size_low", "size_high"), size, strict=True))
+    return [element("p", element("strong", page["total"].format(**fields)))]
+
+
+def _round_counts(one: HouseholdEstimate) -> tuple[Rounded, Rounded]:
+    """Round persons and households to one step, so that there are never more households."""
+    step = min(map(step_of, (one.persons, one.households)))
+    return Rounded.of(one.persons, step), Rounded.of(one.households, step)
+
+
+def _round_size(one: HouseholdEstimate) -> tuple[str, str, str]:
+    """Write a mean size and its interval, rounded outwards to hundredths."""
+    size = one.mean_size
+    assert size is not None  # as callers ask before
+    low, high = np.floor(size.low * 100) / 100, np.ceil(size.high * 100) / 100
+    return f"{size.value:.2f}", f"{low:.2f}", f"{high:.2f}"
+
+
+def _sizes_section(
+    rows: Sequence[_Row], view: View, page: Page, limit: int | None
+) -> list[tuple[str, Html]]:
+    """Draw the map of mean sizes; none without places on a map of squares."""
+    grid = view.table.grid
+    if not rows or grid.outlines is not None:
+        return []
+    place = grid.places[0]
+    step = -(-max(place.rows, place.cols) // SIDE)
+    number = np.zeros((-(-place.rows // step), -(-place.cols // step)), np.uint8)
+    # Places of several levels lie above each other: the smallest are drawn last.
+    for row in sorted(rows, key=lambda row: -row.region.cells):
+        size = None if row.estimate.is_below(limit) else row.estimate.mean_size
+        colour = 1 if size is None else 2 + int(np.searchsorted(CLASSES, size.value, "right"))
+        number[tuple(grid.decode(row.region.key)[:2] // step)] = colour
+    colours = parse_colours((NO_AREA, UNKNOWN, *TINTS))
+    width, height = (float(each) for each in cell_size(place))
+    rows_up = number[::-1] if place.northwards else number
+    raster = CellRaster(0, 0, *number.shape[::-1], rows_up, colours, number.shape)
+    ends = [page["sizes_less"].format(end=f"{CLASSES[0]:g}")]
+    ends += [
+        page["sizes_between"].format(begin=f"{a:g}", end=f"{b:g}") for a, b in pairwise(CLASSES)
+    ]
+    ends += [page["sizes_more"].format(begin=f"{CLASSES[-1]:g}"), page["sizes_unknown"]]
+    legend = (
+        element("li", swatch([colour]), text)
+        for colour, text in zip((*TINTS, UNKNOWN), ends, strict=True)
+    )
+    content = (
+        element("p", page["sizes_help"]),
+        _picture(draw_cells(raster), page["sizes_map"], width / height),
+        element("div", element("ul", *legend), class_="legend"),
+    )
+    return [("sizes", join(content))]
+
+
+def _picture(data: bytes, label: str, aspect: float = 1.0) -> Html:
+    """Embed a picture in PNG, ``aspect`` times as wide as it is, or smaller in narrow windows."""
+    source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
+    # The width and the height of a PNG stand at a fixed place of its header.
+    columns, rows = struct.unpack(">II", data[16:24])
+    width, height = str(round(columns * aspect)), str(rows)
+    image = element("image", href=source, width=width, height=height, preserveAspectRatio="none")
+    return element(
+        "p",
+        element("svg", image, viewBox=f"0 0 {width} {height}", width=width, role="img",
+                aria_label=label),
+    )  # fmt: skip
+
+
+def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html:
+    """Write the table of places."""
+    if not rows:
+        return element("p", page["places_none"])
+    columns = ("column_place", "column_persons", "column_households", "column_size")
+    shown = rows[:MAX_LISTED]
+    text = "places_help" if len(shown) == len(rows) else "places_more"
+    lines = [(row.name, *_write_figures(row.estimate, page, limit)) for row in shown]
+    head = [page[name] for name in columns]
+    return join(
+        [
+            element("p", page[text].format(n=f"{len(shown):,}", file=f"{NAME}.csv")),
+            table(page["heading_places"], head, lines, repeats=True),
+        ]
+    )
+
+
+def _write_figures(one: HouseholdEstimate, page: Page, limit: int | None) -> list[str]:
+    """Write persons, households and mean size, each with its interval."""
+    figures = []
+    for sums, rounded in zip((one.persons, one.households), _round_counts(one), strict=True):
+        if is_below(sums.count, limit):
+            figures.append(page["below"].format(limit=f"{limit:,}"))
+            continue
+        ends = {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
+        figures.append(page["figures"].format(**ends))
+    if one.mean_size is None or one.is_below(limit):
+        return [*figures, UNTOLD]
+    count, low, high = _round_size(one)
+    return [*figures, page["figures"].format(count=count, low=low, high=high)]
+
+
+def _maps_section(release: Households, page: Page, language: Language) -> list[tuple[str, Html]]:
+    """Draw the maps of persons and of households; none where there are no places."""
+    views = {name: getattr(release, name).view(name) for name in ("persons", "households")}
+    if why_no_picture(views["persons"].table.grid) is not None:
+        return []
+    maps = (_picture(_draw(view, language), page[f"map_{name}"]) for name, view in views.items())
+    return [("maps", join(maps))]
+
+
+def _draw(view: View, language: Language) -> bytes:
+    """Draw a map with captions in a language; in English where no font has its letters."""
+    try:
+        return draw_map(view, Look(language=language), dpi=DPI)
+    except UsageError as error:
+        if error.code != "font-lacks-letters":
+            raise
+    return draw_map(view, dpi=DPI)
+
+
+def _always_section(release: Households, page: Page) -> Html:
+    """Write what holds in every area."""
+    size, facts = release.max_size, release.persons.card().guarantee.not_protected
+    # Only of households by size it is known which are larger.
+    cut = ["always_cut"] if CLIPPED_FACT.format(size=size) in facts else []
+    return join(element("p", page[name].format(size=size)) for name in ("always_possible", *cut))
+
+
+def _files_section(release: Households, page: Page) -> Html:
+    """List the files that show all tables together."""
+    rows = [
+        (element("code", one.name), quote(page, one.what), element("code", one.sha256))
+        for one in release.index.files
+    ]
+    head = [page["column_file"], page["column_what"], "SHA-256"]
+    return table(page["files_table"], head, rows)
+
+
+def _contents(names: Sequence[str], page: Page) -> Html:
+    """List the sections."""
+    links = (
+        element("li", element("a", page[f"heading_{name}"], href=f"#part-{name}")) for name in names
+    )
+    return element("nav", element("ul", *links), aria_label=page["contents"])
+
+
+def _section(name: str, content: Html, page: Page) -> Html:
+    """Write a section with its heading."""
+    return element(
+        "section",
+        element("h2", page[f"heading_{name}"], id=f"part-{name}"),
+        content,
+        aria_labelledby=f"part-{name}",
+    )
