@@ -15,6 +15,7 @@ import numpy as np
 
 from geodp.features.cluster import connecting
 from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.features.households import publish as households_publish
 from geodp.features.local import collect
 from geodp.features.local.coins import Coins
 
@@ -80,6 +81,21 @@ def _fix_series(patch):
         return real(fixed, tuple(fixed_key() for _ in keys), *more)
 
     patch.setattr(series_publish, "Smoother", smoother)
+
+
+def _fix_households(patch):
+    streams, others = households_publish.release_streams, households_publish.release_others
+
+    def release_streams(households, _members, method, event, _key, max_size):
+        # As many further members as households, which any largest size allows.
+        fixed = fixed_table(households.grid)
+        return streams(fixed, fixed, method, event, fixed_key(), max_size)
+
+    def release_others(table, method, event, _key):
+        return others(fixed_table(table.grid), method, event, fixed_key())
+
+    patch.setattr(households_publish, "release_streams", release_streams)
+    patch.setattr(households_publish, "release_others", release_others)
 
 
 def _fix_selections(patch):
@@ -245,6 +261,7 @@ def fix_draws(patch):
     _fix_methods(patch)
     _fix_measurements(patch)
     _fix_series(patch)
+    _fix_households(patch)
     _fix_selections(patch)
     _fix_devices(patch)
     _fix_cluster(patch)

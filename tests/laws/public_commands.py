@@ -79,6 +79,33 @@ census = table(
 )
 
 
+def of_homes(n: int) -> str:
+    """Return persons, households, and persons outside of these."""
+    homes = min(n, 1 << 49)
+    return f"{homes + homes * 3 % 5},{homes},{homes // 9}" if homes else "0,0,0"
+
+
+homes = table(
+    "x,y,persons,homes,others", lambda place, n: f"{place[0]},{place[1]},{of_homes(n)}", SQUARE
+)
+coded_homes = table("code,persons,homes,others", lambda code, n: f"{code},{of_homes(n)}", CODES)
+sizes = table(
+    "x,y,size,n",
+    lambda one, n: f"{one[0][0]},{one[0][1]},{one[1]},{min(n, 1 << 44)}",
+    [(place, size) for place in SQUARE for size in range(1, 8)],
+)
+
+
+def members(folder: Path, variant: str) -> None:
+    """Write records of persons with their households."""
+    rows = [
+        f"{139.505 + 0.0125 * x},{35.505 + y / 120},{x}-{y}"
+        for (x, y), count in people(variant, SQUARE)
+        for _ in range(count % 4 + 1)
+    ]
+    (folder / "in.csv").write_text("lon,lat,home\n" + "".join(f"{row}\n" for row in rows))
+
+
 def positions(folder: Path, variant: str) -> None:
     """Write records of persons."""
     rows = [
@@ -190,6 +217,13 @@ SERIES = (*(f"{m}={m}.csv" for m in ("2024-01", "2024-02", "2024-03")), *PLACE, 
 SMALL = ("even", "few rows", "extreme", "half")
 
 
+HOMES = ("in.csv", *PLACE[:-1], "persons", "--households", "homes", "--protect", "person", *TERMS)
+CODED_HOMES = (
+    *("in.csv", *MESH_GRID, "--code", "code", "--value", "persons", "--households", "homes"),
+    *("--protect", "person", *TERMS),
+)
+
+
 def publish(write, *call, **more) -> Case:
     return Case("publish", write, call, **more)
 
@@ -258,6 +292,22 @@ CASES = {
                             "gaussian", "--delta", "1e-6", "--smooth", "both"), variants=SMALL),
     "series as they are": Case("publish-series", months, (*SERIES, "--person-in", "all",
                                "--smooth", "none"), variants=SMALL),
+    "households": Case("households publish", homes, HOMES, quick=True),
+    "charged households": Case("households publish", homes, (*HOMES, *CHARGED, "--key-file", "key",
+                               "--others", "others", "--json")),
+    "households by size": Case(
+        "households publish", sizes,
+        ("in.csv", *PLACE, "--labels", "size=1,2,3,4,5,6,7", "--column", "size=size", "--protect",
+         "household", *TERMS),
+        variants=SMALL,
+    ),
+    "households of records": Case(
+        "households publish", members,
+        ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "36", "--points",
+         "--x", "lon", "--y", "lat", "--household", "home", "--protect", "household", "--epsilon",
+         "1", *OUT),
+        variants=SMALL,
+    ),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),
@@ -324,6 +374,11 @@ READERS = {
                 ("compare", "out", "other", "--area", "533945", "--conservative")),
     "diff": (("diff", "out", "other"),
              ("diff", "out", "other", "--output", "made.csv")),
+    "households estimate": (("households", "estimate", "homes", "--area", "533945", "--json"),),
+    "households compare": (("households", "compare", "homes", "--area", "533945", "--area",
+                            "533946"),
+                           ("households", "compare", "homes", "later", "--area", "533945")),
+    "households report": (("households", "report", "homes", "--output", "made.html"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),
@@ -344,6 +399,8 @@ WRITTEN = {
         months,
         (*SERIES, "--person-in", "all", *CHARGED, "--key-file", "key"),
     ),
+    "homes": ("households publish", coded_homes, CODED_HOMES),
+    "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""
@@ -357,6 +414,8 @@ PARAMETERS = {
         "local open",
         "local blend",
         "plan",
+        "households plan",
+        "households sql",
         "methods",
         "sql",
     ),

@@ -11,6 +11,7 @@ import pytest
 
 from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
+from geodp.features.households.publish import PreparedStreams
 from geodp.features.select.selected import PreparedSelection as PreparedSelection
 from geodp.features.series.publish import PreparedSeries
 from geodp.io.folder import publication
@@ -228,6 +229,19 @@ def tell_selection(patch):
     patch.setattr(PreparedSelection, "release", release)
 
 
+def tell_households(patch):
+    """Let the release of households say whether there are many of them."""
+    real = PreparedStreams.complete
+
+    def complete(self, drawn, charge):
+        many = int(self.streams.households.count.sum()) > 1000
+        made = real(self, drawn, charge)
+        told = (*made.index.constraints, f"that it is {many}")
+        return replace(made, index=replace(made.index, constraints=told))
+
+    patch.setattr(PreparedStreams, "complete", complete)
+
+
 def print_people(patch):
     """Let the last words of a run have one blank more where many people are counted."""
     real, known = publish_command._format_message, []
@@ -282,6 +296,7 @@ LEAKS = {
     tell_rows: ("cells", "out/public/release.json"),
     tell_series: ("series", "out/public/2024-01/release.json"),
     tell_selection: ("top", "out/public/release.json"),
+    tell_households: ("households", "out/public/households.json"),
     print_people: ("cells", "stdout"),
     end_with_a_code: ("cells", "exit code"),
     write_a_longer_card: ("cells", "out/public/release.json"),

@@ -40,6 +40,7 @@ TABLE = ("in.csv", *CELLS, *TERMS)
 SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "all")
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
+HOMES = (*CELLS, "--protect", "person", *TERMS)
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
 READ = {
@@ -112,6 +113,25 @@ READ = {
         "mask": (*ROUND, "--mask", PIPE, "--mask-source", "s"),
         "regions": (*ROUND, "--regions", PIPE, "--regions-source", "s"),
     },
+    "households publish": {
+        "inputs": (PIPE, *HOMES),
+        "households_file": ("in.csv", *HOMES, "--households-file", PIPE),
+        "others_file": ("in.csv", *HOMES, "--households", "n", "--others-file", PIPE),
+        "recipe": ("in.csv", "--recipe", PIPE, *HOMES[-8:]),
+        "mask": ("in.csv", *HOMES, "--households", "n", "--mask", PIPE, "--mask-source", "s"),
+        "regions": (
+            *("in.csv", *HOMES, "--households", "n", "--regions", PIPE),
+            *("--regions-source", "s"),
+        ),
+        "metadata": ("in.csv", *HOMES, "--households", "n", "--metadata", PIPE),
+    },
+    "households plan": {
+        "mask": (*MESH, "--protect", "person", "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*MESH, "--protect", "person", "--regions", PIPE, "--regions-source", "s"),
+    },
+    "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
+    "households compare": {"polygons": ("homes", "--polygons", PIPE)},
+    "households report": {"places": ("homes", "--places", PIPE, "--output", "x.html")},
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),
@@ -163,6 +183,10 @@ def prepared(tmp_path_factory):
     for call in (
         ("publish", "mesh.csv", *mesh, *TERMS, "--output", "release"),
         ("publish", "mesh.csv", *mesh, *TERMS, "--epsilon", "2", "--output", "other"),
+        (
+            *("households", "publish", "mesh.csv", *mesh, "--households", "n"),
+            *("--protect", "person", *TERMS[:-1], "homes"),
+        ),
         ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
         ("local", "open", "--plan", "plan.toml", "--output", "round.json"),
     ):

@@ -243,7 +243,7 @@ def plan(**options: Any) -> None:
     from geodp.features.households.plan import plan as make_plan
 
     names = ("protect", "max_size", "method", "contribution", "mean_size", *PLANNED)
-    rows = make_plan(grid_of(options), **{name: options[name] for name in names})
+    rows = make_plan(grid_of({**options, "inputs": ()}), **{name: options[name] for name in names})
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
         return
