@@ -38,6 +38,9 @@ class ContributionBound:
     stated_by : {"operator", "geodp", "layout", "device"}
     layout : str
         Name and title of the layout, where one states it.
+    unit : str
+        Whose records were bounded, such as one person-day, where a reader knows it: a release of
+        the table then protects this unit and no other. Empty: whomever the operator names.
     """
 
     __repr__ = one_line
@@ -45,6 +48,7 @@ class ContributionBound:
     value: int
     stated_by: Responsible = "operator"
     layout: str = ""
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.value < 1 or bool(self.layout) != (self.stated_by == "layout"):

@@ -139,7 +139,17 @@ class Terms:
         }
 
     def bound(self, bound: ContributionBound) -> Self:
-        """Return these terms with a contribution, and with who answers for it."""
+        """Return these terms with a contribution, and with who answers for it.
+
+        Raises UsageError for a bound of another unit than these terms protect: at most two trips
+        of a person in a day are sixty of the person in a month.
+        """
+        if bound.unit and bound.unit != self.unit:
+            raise UsageError(
+                f"The records of each {bound.unit} were bounded, and those of one {self.unit} were "
+                f"not: protect one {bound.unit} (--unit, unit=), or read the records again.",
+                code="bound-of-other-unit",
+            )
         return replace(self, contribution=bound.value, enforced=bound.enforced, layout=bound.layout)
 
 

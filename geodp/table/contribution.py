@@ -138,7 +138,8 @@ def bound_contribution(table: CountTable, contribution: int | None) -> Contribut
         # A larger number than the enforced one costs accuracy only, so the enforcement still
         # vouches.
         enforced = bound is not None and bound.enforced
-        bound = ContributionBound(contribution, "geodp" if enforced else "operator")
+        unit = "" if bound is None else bound.unit
+        bound = ContributionBound(contribution, "geodp" if enforced else "operator", unit=unit)
     if bound is None:
         raise UsageError(REQUEST_CONTRIBUTION)
     # Labels are public, so refusing by their names reveals nothing about the counts.
@@ -156,7 +157,7 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     """Combine the bounds of several tables: the largest value, with the weakest of their sources.
 
     What the operator states of one table is the operator's word for all of them, and what a
-    layout states of one is not enforced.
+    layout states of one is not enforced. Raises UsageError for bounds of several units.
 
     Examples
     --------
@@ -166,7 +167,12 @@ def combine_bounds(bounds: Sequence[ContributionBound]) -> ContributionBound:
     order: tuple[Responsible, ...] = ("operator", "layout", "geodp")
     # A guarantee is only as reliable as the least reliable of its assumptions.
     weakest = min(bounds, key=lambda bound: order.index(bound.stated_by))
-    return replace(weakest, value=max(bound.value for bound in bounds))
+    units = sorted({bound.unit for bound in bounds} - {""})
+    if len(units) > 1:
+        raise UsageError(
+            f"The tables bound different units: {', '.join(units)}.", code="bounds-of-several-units"
+        )
+    return replace(weakest, value=max(bound.value for bound in bounds), unit="".join(units))
 
 
 REQUEST_CONTRIBUTION = Rule(

@@ -156,3 +156,10 @@ def test_nobody_behind_the_front_doors_spells_the_terms():
                 if "contribution" in names and names & {"epsilon", "rho"}:
                     spelt.add(node.name)
     assert spelt == {"of", *(door.__name__ for door in FRONT_DOORS + CHOOSE)}
+
+
+def test_a_bound_of_one_unit_is_none_of_another():
+    of_days = ContributionBound(2, "geodp", unit="person-day")
+    assert Terms.of(epsilon=1, unit="person-day").bound(of_days).contribution == 2
+    with refuses(UsageError, "bound-of-other-unit"):
+        Terms.of(epsilon=1).bound(of_days)

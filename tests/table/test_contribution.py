@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ import geodp
 from geodp.errors import InputError, UsageError
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
-from geodp.table.contribution import bound_contribution, truncate
+from geodp.table.contribution import bound_contribution, combine_bounds, truncate
 from tests.refusals import refuses
 
 records = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=40)
@@ -142,3 +144,12 @@ def test_points_without_persons_need_somebody_who_vouches(tmp_path):
 def test_a_record_without_a_person_is_refused(tmp_path):
     with refuses(InputError, r"person-missing: row 3: .*\bwho\b"):
         points(tmp_path, "who,x,y\nann,0.5,0.5\n ,0.5,0.5\n", person="who")
+
+
+def test_bounds_of_several_units_are_none_together():
+    day, person = (ContributionBound(2, "geodp", unit=unit) for unit in ("person-day", "person"))
+    assert combine_bounds([day, ContributionBound(3)]) == replace(
+        day, value=3, stated_by="operator"
+    )
+    with refuses(UsageError, "bounds-of-several-units"):
+        combine_bounds([day, person])

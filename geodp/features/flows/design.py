@@ -54,12 +54,14 @@ class Design:
     @classmethod
     def of(cls, levels: Mapping[int, Budget]) -> Self:
         """Read levels exactly; UsageError for sides or shares that make no sense."""
+        if not isinstance(levels, Mapping):
+            raise UsageError(LEVELS_FORM)
         read: dict[int, Fraction] = {}
         for side, share in levels.items():
             whole = isinstance(side, int) and not isinstance(side, bool) and side > 0
             try:
                 read[side] = Fraction(str(share))
-            except (ValueError, ZeroDivisionError):
+            except (ValueError, ZeroDivisionError, OverflowError):
                 raise UsageError(LEVELS_FORM) from None
             if not whole or side & (side - 1) or read[side] <= 0:
                 raise UsageError(LEVELS_FORM)
@@ -84,6 +86,17 @@ class Design:
                 "larger ones (--level, levels=).",
                 code="flows-level-too-fine",
             )
+
+
+def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
+    """Raise UsageError where chosen blocks are larger than the one that holds the whole grid."""
+    # The default has a level above small grids: it measures their total twice.
+    if any(isinstance(side, int) and side >= 2 * max(grid.shape) for side in levels):
+        raise UsageError(
+            "A level has blocks that are larger than the grid; choose smaller ones (--level, "
+            "levels=).",
+            code="flows-level-too-large",
+        )
 
 
 def count_pairs(grid: Grid, side: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
-from geodp.features.flows.design import Design
+from geodp.features.flows.design import Design, require_within
 from geodp.features.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
 from geodp.features.flows.flows import (
     Flows,
@@ -84,9 +84,9 @@ def publish(
     origin: Place | None = None,
     destination: Place | None = None,
     person: str | None = None,
-    trips: int = 1,
+    trips: int | None = None,
     per_pair: int | None = None,
-    unit: str = "person",
+    unit: str | None = None,
     time: str | None = None,
     time_zone: str | None = None,
     value: str | None = None,
@@ -119,8 +119,10 @@ def publish(
     table : a frame or files, or CountTable
         One row for each trip, or counted rows (``value``); or what
         :func:`geodp.flows.read_trips` has read.
-    grid, origin, destination, person, trips, per_pair, unit, time, time_zone, value
+    grid, origin, destination, person, trips, per_pair, time, time_zone, value
         See :func:`geodp.flows.read_trips`.
+    unit : {"person", "person-day", "person-week", "person-month"}
+        What is protected. Default: the unit whose trips the table bounds, or a person.
     crs, where, outside, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
@@ -164,7 +166,7 @@ def publish(
     True
     """
     request = Request(
-        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, unit),
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, _unit_of(table, unit)),
         method=method,
         metadata=state_metadata(metadata) if metadata else None,
         allow_empty=allow_empty,
@@ -193,7 +195,13 @@ def publish(
             scratch=scratch,
         )
         table = reader.read(table)
-    elif any(one is not None for one in (grid, origin, destination, person, value, time, where)):
+    elif any(
+        one is not None
+        for one in (
+            *(grid, origin, destination, person, trips, per_pair, time, time_zone),
+            *(value, crs, where, outside, memory, scratch),
+        )
+    ):
         raise UsageError(
             "This table was read already: leave out grid, places, person and what else describes "
             "rows.",
@@ -205,9 +213,16 @@ def publish(
     return prepared.release()
 
 
+def _unit_of(table: object, unit: str | None) -> str:
+    """Return the unit of privacy: the one that is named, or that whose trips a table bounds."""
+    if unit is None and isinstance(table, CountTable) and table.bound is not None:
+        unit = table.bound.unit or None
+    return "person" if unit is None else unit
+
+
 def _grid_of(grid: Grid | str | None) -> Grid:
     """Return the grid of zones; UsageError where there is none."""
-    if grid is None:
+    if not isinstance(grid, Grid | str):
         raise UsageError(
             "Say on which public grid zones are counted: grid='jis:basic', or one of geodp.Grid.",
             code="flows-grid-unstated",
@@ -350,6 +365,8 @@ def make_plan(
     assert terms.contribution is not None
     per_loss = float(terms.contribution / cast(Any, loss))
     design = Design.choose(zones.grid, per_loss) if levels is None else Design.of(levels)
+    if levels is not None:
+        require_within(levels, zones.grid)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen)
     ends = make_event(zones.grid, method, share_terms(terms, design.end_share), key_origin)

@@ -19,7 +19,6 @@ from geodp.features.households.inputs import (
     streams_of,
 )
 from geodp.features.households.methods import PersonsOfStreams
-from geodp.features.households.records import HouseholdBound
 from geodp.features.households.sizes import NO_SIZES, Sizes, sizes_of
 from geodp.features.households.streams import (
     HOUSEHOLDS,
@@ -366,9 +365,14 @@ def vouch_contribution(tables: Sequence[CountTable], contribution: int | None) -
         raise UsageError(CONTRIBUTION)
     for one in tables:
         # Ids of households bound how often these are counted, and no person.
-        own = None if isinstance(one.bound, HouseholdBound) else one.bound
+        own = None if bounds_households(one) else one.bound
         bound_contribution(replace(one, bound=own), contribution)
     return ContributionBound(contribution)
+
+
+def bounds_households(table: CountTable) -> bool:
+    """Test whether the records of a table were bounded by household, which bounds no person."""
+    return table.bound is not None and table.bound.unit == "household"
 
 
 def choose_pyramid(chosen: object) -> Pyramid:
@@ -457,7 +461,7 @@ def _prepare_sizes(sizes: Sizes, request: Request) -> PreparedSizes:
         )
     table = sizes.table
     # What bounds the records of a person, or is stated of a column of people, bounds no household.
-    if not isinstance(table.bound, HouseholdBound):
+    if not bounds_households(table):
         bound = vouch_contribution((table,), request.terms.contribution)
         table = replace(table, bound=bound)
     prepared = prepare(table, replace(request, method=Parts()))

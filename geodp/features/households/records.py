@@ -52,12 +52,6 @@ ONE_PLACE_FACT = (
 """Public fact of households by size that were made of records."""
 
 
-class HouseholdBound(ContributionBound):
-    """How often one household is counted, as its records are put together; it bounds no person."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class HouseholdRecords(Points):
     """Records of persons with coordinates, whose column ``person`` identifies the household.
@@ -94,7 +88,8 @@ class HouseholdRecords(Points):
             keys = count_sizes(household, key, sized.joint)
             runs.add(keys, np.ones(keys.size, np.int64))
         # One household is counted once, as all of its records are one.
-        bound, reading = HouseholdBound(1, "geodp"), survey.reading((ONE_PLACE_FACT,))
+        bound = ContributionBound(1, "geodp", unit="household")
+        reading = survey.reading((ONE_PLACE_FACT,))
         return CountTable.of_cells(sized.grid, *runs.arrays(), bound=bound, reading=reading)
 
 

@@ -85,11 +85,27 @@ def test_levels_are_measured_as_chosen(levels):
         {4: "half"},
         {True: "1/2"},
         {2: "0.6", 4: "0.4"},
+        {4: float("nan")},
+        {4: float("inf")},
+        [4],
     ],
 )
 def test_levels_without_sense_are_refused(levels):
     with refuses(UsageError, "flows-levels-form"):
         publish(levels=levels)
+
+
+def test_levels_above_the_grid_are_refused():
+    for side in (32, 1 << 40):
+        with refuses(UsageError, "flows-level-too-large"):
+            publish(levels={side: "1/2"})
+    assert publish(levels={16: "1/2"}).noisy[0].noisy.shape == (1, 1)
+
+
+@pytest.mark.parametrize("grid", [3, b"jis:basic"])
+def test_a_grid_is_a_grid_or_a_name(grid):
+    with refuses(UsageError, "flows-grid-unstated"):
+        geodp.flows.publish(rows_of((((0, 1),),)), **WHERE, grid=grid, epsilon=1)
 
 
 def test_levels_with_too_many_pairs_are_refused_and_never_chosen():

@@ -44,7 +44,9 @@ def test_households_are_counted_by_cell_and_size(max_size):
         expected[row, column, min(size, max_size) - 1] += 1
     table = read(records(households), max_size=max_size)
     assert np.array_equal(table.to_dense(), expected)
-    assert (table.bound.value, table.bound.enforced) == (1, True)
+    assert (table.bound.value, table.bound.enforced, table.bound.unit) == (1, True, "household")
+    with refuses(UsageError, "bound-of-other-unit"):
+        geodp.publish(table, epsilon=1)
 
 
 def test_a_small_memory_gives_the_same(tmp_path):

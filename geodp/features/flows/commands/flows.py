@@ -420,7 +420,7 @@ def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
         origin=_place(options["origins"]),
         destination=_place(options["destinations"]),
         person=options["person"],
-        trips=options["trips"] or 1,
+        trips=options["trips"],
         per_pair=options["per_pair"],
         unit=options["unit"],
         time=options["time"],

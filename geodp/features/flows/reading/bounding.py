@@ -1,11 +1,14 @@
 """Bounding of trips by person: which are kept depends on the person's own trips and the key alone.
 
 Each trip of a person gets a rank from the key, the person's name, the pair, and its number among
-the person's trips of this pair. The lowest ranks are kept. So neither the order of rows nor trips
-of other persons play a role, and a person more or less changes the kept trips by the person's own.
+the person's trips of this pair. The lowest ranks are kept: a uniform sample of the person's trips,
+unless those between two zones are bounded, too. So neither the order of rows nor trips of other
+persons play a role, and a person more or less changes the kept trips by the person's own.
 """
 
 from __future__ import annotations
+
+from numbers import Integral
 
 import numpy as np
 import pyarrow as pa
@@ -63,12 +66,17 @@ class TripBound:
         person = encoded.indices.to_numpy().astype(np.int64)
         order = np.lexsort((key, person))
         person, key = person[order], key[order]
-        number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
-        some = number < self._per_pair
-        person, key, number = person[some], key[some], number[some].astype(np.uint64)
+        number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1])).astype(np.uint64)
         address = hash_names(encoded.dictionary, self._weights)[person]
         address = address + key * self._factors[0] + number * self._factors[1]
         rank = blocks(self._ranks, Stream.SAMPLE, address)[0]
+        if self._per_pair < self._trips:
+            # The lowest ranks of each pair: all trips of it are candidates, not its first ones.
+            within = np.lexsort((rank, key, person))
+            person, key, rank = person[within], key[within], rank[within]
+            number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
+            some = number < self._per_pair
+            person, key, rank = person[some], key[some], rank[some]
         # Stable: equal ranks, which practically never occur, stay in the order of pair and number.
         best = np.lexsort((rank, person))
         place = number_runs(person[best][1:] != person[best][:-1])
@@ -85,16 +93,16 @@ def number_runs(new: NDArray[np.bool_]) -> IntArray:
 def require_bounds(trips: object, per_pair: object) -> tuple[int, int]:
     """Return both bounds; UsageError unless they are whole numbers from 1 on."""
     for name, value in (("trips", trips), ("per_pair", per_pair)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise UsageError(
                 f"{name} must be a whole number of at least 1.", code="flows-bound-form"
             )
-    assert isinstance(trips, int)
-    assert isinstance(per_pair, int)
+    assert isinstance(trips, Integral)
+    assert isinstance(per_pair, Integral)
     if trips > MOST_TRIPS:
         raise UsageError(
             f"trips must be at most {MOST_TRIPS:,}: the noise grows with it, and would hide every "
             "flow.",
             code="flows-trips-too-many",
         )
-    return trips, min(per_pair, trips)
+    return int(trips), min(int(per_pair), int(trips))

@@ -84,6 +84,9 @@ def _read_times(times: pa.Array, zone: str | None) -> pa.Array:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise CodeError(0, TIME_FORM)
     text = pc.utf8_trim_whitespace(times.cast(pa.string()))
+    # Of a second only the day counts; and an offset may have hours alone.
+    text = pc.replace_substring_regex(text, "(:[0-9]{2})[.,][0-9]+(Z|[+-][0-9:]+)?$", r"\1\2")
+    text = pc.replace_substring_regex(text, "(T.*[+-][0-9]{2})$", r"\1:00")
     with_offset = pc.match_substring_regex(text, "(Z|[+-][0-9]{2}:?[0-9]{2})$")
     dated = pc.match_substring_regex(text, "T|[0-9] ")
     moment = pc.and_(with_offset, dated)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.reading.bounding import TripBound
+from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
@@ -50,11 +50,54 @@ COUNTED_PERSONS = Rule(
     "each trip.",
 )
 
+BOUND_NOBODY = Rule(
+    "flows-bound-without-person",
+    "trips and per_pair (--trips, --per-pair) bound the trips of the persons in a column: name it "
+    "(--person, person=); or leave them out, and state the contribution.",
+)
+
+TIME_UNUSED = Rule(
+    "flows-time-unused",
+    "time and time_zone (--time, --time-zone) are for units of periods, such as person-day: name "
+    "one (--unit, unit=), or leave them out.",
+)
+
+CRS_UNUSED = Rule(
+    "flows-crs-unused",
+    "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
+)
+
+SAME_PLACES = Rule(
+    "flows-places-same",
+    "Origins and destinations, and both coordinates of each, are columns of their own.",
+)
+
 KEPT_FACT = (
     "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
     "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
 )
 """Statement of a release on how its trips were bounded."""
+
+PERIOD_FACT = "that periods are those of the column {time}, in {zone}"
+"""Statement on the times of units of periods."""
+
+ROWS_FACT = "that every row that was read has both of its places in the right form"
+"""Statement on rows without persons: others are refused before anything is charged."""
+
+NAMED_ROWS_FACT = (
+    "that every row that was read has both of its places, its person and, for units of periods, its "
+    "time in the right form: others are refused before anything is charged"
+)
+"""Statement on rows of persons."""
+
+WHERE_FACT = "that only rows with {} were read"
+"""Statement on the selection of rows."""
+
+INSIDE_FACT = "that both places of every trip that was read lie in the domain"
+"""Statement on places outside, which are refused before anything is charged."""
+
+DROPPED_FACT = "that trips with an end outside the domain were left out"
+"""Statement on places outside, where these are dropped."""
 
 SEPARATOR = "\x1f"
 """Character between a person and a period."""
@@ -68,9 +111,9 @@ class Trips:
     origin: Place | None = None
     destination: Place | None = None
     person: str | None = None
-    trips: int = 1
+    trips: int | None = None
     per_pair: int | None = None
-    unit: str = "person"
+    unit: str | None = None
     time: str | None = None
     time_zone: str | None = None
     value: str | None = None
@@ -85,14 +128,10 @@ class Trips:
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
         require_zones(self.grid)
+        self._require_used()
         if self.value is not None:
             return self._read_counted(paths)
-        unit = require_unit(self.unit, self.time)
-        if self.person is None and UNITS[unit]:
-            raise UsageError(
-                f"To protect one {unit}, name the column of persons (--person, person=).",
-                code="flows-unit-needs-person",
-            )
+        unit = self._require_unit()
         share = bytes_of(self.memory)
         if self.person is not None:
             # One half is for the trips, which wait by person, the other for their pairs.
@@ -101,23 +140,71 @@ class Trips:
         if self.person is None:
             for _, key, _, _ in self._place(self._open(paths), survey):
                 runs.add(key)
-            reading = survey.reading()
+            reading = survey.reading(self._state_selection())
             return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
         # Made before anything is read, so that wrong bounds are refused at once.
-        per_pair = self.trips if self.per_pair is None else self.per_pair
-        bound = TripBound(self.trips, per_pair, self.key)
+        per_pair = self._most if self.per_pair is None else self.per_pair
+        most, per_pair = require_bounds(self._most, per_pair)
+        bound = TripBound(most, per_pair, self.key)
         persons = Persons(self.person, share, self.scratch)
         for rows, key, names, inside in self._place(self._open(paths), survey):
             persons.add(rows, key, names, inside)
         for names, key in persons.named_parts():
             runs.add(bound.keep(names, key))
-        fact = KEPT_FACT.format(unit=unit, trips=self.trips, per_pair=min(per_pair, self.trips))
+        facts = self._state(unit, most, per_pair)
         return CountTable.of_cells(
             self.pairs,
             *runs.arrays(),
-            bound=ContributionBound(self.trips, "geodp"),
-            reading=survey.reading((fact,)),
+            bound=ContributionBound(most, "geodp", unit=unit),
+            reading=survey.reading(facts),
         )
+
+    @property
+    def _most(self) -> int:
+        """Most trips of a unit."""
+        return 1 if self.trips is None else self.trips
+
+    def _require_unit(self) -> str:
+        """Return the unit; UsageError where the columns that it needs are missing, or not used."""
+        unit = require_unit("person" if self.unit is None else self.unit, self.time)
+        if self.person is None:
+            if UNITS[unit]:
+                raise UsageError(
+                    f"To protect one {unit}, name the column of persons (--person, person=).",
+                    code="flows-unit-needs-person",
+                )
+            if self.trips is not None or self.per_pair is not None:
+                raise UsageError(BOUND_NOBODY)
+        if not UNITS[unit] and (self.time is not None or self.time_zone is not None):
+            raise UsageError(TIME_UNUSED)
+        return unit
+
+    def _require_used(self) -> None:
+        """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
+        places = [column for _, column in self._places()]
+        names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
+        if len({*names}) < len(names):
+            raise UsageError(SAME_PLACES)
+        located = self._lies_on_earth and not all(isinstance(one, str) for one in places)
+        if self.crs is not None and not located:
+            raise UsageError(CRS_UNUSED)
+
+    def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
+        """State for the card how trips were bounded, and which of them were read."""
+        facts = [KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)]
+        if UNITS[unit]:
+            zone = self.time_zone or "local time, as the times say it"
+            facts.append(PERIOD_FACT.format(time=self.time, zone=zone))
+        return (*facts, *self._state_selection())
+
+    def _state_selection(self) -> tuple[str, ...]:
+        """State for the card which rows were left out, and which were refused."""
+        facts = [ROWS_FACT if self.person is None else NAMED_ROWS_FACT]
+        if self.where:
+            chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+            facts.append(WHERE_FACT.format(chosen))
+        facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
+        return tuple(facts)
 
     @cached_property
     def pairs(self) -> Grid:
@@ -126,8 +213,8 @@ class Trips:
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
-        named = (self.person, self.per_pair, self.time)
-        if any(one is not None for one in named) or self.trips != 1 or self.unit != "person":
+        named = (self.person, self.per_pair, self.time, self.trips)
+        if any(one is not None for one in named) or self.unit not in (None, "person"):
             raise UsageError(COUNTED_PERSONS)
         return read_table(
             paths,
@@ -202,7 +289,7 @@ class Trips:
         locators = self._locators()
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
-        units += [] if self.time is None or not UNITS[self.unit] else [self.time]
+        units += [] if self.time is None else [self.time]
         for table in tables:
             survey.note(table.name, ())
             names = [*places, *units]
@@ -215,19 +302,21 @@ class Trips:
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
-                yield within, key, self._name(rows, arrays[len(places) :]), inside
+                yield within, key, *self._name(within, arrays[len(places) :], inside)
 
-    def _name(self, rows: Rows, arrays: list[pa.Array]) -> pa.Array:
-        """Return the unit of every row: the person, or the person and the period."""
+    def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
+        """Return the units of rows, and which of these rows are in the domain; None: all."""
         if len(arrays) < 2:
-            return arrays[0] if arrays else None
-        # Checked before the period is added, which would hide that a person is missing.
+            return (arrays[0] if arrays else None), inside
+        # Checked before the period is added, which would hide that a person is missing; and only
+        # of rows in the domain, as persons without a period are.
         assert self.person is not None
         assert self.time is not None
-        names = name_persons(rows, self.person, arrays[0], None)
-        with rows.named(self.time):
-            period = name_periods(arrays[1], self.unit, self.time_zone)
-        return pc.binary_join_element_wise(as_text(names), period, SEPARATOR)
+        names = name_persons(within, self.person, arrays[0], inside)
+        times = arrays[1] if inside is None else arrays[1].filter(pa.array(inside))
+        with within.named(self.time):
+            period = name_periods(times, str(self.unit), self.time_zone)
+        return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
 
     def _describe(self, table: InputTable) -> StatedReading:
         """Describe for the card how a table is read."""
@@ -251,9 +340,9 @@ def read_trips(
     origin: Place | None = None,
     destination: Place | None = None,
     person: str | None = None,
-    trips: int = 1,
+    trips: int | None = None,
     per_pair: int | None = None,
-    unit: str = "person",
+    unit: str | None = None,
     time: str | None = None,
     time_zone: str | None = None,
     value: str | None = None,
@@ -279,10 +368,13 @@ def read_trips(
         Column that identifies persons; rows without an id are refused. Without it
         :func:`geodp.flows.publish` asks for the contribution.
     trips, per_pair : int
-        Most trips that are kept of a unit, in all and between two zones. Which are kept depends on
-        the unit's own trips and the key alone, not on the order of rows.
+        Most trips that are kept of a unit, in all (default: 1) and between two zones (default:
+        ``trips``). They are a uniform sample of the unit's trips, unless ``per_pair`` is smaller:
+        pairs that a unit travels often then have fewer of the kept trips. Which are kept depends
+        on the unit's own trips and the key alone, not on the order of rows.
     unit : {"person", "person-day", "person-week", "person-month"}
-        What is protected, and whose trips are bounded.
+        What is protected, and whose trips are bounded; default: a person. The table carries it, and
+        is published for this unit only.
     time, time_zone : str, optional
         Column of the times at which trips began, for units of periods; and the IANA name of the
         zone of their days, if they count from UTC. Days follow summer time.
@@ -319,7 +411,7 @@ def read_trips(
     >>> grid = geodp.Grid.regular((2, 2))
     >>> table = geodp.flows.read_trips(trips, grid=grid, **places, person="id", trips=1)
     >>> int(table.count.sum()), table.bound
-    (2, ContributionBound(value=1, stated_by='geodp'))
+    (2, ContributionBound(value=1, stated_by='geodp', unit='person'))
     """
     return Trips(
         grid=Grid.mesh(grid) if isinstance(grid, str) else grid,

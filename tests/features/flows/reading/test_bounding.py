@@ -64,6 +64,32 @@ def test_the_choice_is_even_and_depends_on_the_key():
     assert (np.abs(counts - 300) < 6 * 16.5).all()
 
 
+@pytest.mark.parametrize("trips", [1, 2, 5])
+def test_what_is_kept_is_an_even_sample_of_all_trips_of_a_person(trips):
+    """A person who goes 20 times between two zones, and once between five others."""
+    persons = 1500
+    names = np.repeat([f"p{n}" for n in range(persons)], 25).tolist()
+    key = np.tile(np.array([0] * 20 + [1, 2, 3, 4, 5], np.uint64), persons)
+    found = TripBound(trips, trips, KEY).keep(pa.array(names), key)
+    assert found.size == trips * persons
+    # Each with the deviation of a share of 0.8, or less.
+    assert abs((found == 0).mean() - 0.8) < 6 * 0.4 / found.size**0.5
+
+
+def test_all_trips_of_a_pair_are_candidates_for_its_bound():
+    """Of a pair that is travelled more often, the lowest of more ranks are kept."""
+    persons = 2000
+    names = np.repeat([f"p{n}" for n in range(persons)], 10).tolist()
+    key = np.tile(np.array([0] * 8 + [1, 2], np.uint64), persons)
+    found = TripBound(2, 1, KEY).keep(pa.array(names), key)
+    # With equal chances of all three pairs, it would be kept of two thirds of the persons.
+    assert (found == 0).sum() > 0.9 * persons
+
+
+def test_whole_numbers_of_numpy_are_bounds():
+    assert require_bounds(np.int64(3), np.int64(2)) == (3, 2)
+
+
 def test_persons_choose_independently():
     names = np.repeat([f"p{n}" for n in range(3000)], 4).tolist()
     bound = TripBound(1, 1, KEY)

@@ -33,6 +33,15 @@ def test_days_follow_summer_time():
     assert days(["2024-05-01T20:00+00:00"], "Asia/Tokyo") == ["2024-05-02"]
 
 
+def test_parts_of_seconds_and_short_offsets_are_read():
+    texts = ["2024-05-01T23:30:00.123", "2024-05-01T23:30:00,5", "2024-05-01T23:30:00.000000"]
+    assert days(texts) == ["2024-05-01"] * 3
+    texts = ["2024-05-01T20:00:00.000Z", "2024-05-01T20:00:00.5+00:00", "2024-05-01T20:00+00"]
+    assert days(texts, "Asia/Tokyo") == ["2024-05-02"] * 3
+    with refuses(UsageError, "flows-time-zone"):
+        days(["2024-05-01T20:00+09"])
+
+
 def test_moments_need_a_zone():
     with refuses(UsageError, "flows-time-zone"):
         days(["2024-05-01T20:00:00Z"])

@@ -25,7 +25,7 @@ def read(rows, grid=GRID, **given):
 
 def test_trips_of_a_person_are_bounded_and_the_card_says_who_did_it():
     table = read(rows_of(WORLD), **WHERE, trips=2, key=KEY)
-    assert table.bound == ContributionBound(2, "geodp")
+    assert table.bound == ContributionBound(2, "geodp", unit="person")
     assert int(table.count.sum()) == 3
     assert "at most 2 trips" in table.reading.public_facts[0]
     whole = read(rows_of(WORLD), **WHERE, trips=9)
@@ -105,9 +105,9 @@ def test_an_unknown_zone_is_refused_or_dropped():
 
 
 def test_swapped_coordinates_are_outside():
-    rows = pa.table({"id": ["a"], "x": [35.01], "y": [139.01]})
+    rows = pa.table({"id": ["a"], "x": [35.01], "y": [139.01], "v": [35.01], "w": [139.01]})
     with pytest.raises(InputError):
-        read(rows, MESH, origin=("y", "x"), destination=("y", "x"), person="id")
+        read(rows, MESH, origin=("y", "x"), destination=("w", "v"), person="id")
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_person_in_a_day_is_bounded_by_days():
     rows = rows.append_column("t", [times])
     kept = {
         unit: int(read(rows, **WHERE, trips=1, unit=unit, time="t").count.sum())
-        for unit in ("person", "person-day", "person-week", "person-month")
+        for unit in ("person-day", "person-week", "person-month")
     }
-    assert kept == {"person": 1, "person-day": 2, "person-week": 1, "person-month": 1}
+    assert kept == {"person-day": 2, "person-week": 1, "person-month": 1}
 
 
 def test_reading_does_not_depend_on_memory_or_order(tmp_path):
@@ -159,3 +159,88 @@ def test_reading_does_not_depend_on_memory_or_order(tmp_path):
     other = Trips(grid=GRID, **WHERE, trips=2, key=KEY, memory="1MiB", scratch=tmp_path).read(mixed)
     assert one.key.tolist() == other.key.tolist()
     assert one.count.tolist() == other.count.tolist()
+
+
+def dated(days, ids="a"):
+    """Two trips of each person on each day."""
+    rows = [
+        (one, 0, 0, 1, 1, f"2024-05-{d:02d}T0{h}:00") for one in ids for d in days for h in (7, 8)
+    ]
+    columns = zip(*rows, strict=True)
+    names = ("id", "oy", "ox", "dy", "dx", "t")
+    return pa.table({name: pa.array(one) for name, one in zip(names, columns, strict=True)})
+
+
+@pytest.mark.parametrize("unit", ["person-day", "person-week", "person-month"])
+def test_a_bound_of_periods_is_never_released_as_one_of_persons(unit):
+    table = read(dated(range(1, 31)), **WHERE, trips=2, unit=unit, time="t")
+    assert table.bound == ContributionBound(2, "geodp", unit=unit)
+    for other in {"person", "person-day", "person-week"} - {unit}:
+        with refuses(UsageError, "bound-of-other-unit"):
+            geodp.flows.publish(table, epsilon=1, unit=other)
+        with refuses(UsageError, "bound-of-other-unit"):
+            geodp.publish(table, epsilon=1, unit=other)
+        with refuses(UsageError, "bound-of-other-unit"):
+            # A larger contribution is of the same unit.
+            geodp.publish(table, epsilon=1, contribution=5, unit=other)
+    assert geodp.publish(table, epsilon=1, unit=unit).card().guarantee.unit == unit
+    promise = geodp.flows.publish(table, epsilon=1).index.guarantee
+    assert (promise.unit, promise.contribution) == (unit, 2)
+    assert promise.assumptions[0].statement == f"One {unit} has at most 2 of all trips."
+    assert f"one {unit}" in promise.in_words
+
+
+def test_arguments_that_would_be_ignored_are_refused():
+    days = dated(range(1, 4))
+    for code, more in (
+        ("flows-bound-without-person", {**PLACES, "trips": 5}),
+        ("flows-bound-without-person", {**PLACES, "per_pair": 1}),
+        ("flows-time-unused", {**WHERE, "time": "t"}),
+        ("flows-time-unused", {**WHERE, "time_zone": "Nowhere"}),
+        ("flows-crs-unused", {**WHERE, "crs": "EPSG:4326"}),
+        ("flows-places-same", {**WHERE, "destination": ("oy", "ox")}),
+        ("flows-places-same", {**WHERE, "origin": ("oy", "oy")}),
+        ("flows-counted-with-persons", {**PLACES, "value": "oy", "trips": 1}),
+    ):
+        with refuses(UsageError, code):
+            read(days, **more)
+    table = read(days, **WHERE)
+    for more in (
+        {"trips": 2},
+        {"per_pair": 1},
+        {"outside": "drop"},
+        {"crs": "x"},
+        {"time_zone": "x"},
+    ):
+        with refuses(UsageError, "flows-read-already"):
+            geodp.flows.publish(table, epsilon=1, **more)
+
+
+@pytest.mark.parametrize("more", [{}, {"unit": "person-day", "time": "t"}])
+def test_dropped_rows_need_neither_a_person_nor_a_time(more):
+    rows = pa.table(
+        {
+            **{"id": ["a", None], "oy": [0, 9], "ox": [0, 0], "dy": [1, 1], "dx": [1, 1]},
+            "t": ["2024-05-01T07:30", None],
+        }
+    )
+    table = read(rows, **WHERE, **more, outside="drop")
+    assert int(table.count.sum()) == 1
+
+
+def test_the_card_says_which_rows_were_read():
+    table = read(
+        dated(range(1, 4)),
+        **WHERE,
+        unit="person-day",
+        time="t",
+        where={"id": "a"},
+        outside="drop",
+    )
+    said = " ".join(table.reading.public_facts)
+    for part in (
+        "column t, in local time",
+        "only rows with id = a",
+        "outside the domain were left",
+    ):
+        assert part in said
