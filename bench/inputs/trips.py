@@ -94,3 +94,17 @@ def radiate(people: NDArray[np.float64], place: Integers) -> NDArray[np.float64]
         m, n = people[i], people[order]
         law[i, order] = m * n / ((m + within) * (m + n + within))
     return law
+
+
+def make_commuters(seed: int, persons: int = 3_000, side: int = 32) -> MadeTrips:
+    """Make trips of persons who always go between the same two zones, 1 to 19 times each.
+
+    The distance to work is normal in both directions, with a deviation of five zones.
+    """
+    draw = np.random.default_rng(seed)
+    home = draw.integers(0, side, (2, persons))
+    work = home + np.rint(draw.normal(0, 5, (2, persons))).astype(np.int64)
+    trips = draw.integers(1, 20, persons)
+    index = np.concatenate([home, np.clip(work, 0, side - 1)])
+    person = np.repeat(np.arange(persons), trips)
+    return MadeTrips(geodp.Grid.regular((side, side)), person, index[:, person])

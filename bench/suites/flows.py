@@ -196,17 +196,9 @@ def measure_persons(
     made: MadeTrips, most: int, trials: int
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield figures of flows whose persons are bounded, and of the bound alone."""
-    import pyarrow as pa
-
-    names = ("oy", "ox", "dy", "dx")
-    rows = pa.table({"id": made.person.astype(str), **dict(zip(names, made.index, strict=True))})
-    places = {"origin": names[:2], "destination": names[2:], "person": "id", "trips": most}
     true = spread_out(made.table)
-    bounded = []
-    for trial in range(trials):
-        key = NoiseKey(trial.to_bytes(32, "little"))
-        kept = geodp.flows.read_trips(rows, grid=made.grid, **places, key=key)
-        bounded.append(kept)
+    keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+    bounded = [bound(made, most, key) for key in keys]
     yield "trips that are dropped, no noise", compare(true, spread_out(bounded[0]))
     for peer in ("geodp.flows", "tree on pairs (geodp publish)"):
         found = []
@@ -217,6 +209,16 @@ def measure_persons(
             # Beside what the bound has left: what it drops is reported apart.
             found.append(compare(spread_out(kept), spread_out(released)))
         yield peer, {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def bound(made: MadeTrips, most: int, key: NoiseKey) -> CountTable:
+    """Count made-up trips, with at most so many of each person."""
+    import pyarrow as pa
+
+    names = ("oy", "ox", "dy", "dx")
+    rows = pa.table({"id": made.person.astype(str), **dict(zip(names, made.index, strict=True))})
+    places = {"origin": names[:2], "destination": names[2:], "person": "id", "trips": most}
+    return geodp.flows.read_trips(rows, grid=made.grid, **places, key=key)
 
 
 def spread_out(trips: CountTable) -> Dense:

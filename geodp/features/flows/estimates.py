@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from geodp import progress
 from geodp.accuracy.interval import Estimate
 from geodp.errors import UsageError
-from geodp.features.flows.estimator import FittedPairs, NoisyPairs, draw_truth, fit_pairs
+from geodp.features.flows.estimator import (
+    FittedPairs,
+    KnownLevel,
+    NoisyPairs,
+    draw_truth,
+    fit_pairs,
+)
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.streams import Plan, TripStreams
 from geodp.features.flows.zones import Zones
@@ -94,7 +100,10 @@ class FlowEstimator:
         fitted = self.fit()
         pairs = [self.match(fitted, *one) for one in regions]
         errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
-        return [make_estimate(one, error) for one, error in zip(pairs, errors.T, strict=True)]
+        return [
+            make_estimate(one, error, self.repeated)
+            for one, error in zip(pairs, errors.T, strict=True)
+        ]
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""
@@ -153,9 +162,17 @@ class FlowEstimator:
         # Nothing varies where both blocks lie in the regions.
         partial = portion < 1 - 1e-9
         squares = expected**2 * np.outer(origin_squares, destination_squares)
-        among = np.maximum(expected * np.maximum(portion, share), 0)
+        # All trips of a unit may be between the same two zones.
+        among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
         # As trips of a pair differ from the law where they were measured, so within the blocks.
-        return float((among + relative_variance(fitted) * squares)[partial].sum())
+        within = (among + relative_variance(fitted) * squares)[partial].sum()
+        hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
+        return float(within + (hidden * share**2).sum())
+
+    @property
+    def repeated(self) -> int:
+        """Most trips of a unit, by which trips vary more than if all were of different units."""
+        return self.plan.whole.contribution
 
     def _listed(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return zones and trips of the released pairs."""
@@ -215,6 +232,20 @@ def find_zones(zones: Zones, region: Any) -> BoolArray:
     return np.isin(zones.key, Region.of(zones.grid, region).key)
 
 
+def hidden_variance(level: KnownLevel, expected: FloatArray, repeated: int) -> FloatArray:
+    """Return the variance of true flows between measured blocks that noise may hide.
+
+    Trips of persons who each go ``repeated`` times between the same two blocks vary by as much more
+    than a Poisson variable does. Where the noise of pairs is larger, their measured differences
+    from the law do not show it, and flows that were moved too little do not follow it.
+    """
+    apart, variance = np.empty(expected.shape), np.empty(expected.shape)
+    balancing.look_up_classes(expected, level.apart, apart)
+    balancing.look_up_classes(expected, level.variance, variance)
+    left = np.divide(variance, apart, out=np.ones(expected.shape), where=apart > 0)
+    return np.asarray(left**2 * np.maximum(repeated * expected - apart, 0))
+
+
 def relative_variance(fitted: FittedPairs) -> float:
     """Return by how much true flows differ from the law, as a multiple of the squared flow."""
     classes, apart = np.arange(balancing.CLASSES), fitted.levels[-1].apart
@@ -246,15 +277,19 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
     return np.asarray(ends - before_zone, np.int64)
 
 
-def make_estimate(pair: RegionPair, errors: FloatArray) -> Estimate:
-    """Make the estimate of a pair of regions from simulated errors: float64[simulations]."""
+def make_estimate(pair: RegionPair, errors: FloatArray, repeated: int) -> Estimate:
+    """Make the estimate of a pair of regions from simulated errors: float64[simulations].
+
+    ``repeated``: most trips of a unit, which may all be between these regions.
+    """
     bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
     # What the simulation shows of the bias, and what no simulation of the model itself shows.
     error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * pair.count) ** 2)
     # The variance of so few simulations is uncertain itself.
     spread = QUANTILE * error * (1 + 1 / errors.size)
-    # Few trips are skewed: as in the score interval of a Poisson variable.
-    centre, skew = pair.count - bias, QUANTILE**2 / 2
+    # Few trips are skewed: as in the score interval of a Poisson variable, of units with all their
+    # trips there.
+    centre, skew = pair.count - bias, repeated * QUANTILE**2 / 2
     low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
     low, high = min(max(low, 0.0), pair.count), max(high, pair.count)
     return Estimate(pair.count, error, float(low), float(high), False)

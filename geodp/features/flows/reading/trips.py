@@ -85,8 +85,8 @@ ROWS_FACT = "that every row that was read has both of its places in the right fo
 """Statement on rows without persons: others are refused before anything is charged."""
 
 NAMED_ROWS_FACT = (
-    "that every row that was read has both of its places, its person and, for units of periods, its "
-    "time in the right form: others are refused before anything is charged"
+    "that every row that was read has both of its places, its person and, for units of periods, "
+    "its time in the right form: others are refused before anything is charged"
 )
 """Statement on rows of persons."""
 
