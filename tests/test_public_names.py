@@ -21,9 +21,7 @@ INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
         "geodp.features.flows.card.FlowsGuarantee",
         "geodp.features.flows.card.StatedDecay",
-        "geodp.features.flows.card.TableInfo",
         "geodp.features.households.card.HouseholdsGuarantee",
-        "geodp.features.households.card.TableInfo",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
         "geodp.features.select.card.SelectionGuarantee",
@@ -46,6 +44,7 @@ INTERNAL = {
         "geodp.table.stated.release.Software",
         "geodp.table.stated.release.StatedGuarantee",
         "geodp.table.stated.release.StatedMechanism",
+        "geodp.table.stated.release.TableInfo",
     ),
     "what a method is made of: for those who write one in geodp": (
         "geodp.accuracy.interval.NodeSums",

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import AtLeast, Text, read_plain, write_plain
-from geodp.table.stated.release import Digest, Size, Software
+from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.stated.release import Size, Software, TableInfo
 
 FLOWS_SCHEMA: Literal["geodp-flows-1"] = "geodp-flows-1"
 """Value of ``schema`` in the index of a release of flows."""
@@ -21,8 +21,6 @@ FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 """Names of the tables: of their folders, files and columns."""
 
 TABLES = (FLOWS, ORIGINS, DESTINATIONS)
-
-Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
 
 
 @dataclass(frozen=True)
@@ -79,15 +77,6 @@ class FlowsGuarantee:
     unit: str
     contribution: Size
     assumptions: tuple[Assumption, ...]
-
-
-@dataclass(frozen=True)
-class TableInfo:
-    """A table of the release: its folder, and the id and the digest of its card."""
-
-    name: Annotated[str, Text(r"[a-z]+")]
-    release_id: Identity
-    card_sha256: Digest
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from geodp.features.flows.card import (
 from geodp.features.flows.design import Design
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
-from geodp.features.flows.files import StagedFlows, stage_flows
+from geodp.features.flows.files import StagedFlows
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.streams import Plan, share_terms
 from geodp.features.flows.zones import Zones
@@ -98,7 +98,8 @@ class Flows:
     ) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
         # Of what is released: whoever puts tables of two releases together is found out.
-        identity = describe_identity(tables)
+        stated = state_decay(decay, self.index.decay.unit)
+        identity = describe_identity(tables, noisy, stated)
         made = [
             replace(
                 preview,
@@ -109,7 +110,7 @@ class Flows:
             )
             for preview, table in zip(self.tables.values(), tables, strict=True)
         ]
-        index = replace(self.index, decay=state_decay(decay, self.index.decay.unit))
+        index = replace(self.index, decay=stated)
         return replace(
             self,
             flows=made[0],
@@ -209,7 +210,7 @@ class Flows:
             See :meth:`geodp.Release.write`.
         """
         self.check_place(path, overwrite=overwrite)
-        with stage_flows(path, overwrite=overwrite) as place:
+        with StagedFlows.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 
     def check_place(self, path: str | Path, *, overwrite: bool) -> None:
@@ -278,10 +279,14 @@ def describe_release(unit: str, spends: str) -> str:
     )
 
 
-def describe_identity(tables: Sequence[ReleasedTable]) -> str:
-    """Describe, for the card of each table, the released counts of all tables of its release."""
-    arrays = (array for one in tables for array in (one.key, np.asarray(one.count, np.int64)))
-    return f"that the counts of all tables of its release have the digest {digest(*arrays).hex()}"
+def describe_identity(
+    tables: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], decay: StatedDecay
+) -> str:
+    """Describe, for the card of each table, everything that was released together."""
+    arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
+    arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
+    whole = digest(*arrays, repr(decay.length).encode()).hex()
+    return f"that tables, noisy pairs and decay of its release have the digest {whole}"
 
 
 def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedTable:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -26,18 +27,24 @@ from geodp.features.flows.flows import (
     read_design,
     state_guarantee,
 )
-from geodp.features.flows.formats.noisy import name_file
+from geodp.features.flows.formats.noisy import write_noisy
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.opening import read_levels
+from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import read_json, strange_entry
+from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN, event_of, read_release_table
-from geodp.io.verify.verify import run_checks, verify
+from geodp.io.verify.readback import event_of, read_release_table
+from geodp.io.verify.tables import (
+    check_identity,
+    check_index_files,
+    check_index_says,
+    check_index_tables,
+    same_rows,
+    verify_tables,
+)
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
 
@@ -57,82 +64,17 @@ def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = FlowsCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, one {card.guarantee.unit} protected"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    # The index lists the tables, so they are verified only if it is right.
-    if all(check.ok for check in checks):
-        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
-    return checks
-
-
-def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
-    checks = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+    return verify_tables(folder, INDEX, FlowsCard.from_json, QUESTIONS, errors)
 
 
 def _check_checksums(folder: Path, card: FlowsCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("flows-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule("flows-index-differs", f"The checksum of {file.name} differs from the index."),
-        )
-    listed = {INDEX, SUMS, *(file.name for file in card.files), *TABLES}
-    require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("flows-folder-unlisted", "The folder holds other files than the index lists."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_index_files(folder, card, INDEX)
 
 
 def _check_tables(folder: Path, card: FlowsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    require(
-        tuple(one.name for one in card.tables) == TABLES,
-        Rule("flows-tables-differ", "The release has other tables than it needs."),
-    )
-    for one in card.tables:
-        require(
-            sha256(folder / one.name / CARD) == one.card_sha256,
-            Rule("flows-card-differs", f"The card of {one.name} differs from the index."),
-        )
-        table = read_table_card(folder / one.name)
-        require(
-            table.release_id == one.release_id and table.name == one.name,
-            Rule("flows-release-differs", f"The id of {one.name} differs from the index."),
-        )
-        require(
-            table.private is card.private and table.budget == card.budget,
-            Rule("flows-charged-otherwise", f"{one.name} states another charge."),
-        )
-    tables = [read_release_table(folder / name)[0] for name in TABLES]
-    identity = describe_identity(tables)
-    cards = [read_table_card(folder / name) for name in TABLES]
-    require(
-        all(identity in one.guarantee.not_protected for one in cards),
-        Rule("flows-of-two-releases", "The tables are not all of one release."),
-    )
-    return "cards, ids and charges are those of the index"
+    check_index_says(card.tables, (TABLES,))
+    return check_index_tables(folder, card)
 
 
 def _check_guarantee(folder: Path, card: FlowsCard) -> str:
@@ -187,15 +129,36 @@ def _check_margins(folder: Path, card: FlowsCard) -> str:
 
 
 def _check_noisy(folder: Path, card: FlowsCard) -> str:
-    """Check that the files of noisy pairs list all pairs of the stated blocks."""
-    names = [name_file(one.side) for one in card.guarantee.levels]
-    require(
-        [file.name for file in card.files] == names,
-        Rule("flows-noisy-missing", "The index lists other noisy pairs than were measured."),
-    )
-    grid = Grid(read_release_table(folder / FLOWS)[0].grid.places[:1])
-    noisy = read_levels(folder, card, grid)
+    """Check that the files of noisy pairs are those that their numbers make, and nothing else."""
+    zones = Zones.of(Grid(read_release_table(folder / FLOWS)[0].grid.places[:1]))
+    noisy = read_levels(folder, card, zones.grid)
+    with TemporaryDirectory(prefix="geodp-") as again:
+        expected = write_noisy(noisy, Path(again))
+        require(
+            [replace(one, sha256="") for one in card.files]
+            == [replace(one, sha256="") for one in expected]
+            and not card.left_out,
+            Rule("flows-noisy-missing", "The index lists other files than the release has."),
+        )
+        for one in expected:
+            require(
+                same_rows(folder / one.name, Path(again, one.name)),
+                Rule("flows-noisy-differs", f"{one.name} has another form."),
+            )
     return f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
+
+
+def _check_identity(folder: Path, card: FlowsCard) -> str:
+    """Check that tables, noisy pairs and decay are all of one release."""
+    tables = [read_release_table(folder / name)[0] for name in TABLES]
+    zones = Zones.of(Grid(tables[0].grid.places[:1]))
+    noisy = read_levels(folder, card, zones.grid)
+    require(
+        card.decay.unit == zones.steps[2],
+        Rule("flows-decay-unit-differs", "The decay has another unit than the grid."),
+    )
+    check_identity(folder, card.tables, describe_identity(tables, noisy, card.decay))
+    return "tables, noisy pairs and decay have the digest that every card states"
 
 
 QUESTIONS: list[tuple[str, Callable[[Path, FlowsCard], str]]] = [
@@ -204,5 +167,6 @@ QUESTIONS: list[tuple[str, Callable[[Path, FlowsCard], str]]] = [
     ("guarantee", _check_guarantee),
     ("margins", _check_margins),
     ("noisy pairs", _check_noisy),
+    ("one release", _check_identity),
     ("restricted", check_restricted),
 ]

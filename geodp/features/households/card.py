@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from geodp.privacy.assumption import Assumption
 from geodp.table.card import File, LeftOut
 from geodp.table.charged import Amount, Exact, StatedCharge
-from geodp.table.plain import AtLeast, Text, read_plain, write_plain
-from geodp.table.stated.release import Digest, Size, Software
+from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.stated.release import Size, Software, TableInfo
 
 HOUSEHOLDS_SCHEMA: Literal["geodp-households-1"] = "geodp-households-1"
 """Value of ``schema`` in the index of a release of persons and households."""
@@ -22,8 +22,6 @@ PERSONS, HOUSEHOLDS, OTHERS, SIZES = "persons", "households", "others", "sizes"
 
 Protect = Literal["person", "household"]
 """Whom the guarantee protects."""
-
-Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
 
 
 @dataclass(frozen=True)
@@ -61,15 +59,6 @@ class HouseholdsGuarantee:
     unit: Literal["person", "household"]
     contribution: Size
     assumptions: tuple[Assumption, ...]
-
-
-@dataclass(frozen=True)
-class TableInfo:
-    """A table of the release: its folder, and the id and the digest of its card."""
-
-    name: Annotated[str, Text(r"[a-z]+")]
-    release_id: Identity
-    card_sha256: Digest
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,52 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from geodp import progress
-from geodp.features.households.card import INDEX, HouseholdsCard, TableInfo
+from geodp.features.households.card import INDEX, HouseholdsCard
 from geodp.features.households.formats.joint import NAME, write_files, write_joint
-from geodp.io.folder.kinds import CARD
-from geodp.io.folder.manifest import sha256
-from geodp.io.folder.pending import discard_draft, reserve
-from geodp.io.folder.publication import (
-    RUN,
-    list_written,
-    make_restricted,
-    write_index,
-    write_public,
-    write_restricted,
-)
-from geodp.io.folder.staged_release import (
-    list_cells,
-    require_space,
-    try_formats,
-    try_longest_name,
-)
-from geodp.io.folder.staging import stage
-from geodp.io.opening import read_json
+from geodp.io.folder.staged_release import list_cells, try_longest_name
+from geodp.io.folder.staged_tables import StagedTables
 from geodp.io.write.view import View
 from geodp.release.release import Release
 
 
-@dataclass(frozen=True)
-class StagedHouseholds:
-    """A folder for a release, created and tested before anything is charged.
-
-    Attributes
-    ----------
-    folder : Path
-        The staged folder.
-    target : Path
-        The folder that it replaces.
-    """
-
-    folder: Path
-    target: Path
+class StagedHouseholds(StagedTables):
+    """A folder for persons and households, created and tested before anything is charged."""
 
     def try_out(self, empty: Mapping[str, Release], joint: View, cells: int) -> None:
         """Do everything that does not need the tables, and reserve space for them.
@@ -62,19 +31,13 @@ class StagedHouseholds:
         cells : int
             Number of cells with households.
         """
-        listed = 0
-        for name, table in empty.items():
-            view = table.view(name)
-            try_formats(view)
-            try_longest_name(self.folder, name, name)
-            listed += list_cells(table.grid, view.card, cells)
+        listed = self.try_tables({name: (one.view(name), cells) for name, one in empty.items()})
         try_longest_name(self.folder, NAME)
         # The table of both counts, which has as many rows as that of persons.
         listed += list_cells(joint.table.grid, joint.card, cells)
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
             write_files(joint, Path(place))
-        require_space(self.folder, listed)
-        reserve(self.folder, listed)
+        self.reserve(listed)
 
     def write(
         self,
@@ -84,37 +47,7 @@ class StagedHouseholds:
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
         """Write the tables, the table of both counts, and the index; return their paths."""
-        public = self.folder / "public"
-        # The draft has reserved the space that the files take now.
-        discard_draft(self.folder)
-        public.mkdir()
-        written = []
-        for name, table in tables.items():
-            progress.begin(f"Writing {name}", public=True)
-            (public / name).mkdir()
-            write_public(table.view(name), public / name)
-            written.append(_state(public / name, name))
-        files, left_out = write_joint(joint, index.max_size, public)
-        index = replace(index, tables=tuple(written), files=files, left_out=left_out)
-        write_index(public, INDEX, index.to_json())
-        write_restricted(self.folder / "restricted", RUN, restricted)
-        return list_written(self.folder, self.target)
-
-
-def _state(folder: Path, name: str) -> TableInfo:
-    """Return the index's entry for a written table."""
-    card = read_json(folder / CARD)
-    return TableInfo(name, card["release_id"], sha256(folder / CARD))
-
-
-@contextmanager
-def stage_households(
-    path: str | Path, *, overwrite: bool, resume: bool = False
-) -> Iterator[StagedHouseholds]:
-    """Yield a :class:`StagedHouseholds` that replaces ``path`` if the block ends without an error.
-
-    Parameters and errors are those of :func:`geodp.io.folder.staged_release.stage_release`.
-    """
-    with stage(path, overwrite=overwrite, resume=resume) as folder:
-        make_restricted(folder, path, again=resume)
-        yield StagedHouseholds(folder, Path(path))
+        written = self.write_tables({name: one.view(name) for name, one in tables.items()})
+        files, left_out = write_joint(joint, index.max_size, self.folder / "public")
+        index = replace(index, tables=written, files=files, left_out=left_out)
+        return self.complete(INDEX, index.to_json(), restricted)

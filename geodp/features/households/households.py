@@ -27,7 +27,7 @@ from geodp.features.households.estimates import (
     SizeErrors,
     StreamErrors,
 )
-from geodp.features.households.files import StagedHouseholds, stage_households
+from geodp.features.households.files import StagedHouseholds
 from geodp.features.households.formats.joint import view_joint
 from geodp.features.households.methods import SIZES_PROOF, STREAMS_PROOF, PersonsBySize
 from geodp.features.households.sizes import SizedGrid
@@ -246,7 +246,7 @@ class Households:
             See :meth:`geodp.Release.write`.
         """
         self.check_place(path, overwrite=overwrite)
-        with stage_households(path, overwrite=overwrite) as place:
+        with StagedHouseholds.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
 
     def check_place(self, path: str | Path, *, overwrite: bool) -> None:

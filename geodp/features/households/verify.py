@@ -33,14 +33,20 @@ from geodp.features.households.sizes import SizedGrid
 from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
 from geodp.io.crs import same_crs
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import open_base, open_parquet, parse_json, read_json, strange_entry
+from geodp.io.folder.kinds import Check
+from geodp.io.folder.manifest import sha256
+from geodp.io.opening import open_base, open_parquet, parse_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN, event_of, read_release_table
-from geodp.io.verify.verify import run_checks, verify
+from geodp.io.verify.readback import event_of, read_release_table
+from geodp.io.verify.tables import (
+    check_identity,
+    check_index_files,
+    check_index_says,
+    check_index_tables,
+    verify_tables,
+)
 from geodp.io.write.geometry import same_geo_metadata
 from geodp.io.write.sqlite import quote
 from geodp.mechanisms import find_method
@@ -71,77 +77,17 @@ def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Chec
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = HouseholdsCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, {card.protects} protected"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    # The index lists the tables, so they are verified only if it is right.
-    if all(check.ok for check in checks):
-        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
-    return checks
-
-
-def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
-    checks = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+    return verify_tables(folder, INDEX, HouseholdsCard.from_json, QUESTIONS, errors)
 
 
 def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("households-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule(
-                "households-index-differs", f"The checksum of {file.name} differs from the index."
-            ),
-        )
-    listed = {INDEX, SUMS, *(file.name for file in card.files), *(one.name for one in card.tables)}
-    require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("households-folder-unlisted", "The folder holds other files than the index lists."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_index_files(folder, card, INDEX)
 
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    require(
-        tuple(one.name for one in card.tables) in NAMES[card.protects],
-        Rule("households-tables-differ", "The release has other tables than it needs."),
-    )
-    for one in card.tables:
-        require(
-            sha256(folder / one.name / CARD) == one.card_sha256,
-            Rule("households-card-differs", f"The card of {one.name} differs from the index."),
-        )
-        table = read_table_card(folder / one.name)
-        require(
-            table.release_id == one.release_id and table.name == one.name,
-            Rule("households-release-differs", f"The id of {one.name} differs from the index."),
-        )
-        require(
-            table.private is card.private and table.budget == card.budget,
-            Rule("households-charged-otherwise", f"{one.name} states another charge."),
-        )
-    return "cards, ids and charges are those of the index"
+    check_index_says(card.tables, NAMES[card.protects])
+    return check_index_tables(folder, card)
 
 
 def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
@@ -244,12 +190,7 @@ def _check_sizes(folder: Path, card: HouseholdsCard, tables: tuple[Any, Any]) ->
 def _check_identity(folder: Path, card: HouseholdsCard) -> None:
     """Check that each card names all of these tables: none is of another release."""
     tables = [read_release_table(folder / one.name)[0] for one in card.tables]
-    identity = describe_identity(tables)
-    cards = [read_table_card(folder / one.name) for one in card.tables]
-    require(
-        all(identity in one.guarantee.not_protected for one in cards),
-        Rule("households-of-two-releases", "The tables are not all of one release."),
-    )
+    check_identity(folder, card.tables, describe_identity(tables))
 
 
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:

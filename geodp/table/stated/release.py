@@ -16,6 +16,28 @@ Size = Annotated[int, AtLeast(1)]
 Plain = bool | int | str
 
 
+Identity = Annotated[str, Text(r"[0-9a-f]{16}")]
+"""Id of a release."""
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table of a release of several tables, as their index lists it.
+
+    Attributes
+    ----------
+    name : str
+        Name of its folder, and of its count.
+    release_id : str
+    card_sha256 : str
+        Of its card.
+    """
+
+    name: Annotated[str, Text(r"[a-z]+")]
+    release_id: Identity
+    card_sha256: Digest
+
+
 @dataclass(frozen=True)
 class Software:
     """Software that made the release.

@@ -10,7 +10,7 @@ import pytest
 import geodp
 from geodp.errors import OutputError, UsageError
 from geodp.features.households.card import HouseholdsCard
-from geodp.features.households.files import stage_households
+from geodp.features.households.files import StagedHouseholds
 from geodp.features.households.publish import prepare_households
 from geodp.features.households.verify import verify_households
 from geodp.io.folder.kinds import find_kind
@@ -95,7 +95,7 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     ledger.add_dataset("census", PureDP(Fraction(5)))
     request = Request(terms=Terms.of(epsilon=1, contribution=1), ledger=ledger, dataset="census")
     prepared = prepare_households(*two_tables(), None, None, 7, request)
-    with stage_households(tmp_path / "out", overwrite=False) as place:
+    with StagedHouseholds.stage(tmp_path / "out", overwrite=False) as place:
         place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
         assert not [one for one in os.listdir(place.folder) if one.startswith("tmp")]
         release = prepared.release()
@@ -105,12 +105,14 @@ def test_what_can_fail_is_tried_before_the_charge(tmp_path, monkeypatch):
     def full(*_args, **_more):
         raise OutputError("full", code="disk-full")
 
-    for name in ("write_files", "try_formats", "require_space"):
+    write_files = "geodp.features.households.files.write_files"
+    tried = "geodp.io.folder.staged_tables"
+    for name in (f"{tried}.try_formats", f"{tried}.require_space", write_files):
         with monkeypatch.context() as patched:
-            patched.setattr(f"geodp.features.households.files.{name}", full)
+            patched.setattr(name, full)
             with (
                 pytest.raises(OutputError),
-                stage_households(tmp_path / "other", overwrite=False) as place,
+                StagedHouseholds.stage(tmp_path / "other", overwrite=False) as place,
             ):
                 place.try_out(prepared.preview.tables, prepared.preview.joint, prepared.cells)
     assert len(ledger.charges("census")) == 1

@@ -460,12 +460,12 @@ def _write(
     prepared: PreparedFlows | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.flows.files import stage_flows
+    from geodp.features.flows.files import StagedFlows
 
     overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with stage_flows(options["output"], overwrite=overwrite, resume=resume) as place:
+    with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if prepared is None:
             release, run = _resume(place, grid, request, options)
         else:
@@ -492,9 +492,6 @@ def _release(
     place.try_out(
         prepared.preview.tables,
         prepared.plan.empty_pairs,
-        # As many pairs may be released as there are trips, and noise.
-        int(prepared.table.count.sum()) + prepared.plan.zones.number,
-        prepared.plan.zones.number,
     )
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:

@@ -58,9 +58,17 @@ def _table(one: NoisyPairs) -> pa.Table:
     return pa.table([*columns, pa.array(one.noisy.reshape(-1))], names=[*COLUMNS])
 
 
+def _schema() -> pa.Schema:
+    """Return the columns of a file, and their types."""
+    kinds = [pa.int32()] * (len(COLUMNS) - 1) + [pa.int64()]
+    return pa.schema([*zip(COLUMNS, kinds, strict=True)])
+
+
 def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
     """Read the noisy pairs of a file; ValueError if they are of other blocks."""
     rows = open_parquet(path).read()
+    if rows.schema != _schema() or any(rows[name].null_count for name in COLUMNS):
+        raise ValueError("The file has other columns.")
     columns = [np.asarray(rows[name].to_numpy(), np.int64) for name in COLUMNS]
     noisy: IntArray = columns[-1]
     if noisy.size != blocks.number**2:

@@ -720,12 +720,12 @@ def _write(
     inferred: bool,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
-    from geodp.features.households.files import stage_households
+    from geodp.features.households.files import StagedHouseholds
 
     overwrite, resume = options["overwrite"], options["resume"]
     if prepared is not None:
         prepared.preview.check_place(options["output"], overwrite=overwrite)
-    with stage_households(options["output"], overwrite=overwrite, resume=resume) as place:
+    with StagedHouseholds.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if inferred:
             write_recipe(options, place.folder)
         if prepared is None:

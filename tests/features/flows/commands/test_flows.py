@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import geodp as package
-from geodp.features.flows import files
+from geodp.io.folder import staged_tables
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 
@@ -112,7 +112,7 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(call, tmp_path,
         raise OSError("no more space")
 
     with monkeypatch.context() as patched:
-        patched.setattr(files, "write_index", broken)
+        patched.setattr(staged_tables, "write_index", broken)
         assert geodp(*words).returncode != 0
     assert len(ledger.charges("trips")) == 1
     done(*words, "--resume")
