@@ -58,6 +58,21 @@ def test_nothing_that_depends_on_the_data_is_said(call, trips):
     assert done(*call, "--json", "--overwrite").stdout == one
 
 
+def test_the_space_that_is_required_does_not_depend_on_trips(trips, tmp_path, monkeypatch):
+    required = []
+    monkeypatch.setattr(staged_tables, "require_space", lambda _, listed: required.append(listed))
+    words = ["flows", "publish", trips, *GRID, *PLACES, "--value", "n", "--epsilon", "1"]
+    words += ["--contribution", "9", "--output", tmp_path / "out", "--overwrite"]
+    done(*words)
+    trips.write_text(trips.read_text().replace(",3\n", ",3000000\n"))
+    done(*words)
+    lines = trips.read_text().splitlines()
+    trips.write_text("\n".join(lines[:3]) + "\n")
+    done(*words)
+    # All pairs of 64 zones, and both maps.
+    assert required == [64**2 + 2 * 64] * 3
+
+
 def test_counted_rows_need_the_contribution(trips, tmp_path):
     words = ["flows", "publish", trips, *GRID, *PLACES, "--value", "n", "--epsilon", "1"]
     words += ["--output", tmp_path / "out"]
