@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import geodp
-from bench.inputs.trips import MadeTrips, load_taxis, make_radiation
+from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radiation
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
 from geodp.features.flows.estimator import FLAT, estimate_flows
@@ -177,11 +177,21 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
     ]
     coverage = [
         {"table": name, "most trips": most, **row}
-        for name, trips, most in (*cases[:2], ("radiation", made.table, 10))
-        for row in cover(trips, most, max(1, trials // 2))
+        for name, trips, most in (*cases[:2], *bound_tables(made))
+        for row in cover(trips, most, trials)
     ]
     result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
     return {**result, "large": [measure_large()]} if large else result
+
+
+def bound_tables(made: MadeTrips) -> list[tuple[str, CountTable, int]]:
+    """Return tables of persons on which intervals are measured, with the most trips of one."""
+    key, commuters = NoiseKey(bytes(32)), make_commuters(3)
+    return [
+        ("radiation", bound(made, 10, key), 10),
+        ("commuters", bound(commuters, 10, key), 10),
+        ("commuters", bound(commuters, 1, key), 1),
+    ]
 
 
 def measure_method(trips: CountTable, most: int, method: Method, trials: int) -> dict[str, Any]:

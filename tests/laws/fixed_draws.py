@@ -15,6 +15,7 @@ import numpy as np
 
 from geodp.features.cluster import connecting
 from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.features.flows.streams import Plan, TripStreams
 from geodp.features.households import publish as households_publish
 from geodp.features.local import collect
 from geodp.features.local.coins import Coins
@@ -96,6 +97,21 @@ def _fix_households(patch):
 
     patch.setattr(households_publish, "release_streams", release_streams)
     patch.setattr(households_publish, "release_others", release_others)
+
+
+def _fix_flows(patch):
+    def fix(name, real):
+        def draw(self, _trips, _key):
+            return real(
+                self, TripStreams.of(fixed_table(self.zones.grid.pairs()), self.zones), fixed_key()
+            )
+
+        patch.setattr(Plan, name, draw)
+
+    fix("draw_ends", Plan.draw_ends)
+    fix("draw_pairs", Plan.draw_pairs)
+    seed = Plan.draw_seed
+    patch.setattr(Plan, "draw_seed", lambda self, _key: seed(self, fixed_key()))
 
 
 def _fix_selections(patch):
@@ -262,6 +278,7 @@ def fix_draws(patch):
     _fix_measurements(patch)
     _fix_series(patch)
     _fix_households(patch)
+    _fix_flows(patch)
     _fix_selections(patch)
     _fix_devices(patch)
     _fix_cluster(patch)

@@ -41,6 +41,7 @@ SERIES = ("2024-01=in.csv", "2024-02=in.csv", *CELLS, *TERMS, "--person-in", "al
 MESH = ("--grid", "jis:basic", "--primary", "5339", "--epsilon", "1")
 SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 HOMES = (*CELLS, "--protect", "person", *TERMS)
+TRIPS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y", "--value", "n", *TERMS)
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
 READ = {
@@ -132,6 +133,16 @@ READ = {
     "households estimate": {"polygons": ("homes", "--polygons", PIPE)},
     "households compare": {"polygons": ("homes", "--polygons", PIPE)},
     "households report": {"places": ("homes", "--places", PIPE, "--output", "x.html")},
+    "flows publish": {
+        "inputs": (PIPE, *TRIPS),
+        "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
+        "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "flows plan": {
+        "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*MESH, "--trips", "1", "--regions", PIPE, "--regions-source", "s"),
+    },
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),

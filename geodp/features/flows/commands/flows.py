@@ -265,7 +265,8 @@ def plan(**options: Any) -> None:
     """
     from geodp.features.flows.plan import plan as make_plan
 
-    grid, levels = grid_of(options), read_levels(options["level"])
+    # A plan reads no inputs, of which a mask or regions might be one.
+    grid, levels = grid_of({**options, "inputs": ()}), read_levels(options["level"])
     names = ("method", "mean_trips", *PLANNED)
     given = {name: options[name] for name in names}
     rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
