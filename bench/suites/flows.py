@@ -47,6 +47,9 @@ GRAVITY = 4.0
 REGION_SIDES, REGIONS = (1, 2, 4, 8, 16), 40
 """Sides of squares between which intervals are measured, and pairs of each in a trial."""
 
+FAR = (30, 40, 50)
+"""Lengths in zones beyond which trips are counted."""
+
 LARGE = (316, 100_000_000)
 """Zones on a side, and trips, of the large made-up table."""
 
@@ -180,7 +183,12 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
         for name, trips, most in (*cases[:2], *bound_tables(made))
         for row in cover(trips, most, trials)
     ]
-    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
+    reach = [
+        {"table": name, "most trips": most, **row}
+        for name, trips, most in cases
+        for row in measure_reach(trips, most, trials)
+    ]
+    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage, "reach": reach}
     return {**result, "large": [measure_large()]} if large else result
 
 
@@ -311,6 +319,22 @@ def cover(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]
         }
 
 
+def measure_reach(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield the trips within a zone, and those that are longer than so many zones."""
+
+    def split(key: NDArray[np.uint64], count: Integers) -> dict[str, float]:
+        row, column, to_row, to_column = trips.grid.decode(key)
+        length = np.hypot(row - to_row, column - to_column)
+        parts = {"within a zone": length == 0, **{f"longer than {n}": length > n for n in FAR}}
+        return {name: float(count[some].sum()) for name, some in parts.items()}
+
+    keys = [NoiseKey((2000 + trial).to_bytes(32, "little")) for trial in range(trials)]
+    made = [publish(trips, most, key).flows.table for key in keys]
+    found = [split(one.key, np.asarray(one.count, np.int64)) for one in made]
+    for name, true in split(trips.key, trips.count).items():
+        yield {"trips": name, "true": int(true), "released": float(np.mean([f[name] for f in found]))}
+
+
 def measure_large() -> dict[str, Any]:
     """Measure time and memory of many trips between many zones."""
     import resource
@@ -338,7 +362,7 @@ def measure_large() -> dict[str, Any]:
     }
 
 
-PARTS = ("placed", "coverage", "large")
+PARTS = ("placed", "coverage", "reach", "large")
 """Tables of the document, by their markers."""
 
 
