@@ -332,7 +332,11 @@ def measure_reach(trips: CountTable, most: int, trials: int) -> Iterator[dict[st
     made = [publish(trips, most, key).flows.table for key in keys]
     found = [split(one.key, np.asarray(one.count, np.int64)) for one in made]
     for name, true in split(trips.key, trips.count).items():
-        yield {"trips": name, "true": int(true), "released": float(np.mean([f[name] for f in found]))}
+        yield {
+            "trips": name,
+            "true": int(true),
+            "released": float(np.mean([f[name] for f in found])),
+        }
 
 
 def measure_large() -> dict[str, Any]:

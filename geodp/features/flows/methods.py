@@ -120,8 +120,8 @@ class FlowsOfTrips(Method[Measurement]):
         "Model: what the noisy pairs do not show is filled in by a law of distance, balanced to "
         "both ends. Single pairs are estimates, and habits between two zones that neither "
         "distance nor their blocks explain are not in them.",
-        "Far pairs that hardly anybody travels, and zones to themselves, may have too many trips: the "
-        "law of distance decreases slowly, and is the same everywhere.",
+        "Far pairs that hardly anybody travels, and zones to themselves, may have too many trips: "
+        "the law of distance decreases slowly, and is the same everywhere.",
         "Shrinkage: noisy pairs count by as much as pairs of their size turn out to differ from "
         "the law, so that differences which are smaller than the noise are lowered.",
         "Additivity: trips from every zone, and to every zone, are exactly the released origins "

@@ -120,7 +120,7 @@ def check_index_files(folder: Path, card: TablesCard, index: str) -> str:
             sums.get(file.name) == file.sha256,
             Rule("index-checksum-differs", f"The checksum of {file.name} differs from the index."),
         )
-    listed = {index, SUMS, *(one.name for one in (*card.files, *card.tables))}
+    listed = {index, SUMS, *(one.name for one in card.files), *(one.name for one in card.tables)}
     require(
         {path.name for path in folder.iterdir()} == listed,
         Rule("index-files-unlisted", "The folder holds other files than the index lists."),

@@ -9,6 +9,7 @@ persons play a role, and a person more or less changes the kept trips by the per
 from __future__ import annotations
 
 from numbers import Integral
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -74,8 +75,8 @@ class TripBound:
             # The lowest ranks of each pair: all trips of it are candidates, not its first ones.
             within = np.lexsort((rank, key, person))
             person, key, rank = person[within], key[within], rank[within]
-            number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
-            some = number < self._per_pair
+            place = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
+            some = place < self._per_pair
             person, key, rank = person[some], key[some], rank[some]
         # Stable: equal ranks, which practically never occur, stay in the order of pair and number.
         best = np.lexsort((rank, person))
@@ -97,12 +98,11 @@ def require_bounds(trips: object, per_pair: object) -> tuple[int, int]:
             raise UsageError(
                 f"{name} must be a whole number of at least 1.", code="flows-bound-form"
             )
-    assert isinstance(trips, Integral)
-    assert isinstance(per_pair, Integral)
-    if trips > MOST_TRIPS:
+    most, of_pair = int(cast(int, trips)), int(cast(int, per_pair))
+    if most > MOST_TRIPS:
         raise UsageError(
             f"trips must be at most {MOST_TRIPS:,}: the noise grows with it, and would hide every "
             "flow.",
             code="flows-trips-too-many",
         )
-    return int(trips), min(int(per_pair), int(trips))
+    return most, min(of_pair, most)
