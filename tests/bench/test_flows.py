@@ -46,6 +46,22 @@ def test_a_wrong_law_of_distance_costs_at_most_a_point():
     assert all(with_law[f"right {s}"] > without[f"right {s}"] - 1 for s in flows.SIDES)
 
 
+def test_intervals_hold_the_truth_as_the_guide_says():
+    held = {(r["table"], r["most trips"], r["regions"]): r["held"] for r in FOUND["coverage"]}
+    assert {most for _, most, _ in held} == {10, 1}
+    assert min(share for (_, most, _), share in held.items() if most == 10) >= 95
+    worst = min(held, key=held.__getitem__)
+    assert worst == ("commuters", 1, "8 x 8")
+    text = (flows.DOCUMENT.parents[1] / "flows.md").read_text(encoding="utf-8")
+    assert f"The worst row of all is {held[worst]:.0f} %" in text
+
+
+def test_what_a_bound_leaves_is_as_long_as_what_it_drops():
+    for most in (10, 1):
+        row = row_of("radiation", most, "trips that are dropped, no noise")
+        assert 99 < row["length"] < 101
+
+
 def test_the_document_shows_the_kept_figures():
     text = flows.DOCUMENT.read_text(encoding="utf-8")
     for part in flows.PARTS:

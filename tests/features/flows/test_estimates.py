@@ -58,6 +58,26 @@ def test_totals_of_blocks_are_divided_as_released():
     assert (made >= 0).all()
 
 
+@pytest.mark.parametrize("side", [1, 2, 4])
+def test_intervals_of_small_regions_allow_for_trips_that_persons_repeat(side):
+    """Commuters go ten times each between the same two zones, which no law of distance knows."""
+    draw, held = np.random.default_rng(5), []
+    home = draw.integers(0, 16, (2, 600))
+    work = np.clip(home + np.rint(draw.normal(0, 3, (2, 600))).astype(np.int64), 0, 15)
+    index = np.concatenate([home, work])
+    table = geodp.CountTable.from_index(GRID.pairs(), index, np.full(600, 10, np.int64))
+    release, pairs, true = publish(table, contribution=10), [], []
+    # Squares as measured blocks lie, around the ends of trips: where habits are.
+    for one in index.T[:40]:
+        start, end = (one[at : at + 2] // side * side for at in (0, 2))
+        pairs.append((region(box(start, side)), region(box(end, side))))
+        inside = (index // side * side == np.append(start, end)[:, None]).all(axis=0)
+        true.append(10 * int(inside.sum()))
+    for one, n in zip(release.estimate_all(pairs, simulations=20), true, strict=True):
+        held.append(one.low <= n <= one.high)
+    assert np.mean(held) > 0.9
+
+
 @pytest.mark.law
 def test_intervals_hold_the_truth_about_as_often_as_stated():
     held, draw = [], np.random.default_rng(4)
