@@ -175,7 +175,7 @@ def fit_pairs(
     finest = pairs[0].blocks
     levels = combine_levels(pairs)
     if decay is None:
-        decay = choose_decay(zones, margins, pairs[0])
+        decay = choose_decay(zones, margins, pairs)
     expected = zones.law(decay, finest)
     balance_ends(expected, margins, FITTED)
     known: list[KnownLevel] = []
@@ -280,16 +280,28 @@ def _improve(
     return CombinedLevel(level.parent, noisy, weight * level.variance)
 
 
-def choose_decay(zones: Zones, margins: tuple[IntArray, IntArray], pairs: NoisyPairs) -> float:
+def choose_decay(
+    zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
+) -> float:
     """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
     # Noise adds the same to the squares of every decay, on average.
     width, diagonal = zones.extent
     decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
-    noisy, apart = pairs.noisy.astype(np.float64), []
+    finest, apart = pairs[0].blocks, []
+    noisy = [one.noisy.astype(np.float64) for one in pairs]
+    parents = [one.blocks.of_zone[finest.first[:-1]] for one in pairs]
     for decay in decays:
-        law = zones.law(decay, pairs.blocks)
-        factors = find_factors(law, margins, FITTED)
-        apart.append(balancing.misfit(law, *factors, noisy))
+        law = zones.law(decay, finest)
+        balancing.scale(law, *find_factors(law, margins, FITTED))
+        total = 0.0
+        for one, measured, parent in zip(pairs, noisy, parents, strict=True):
+            # Of few trips, pairs of larger blocks show what the noise of small ones hides.
+            summed, ones = law, np.ones(measured.shape[0])
+            if one.blocks.number < finest.number:
+                summed = np.empty(measured.shape)
+                balancing.add_up(law, parent, summed)
+            total += balancing.misfit(summed, ones, ones, measured) / one.variance
+        apart.append(total)
     return float(decays[int(np.argmin(apart))])
 
 
