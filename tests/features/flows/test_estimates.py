@@ -6,6 +6,7 @@ import pytest
 import geodp
 from geodp import UsageError
 from geodp.features.flows.estimates import MODEL_ERROR, spread_ends
+from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_publish import GRID, publish, trips_on
 from tests.refusals import refuses
 
@@ -66,16 +67,19 @@ def test_intervals_of_small_regions_allow_for_trips_that_persons_repeat(side):
     work = np.clip(home + np.rint(draw.normal(0, 3, (2, 600))).astype(np.int64), 0, 15)
     index = np.concatenate([home, work])
     table = geodp.CountTable.from_index(GRID.pairs(), index, np.full(600, 10, np.int64))
-    release, pairs, true = publish(table, contribution=10), [], []
+    pairs, true = [], []
     # Squares as measured blocks lie, around the ends of trips: where habits are.
     for one in index.T[:40]:
         start, end = (one[at : at + 2] // side * side for at in (0, 2))
         pairs.append((region(box(start, side)), region(box(end, side))))
         inside = (index // side * side == np.append(start, end)[:, None]).all(axis=0)
         true.append(10 * int(inside.sum()))
-    for one, n in zip(release.estimate_all(pairs, simulations=20), true, strict=True):
-        held.append(one.low <= n <= one.high)
-    assert np.mean(held) > 0.9
+    # Kept keys, as all intervals of one release may be off together, where its decay is.
+    for number in range(4):
+        release = publish(table, contribution=10, key=NoiseKey(number.to_bytes(32, "little")))
+        for one, n in zip(release.estimate_all(pairs, simulations=20), true, strict=True):
+            held.append(one.low <= n <= one.high)
+    assert np.mean(held) >= 0.94
 
 
 @pytest.mark.law
