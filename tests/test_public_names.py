@@ -49,6 +49,7 @@ INTERNAL = {
     "what a method is made of: for those who write one in geodp": (
         "geodp.accuracy.interval.NodeSums",
         "geodp.accuracy.parts.Split",
+        "geodp.accuracy.parts.Sum",
         "geodp.accuracy.variance.TreeVariance",
         "geodp.features.flows.estimator.NoisyPairs",
         "geodp.features.local.coins.Chance",

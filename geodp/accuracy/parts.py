@@ -321,6 +321,8 @@ class Sum:
     def of_region(self, key: KeyArray) -> PartEstimates:
         """Return the estimate of cells together: float64[1] each."""
         cells = self.of_cells(key)
+        if key.size == 1:
+            return cells
         at, some = self.tree.find(key)
         inside = np.zeros(self.tree.node[-1].size)
         inside[at[some]] = 1.0

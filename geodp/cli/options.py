@@ -338,6 +338,37 @@ _RUN: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+_FOLDER: tuple[Callable[[Any], Any], ...] = (
+    output_folder,
+    option(
+        "--overwrite",
+        group="Output",
+        everyday=True,
+        is_flag=True,
+        help="Replace an earlier release.",
+    ),
+    option(
+        "--resume",
+        group="Run",
+        is_flag=True,
+        help="Complete an interrupted run of the same command from what it was charged for; "
+        "nothing is read, drawn or charged.",
+    ),
+    option(
+        "--json",
+        "as_json",
+        group="Output",
+        is_flag=True,
+        help="Print one JSON document to stdout.",
+    ),
+)
+
+
+def folder_options(command: Command) -> Command:
+    """Add the options of a release of several tables in one folder, charged once."""
+    return add_options(command, _FOLDER)
+
+
 def run_options(command: Command) -> Command:
     """Add the options of a publishing run, apart from its request, to a command."""
     return add_options(command, _RUN)

@@ -150,7 +150,7 @@ class TableEvent(Event):
 
     @property
     def derived_assumption(self) -> Assumption:
-        """The same for a table that is computed from other counts, which the bound is of."""
+        """The contribution to the counts that a table is computed from, as its card lists it."""
         return self.assumption
 
     @property
@@ -289,7 +289,7 @@ class Measurement(TableEvent):
 
     @property
     def derived_assumption(self) -> Assumption:
-        """The same for a table that is computed from other counts, which the bound is of."""
+        """The contribution to the counts that a table is computed from, as its card lists it."""
         return self.bound.assume(self.unit, derived=True)
 
     @property

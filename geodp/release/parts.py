@@ -85,8 +85,7 @@ class PartErrors:
         """Estimate parts of cells from the estimate of all parts together."""
         if parts.size == self.split.joint.parts or not cells.size:
             return total
-        sums = self._sum(parts)
-        estimates = sums.of_cells(cells) if cells.size == 1 else sums.of_region(cells)
+        estimates = self.add_up(parts).of_region(cells)
         count = int(self.table.counts_at(region.key).sum())
         (low,), (high,) = intervals_around(
             np.array([float(count)]),
@@ -99,8 +98,8 @@ class PartErrors:
         )
         return Estimate(count, error, float(low), float(high), total.clamped)
 
-    def _sum(self, parts: IntArray) -> Sum:
-        """Sum up some parts over all nodes, once for many regions with the same parts."""
+    def add_up(self, parts: IntArray) -> Sum:
+        """Add up some parts over all nodes, once for many regions with the same parts."""
         return self._sums(tuple(parts.tolist()))
 
     @cached_property
@@ -129,7 +128,7 @@ class PartErrors:
         ends = np.searchsorted(part[order], np.arange(self.split.joint.parts + 1))
         for one in np.unique(part):
             rows = order[ends[one] : ends[one + 1]]
-            single = self._sum(np.array([one])).of_cells(cell[rows])
+            single = self.add_up(np.array([one])).of_cells(cell[rows])
             estimates.share[rows], estimates.doubt[rows] = single.share, single.doubt
             estimates.variance[rows] = single.variance
         return estimates, cells, place

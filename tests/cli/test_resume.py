@@ -173,7 +173,7 @@ SERIES = {
 def test_an_interrupted_series_is_completed_by_its_own_call_alone(office, tmp_path, monkeypatch):
     months = [f"{month}={tmp_path / month}.csv" for month in ("2024-01", "2024-02")]
     call = [*office, "--person-in", "all"]
-    interrupt(monkeypatch, series_folder, "write_public", "publish-series", *months, *call)
+    interrupt(monkeypatch, series_folder, "write_member", "publish-series", *months, *call)
     for name, more in SERIES.items():
         given = [months[0], f"2024-02={tmp_path / '2024-03.csv'}"] if name == "inputs" else months
         asked = [*call, *(more if name != "inputs" else ()), "--resume"]
@@ -231,8 +231,10 @@ def test_a_resumed_run_writes_what_it_would_have_written(office, tmp_path, monke
     if name == "totals":
         more = [*more, "--regions", "regions.csv", "--regions-source", "a law"]
     call = [command, *given, *office, *more, "--key-file", "key", "--dataset", "other"]
-    place = series_folder if command == "publish-series" else staged_release
-    interrupt(monkeypatch, place, "write_public", *call)
+    place, written = staged_release, "write_public"
+    if command == "publish-series":
+        place, written = series_folder, "write_member"
+    interrupt(monkeypatch, place, written, *call)
     if name == "totals":
         (tmp_path / "totals.csv").write_text("city,total\na,1\nb,2\n")
         done = geodp(*override(*call, "--resume"))

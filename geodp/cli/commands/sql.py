@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from geodp.cli.options import BoundsType, GridCommand
 from geodp.errors import UsageError
+
+if TYPE_CHECKING:
+    from geodp.grid.lattice import Lattice
 
 ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
 """Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
@@ -91,33 +94,11 @@ def sql(
     confidential table with the columns code (for pairs: origin and destination) and geodp_records;
     a comment in the query shows how to publish it.
     """
-    from geodp.cli.inputs import choose_bounds
-    from geodp.grid.codes import code_system
     from geodp.grid.codes.sql import RECORDS, SqlQuery
-    from geodp.grid.lattice import Lattice
-    from geodp.io.read.rows.persons import UNKNOWN
 
-    if not table.strip() or not table.isprintable():
-        raise UsageError(
-            "--table names the records in the engine, on one line.", code="sql-table-name"
-        )
-    system = code_system(spec)
-    place = Lattice.of_system(system, choose_bounds(bounds, system))
-    # A lattice of a code system always has one.
-    assert place.system is not None
-    extent = (place.row0, place.col0, place.rows, place.cols)
+    place, records = locate_records(spec, bounds, table, points)
+    query = SqlQuery(**records, to=to, person=person, **bound)
     x, y = points
-    query = SqlQuery(
-        system=place.system,
-        extent=extent,
-        table=table,
-        x=x,
-        y=y,
-        to=to,
-        person=person,
-        unknown=("", *UNKNOWN),
-        **bound,
-    )
     written = query.write(engine)
     lost = "outside the domain"
     # Without a column of persons nothing bounds the contribution, so the operator must state it.
@@ -140,6 +121,31 @@ def sql(
         f"-- Then: geodp publish counts.parquet --grid {spec}{where} {columns} --value {RECORDS} "
         f"--contribution {most} ...{why}\n{written}"
     )
+
+
+def locate_records(
+    spec: str, bounds: Any, table: str, points: tuple[str, str]
+) -> tuple[Lattice, dict[str, Any]]:
+    """Return the map of a query, and its parameters on where records are and lie.
+
+    ``spec``, ``bounds``, ``table`` and ``points``: the options of those names.
+    """
+    from geodp.cli.inputs import choose_bounds
+    from geodp.grid.codes import code_system
+    from geodp.grid.lattice import Lattice
+    from geodp.io.read.rows.persons import UNKNOWN
+
+    if not table.strip() or not table.isprintable():
+        raise UsageError(
+            "--table names the records in the engine, on one line.", code="sql-table-name"
+        )
+    system = code_system(spec)
+    place = Lattice.of_system(system, choose_bounds(bounds, system))
+    # A lattice of a code system always has one.
+    assert place.system is not None
+    extent, (x, y) = (place.row0, place.col0, place.rows, place.cols), points
+    records = {"system": place.system, "extent": extent, "table": table, "x": x, "y": y}
+    return place, {**records, "unknown": ("", *UNKNOWN)}
 
 
 COMMAND = sql

@@ -135,15 +135,15 @@ class StatedAmounts(Protocol):
 
     @property
     def epsilon(self) -> str | None:
-        """Of pure or approximate privacy."""
+        """The epsilon of pure or approximate privacy."""
 
     @property
     def rho(self) -> str | None:
-        """Of zero-concentrated privacy."""
+        """The rho of zero-concentrated privacy."""
 
     @property
     def delta(self) -> str | None:
-        """Of approximate privacy."""
+        """The delta of approximate privacy."""
 
 
 def reach_of_budget(guarantee: StatedAmounts) -> ReachOf:

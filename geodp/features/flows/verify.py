@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -35,16 +34,10 @@ from geodp.grid.grid import Grid
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_release_table
-from geodp.io.verify.tables import (
-    check_identity,
-    check_index_files,
-    check_index_says,
-    check_index_tables,
-    same_rows,
-    verify_tables,
-)
+from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
 
@@ -52,29 +45,26 @@ from geodp.table.counts import coalesce
 def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     """Verify that the index matches the tables, each of these, and that both ends are met.
 
-    Parameters
-    ----------
-    folder : path
-        Folder of the public files.
-    errors : callable, optional
-        See :func:`geodp.io.verify.verify.verify`.
-
-    Returns
-    -------
-    list of Check
-        Checks of the index, and one for every table, with the checks that failed there.
+    ``folder`` holds the public files; the other parameter and the result are those of
+    :func:`geodp.io.verify.index.verify_index`.
     """
-    return verify_tables(folder, INDEX, FlowsCard.from_json, QUESTIONS, errors)
+    return verify_index(
+        folder / INDEX,
+        FlowsCard.from_json,
+        lambda card: f"schema {card.schema}",
+        QUESTIONS,
+        lambda card: (one.name for one in card.tables),
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: FlowsCard) -> str:
-    return check_index_files(folder, card, INDEX)
+    return check_checksums(folder / INDEX, card.files, (one.name for one in card.tables))
 
 
 def _check_tables(folder: Path, card: FlowsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    check_index_says(card.tables, (TABLES,))
-    return check_index_tables(folder, card)
+    return check_tables(folder, card, (TABLES,))
 
 
 def _check_guarantee(folder: Path, card: FlowsCard) -> str:
@@ -132,19 +122,11 @@ def _check_noisy(folder: Path, card: FlowsCard) -> str:
     """Check that the files of noisy pairs are those that their numbers make, and nothing else."""
     zones = Zones.of(Grid(read_release_table(folder / FLOWS)[0].grid.places[:1]))
     noisy = read_levels(folder, card, zones.grid)
-    with TemporaryDirectory(prefix="geodp-") as again:
-        expected = write_noisy(noisy, Path(again))
-        require(
-            [replace(one, sha256="") for one in card.files]
-            == [replace(one, sha256="") for one in expected]
-            and not card.left_out,
-            Rule("flows-noisy-missing", "The index lists other files than the release has."),
-        )
-        for one in expected:
-            require(
-                same_rows(folder / one.name, Path(again, one.name)),
-                Rule("flows-noisy-differs", f"{one.name} has another form."),
-            )
+
+    def write(again: Path) -> Written:
+        return write_noisy(noisy, again), ()
+
+    check_rewritten(folder, (card.files, card.left_out), write, zones.grid)
     return f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
 
 

@@ -247,7 +247,7 @@ class SizeErrors:
             return []
         estimates = self._homes.estimate_all(listed)
         households = Bounds.of(estimates)
-        members = self._add_up(lambda one: one.bound_regions(listed, households))
+        members = self._add_up(lambda sums: bound_regions_of(sums, listed, households))
         return self._bound(members, households).describe(estimates)
 
     def of_cells(self, key: KeyArray) -> HouseholdBounds:
@@ -271,18 +271,14 @@ class SizeErrors:
     @cached_property
     def _members(self) -> Bounds:
         """Members beyond the first, of every cell with households."""
-        return self._add_up(lambda one: one.bound_cells(self._cells))
+        return self._add_up(lambda sums: bound_cells_of(sums, self._cells))
 
-    def _add_up(self, bound: Callable[[LargerHouseholds], Bounds]) -> Bounds:
+    def _add_up(self, bound: Callable[[Sum], Bounds]) -> Bounds:
         """Add up the households of more than one person, of more than two, and so on."""
-        parts = self.sizes.parts
+        parts, members = self.sizes.parts, None
         assert isinstance(parts, PartErrors)  # as sizes are parts of the map of households
-        cell, part = parts.split.joint.split(parts.table.key)
-        place, members = np.searchsorted(parts.split.map.key, cell), None
-        # One after the other, which takes the memory of one of them.
         for size in range(1, self._sized.max_size):
-            chosen = np.flatnonzero(self._sized.size > size)
-            found = bound(LargerHouseholds.of(parts, place, part, chosen))
+            found = bound(parts.add_up(np.flatnonzero(self._sized.size > size)))
             members = found if members is None else members.add_dependent(found)
         assert members is not None  # as sizes are two or more
         return members
@@ -293,60 +289,28 @@ class SizeErrors:
         return HouseholdBounds.of(persons, members, households, self._sized.max_size)
 
 
-@dataclass(frozen=True, eq=False)
-class LargerHouseholds:
-    """Households of more than some number of persons: the sum of parts of a map.
+def bound_cells_of(sums: Sum, together: Bounds) -> Bounds:
+    """Bound sums of parts in every cell of the map; ``together``: all parts of each cell."""
+    return bound_parts(sums.held[-1], sums.of_cells(sums.tree.node[-1]), together)
 
-    Attributes
-    ----------
-    map : ReleasedTable
-        Households of all sizes.
-    count : float64[n]
-        Of every cell of the map.
-    sum : Sum
-    """
 
-    map: ReleasedTable
-    count: FloatArray
-    sum: Sum
+def bound_regions_of(sums: Sum, regions: Sequence[Region], together: Bounds) -> Bounds:
+    """Bound sums of parts in regions; ``together``: all parts of each region."""
+    counts, estimates = [], []
+    for one in regions:
+        rows, listed = sums.tree.find(one.key)
+        counts.append(float(sums.held[-1][rows[listed]].sum()))
+        estimates.append(sums.of_region(one.key))
+    columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
+    joined = PartEstimates(*(np.concatenate(one) for one in columns))
+    return bound_parts(np.array(counts), joined, together)
 
-    @classmethod
-    def of(cls, parts: PartErrors, place: IntArray, part: IntArray, chosen: IntArray) -> Self:
-        """Add up parts.
 
-        Parameters
-        ----------
-        parts : PartErrors
-        place, part : int64[rows]
-            Place of the cell in the map, and part, of every row of the table.
-        chosen : int64[m]
-            The parts to be added up.
-        """
-        some, split = np.isin(part, chosen), parts.split
-        held = np.bincount(place[some], parts.table.count[some], split.map.key.size)
-        count = held.astype(np.float64)
-        return cls(split.map, count, split.add_up(chosen, count))
-
-    def bound_cells(self, households: Bounds) -> Bounds:
-        """Bound every cell of the map; ``households``: of all sizes in the cell."""
-        return self._bound(self.count, self.sum.of_cells(self.map.key), households)
-
-    def bound_regions(self, regions: Sequence[Region], households: Bounds) -> Bounds:
-        """Bound regions; ``households``: of all sizes in each."""
-        counts, estimates = [], []
-        for one in regions:
-            rows, listed = self.sum.tree.find(one.key)
-            counts.append(float(self.count[rows[listed]].sum()))
-            single = one.key.size == 1
-            estimates.append(self.sum.of_cells(one.key) if single else self.sum.of_region(one.key))
-        columns = zip(*((each.share, each.doubt, each.variance) for each in estimates), strict=True)
-        together = PartEstimates(*(np.concatenate(one) for one in columns))
-        return self._bound(np.array(counts), together, households)
-
-    def _bound(self, count: FloatArray, estimates: PartEstimates, all_: Bounds) -> Bounds:
-        ends = intervals_around(count, estimates, all_.count, (all_.low, all_.high))
-        error = np.hypot(estimates.share * all_.error, np.sqrt(estimates.variance))
-        return Bounds(count, error, *ends)
+def bound_parts(count: FloatArray, estimates: PartEstimates, together: Bounds) -> Bounds:
+    """Bound sums of parts, of which ``count`` were released, at some places."""
+    ends = intervals_around(count, estimates, together.count, (together.low, together.high))
+    error = np.hypot(estimates.share * together.error, np.sqrt(estimates.variance))
+    return Bounds(count, error, *ends)
 
 
 def find_rows(release: Release, key: KeyArray) -> IntArray:

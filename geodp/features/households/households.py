@@ -53,7 +53,7 @@ LIVING = (
 """The assumption about the input that two tables cannot show."""
 
 SINGLE = "Each person is in one household."
-"""What is assumed as well where a household is protected, so that a person is, too."""
+"""Further assumption where a household is protected, so that a person is protected, too."""
 
 COUNTED = {
     "person": "One person is counted in at most {:,} of all households.",

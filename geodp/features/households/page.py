@@ -31,8 +31,15 @@ from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.head import write_release
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import STYLES, name_domain, read_asset, write_document
-from geodp.release.report.html.parts import guarantee_section, quote
+from geodp.release.report.html.page import (
+    STYLES,
+    name_domain,
+    read_asset,
+    write_contents,
+    write_document,
+    write_section,
+)
+from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import (
     MAX_CELLS,
     NamedRegion,
@@ -58,7 +65,7 @@ SIDE = 720
 """Largest number of pixels along a side of the map of mean sizes."""
 
 UNTOLD = "–"
-"""What stands for a mean size that cannot be told."""
+"""Text in place of a mean size that is not estimable."""
 
 MAX_LISTED = 1000
 """Most rows of the table of places."""
@@ -107,7 +114,7 @@ def write_page(
         *_maps_section(release, page, language),
         ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_households(release.index, language).sections)),
-        ("files", _files_section(release, page)),
+        ("files", files_section(page, release.index)),
     ]
     unit = Writer(language).unit(release.index.protects)
     header = element(
@@ -119,10 +126,11 @@ def write_page(
         *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
     style = "".join(read_asset(f"{name}.css") for name in STYLES)
+    headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
     body = [
         header,
-        _contents([name for name, _ in sections], page),
-        element("main", *(_section(name, content, page) for name, content in sections)),
+        write_contents(headed, page),
+        element("main", *(write_section(*one) for one in headed)),
         element("footer", element("p", write_release(view.card, page)), class_="small"),
     ]
     return write_document(_title(view, page), view.card, style, body, language)
@@ -297,31 +305,3 @@ def _always_section(release: Households, page: Page) -> Html:
     # Only of households by size it is known which are larger.
     cut = ["always_cut"] if CLIPPED_FACT.format(size=size) in facts else []
     return join(element("p", page[name].format(size=size)) for name in ("always_possible", *cut))
-
-
-def _files_section(release: Households, page: Page) -> Html:
-    """List the files that show all tables together."""
-    rows = [
-        (element("code", one.name), quote(page, one.what), element("code", one.sha256))
-        for one in release.index.files
-    ]
-    head = [page["column_file"], page["column_what"], "SHA-256"]
-    return table(page["files_table"], head, rows)
-
-
-def _contents(names: Sequence[str], page: Page) -> Html:
-    """List the sections."""
-    links = (
-        element("li", element("a", page[f"heading_{name}"], href=f"#part-{name}")) for name in names
-    )
-    return element("nav", element("ul", *links), aria_label=page["contents"])
-
-
-def _section(name: str, content: Html, page: Page) -> Html:
-    """Write a section with its heading."""
-    return element(
-        "section",
-        element("h2", page[f"heading_{name}"], id=f"part-{name}"),
-        content,
-        aria_labelledby=f"part-{name}",
-    )

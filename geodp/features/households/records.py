@@ -43,7 +43,7 @@ IDS = {
         "records without a household, which turn whole numbers into floats.",
     ),
 }
-"""What is wrong with ids of households, by the code of the same fault of ids of persons."""
+"""Rules for ids of households, by the code of the same fault of ids of persons."""
 
 ONE_PLACE_FACT = (
     "that all records of a household inside the domain lie in one cell: others are refused before "

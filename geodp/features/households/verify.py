@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -30,25 +28,14 @@ from geodp.features.households.households import (
 from geodp.features.households.methods import PersonsBySize, PersonsOfStreams
 from geodp.features.households.publish import name_streams
 from geodp.features.households.sizes import SizedGrid
-from geodp.grid.grid import Grid
 from geodp.grid.joint import Joint
-from geodp.io.crs import same_crs
 from geodp.io.folder.kinds import Check
-from geodp.io.folder.manifest import sha256
-from geodp.io.opening import open_base, open_parquet, parse_json
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import event_of, read_release_table
-from geodp.io.verify.tables import (
-    check_identity,
-    check_index_files,
-    check_index_says,
-    check_index_tables,
-    verify_tables,
-)
-from geodp.io.write.geometry import same_geo_metadata
-from geodp.io.write.sqlite import quote
+from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.mechanisms import find_method
 from geodp.mechanisms.central.parts import Parts
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -77,17 +64,23 @@ def verify_households(folder: Path, errors: ErrorsOf | None = None) -> list[Chec
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
-    return verify_tables(folder, INDEX, HouseholdsCard.from_json, QUESTIONS, errors)
+    return verify_index(
+        folder / INDEX,
+        HouseholdsCard.from_json,
+        lambda card: f"schema {card.schema}, {card.protects} protected",
+        QUESTIONS,
+        lambda card: (one.name for one in card.tables),
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: HouseholdsCard) -> str:
-    return check_index_files(folder, card, INDEX)
+    return check_checksums(folder / INDEX, card.files, (one.name for one in card.tables))
 
 
 def _check_tables(folder: Path, card: HouseholdsCard) -> str:
     """Check that every table is the one in the index, charged once for all of them."""
-    check_index_says(card.tables, NAMES[card.protects])
-    return check_index_tables(folder, card)
+    return check_tables(folder, card, NAMES[card.protects])
 
 
 def _check_guarantee(folder: Path, card: HouseholdsCard) -> str:
@@ -196,79 +189,12 @@ def _check_identity(folder: Path, card: HouseholdsCard) -> None:
 def _check_joint(folder: Path, card: HouseholdsCard) -> str:
     """Check that the table of both counts is the one that the tables make, in every format."""
     view = Households.open(folder, card).joint
-    with TemporaryDirectory(prefix="geodp-") as again:
-        expected, left_out = write_joint(view, card.max_size, Path(again))
-        require(
-            [replace(one, sha256="") for one in card.files]
-            == [replace(one, sha256="") for one in expected]
-            and card.left_out == left_out,
-            Rule("households-joint-missing", "The index lists other tables of both counts."),
-        )
-        for name in (one.name for one in expected):
-            written, own = folder / name, Path(again, name)
-            # Only of formats whose libraries write other bytes in other versions, the contents
-            # are compared.
-            same = _SAME.get(written.suffix)
-            require(
-                sha256(written) == sha256(own)
-                or (same is not None and same(written, own, view.table.grid)),
-                Rule("households-joint-differs", f"{name} does not hold what the tables do."),
-            )
-    return f"{view.size:,} cells, {', '.join(one.name for one in expected)}"
 
+    def write(again: Path) -> Written:
+        return write_joint(view, card.max_size, again)
 
-def _same_parquet(one: Path, other: Path, grid: Grid) -> bool:
-    """Test whether Parquet files have the same rows, and say the same of them."""
-    first, last = (open_parquet(path).read() for path in (one, other))
-    said, expected = ({**(table.schema.metadata or {})} for table in (first, last))
-    # Versions of PROJ write one CRS in other words, so that it is compared by meaning.
-    geo, own = said.pop(b"geo", None), expected.pop(b"geo", None)
-    located = geo is not None and same_geo_metadata(parse_json(geo), grid)
-    return (
-        said == expected
-        and (located or geo is own is None)
-        and bool(first.combine_chunks().equals(last.combine_chunks()))
-    )
-
-
-def _same_base(one: Path, other: Path, grid: Grid) -> bool:
-    """Test whether GeoPackages have the same tables, rows and triggers, and nothing else."""
-    # Whatever follows the last page is no part of the base, and nobody would see it.
-    if one.stat().st_size != other.stat().st_size:
-        return False
-    with open_base(one) as first, open_base(other) as last:
-        if any(
-            first.execute(question).fetchall() != last.execute(question).fetchall()
-            for question in (PARTS_OF_BASE, "PRAGMA application_id", "PRAGMA user_version")
-        ):
-            return False
-        names = first.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for name in [quote(name) for (name,) in names]:
-            # The index of outlines is a table that SQLite computes from three others.
-            rows = (base.execute(f"SELECT * FROM {name}") for base in (first, last))
-            for row, expected in zip_longest(*rows):
-                if row != expected and not _same_crs(name, row, expected):
-                    return False
-    return True
-
-
-def _same_crs(table: str, row: Any, expected: Any) -> bool:
-    """Test whether rows name one CRS, whose definition versions of PROJ write differently."""
-    if table != quote("gpkg_spatial_ref_sys") or None in (row, expected):
-        return False
-    *values, definition, description = row
-    *others, own, note = expected
-    return (*values, description) == (*others, note) and same_crs(definition, own)
-
-
-PARTS_OF_BASE = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
-"""Tables, indices, views and triggers of a base."""
-
-_SAME: dict[str, Callable[[Path, Path, Grid], bool]] = {
-    ".parquet": _same_parquet,
-    ".gpkg": _same_base,
-}
-"""How files are compared whose bytes depend on a library's version."""
+    names = check_rewritten(folder, (card.files, card.left_out), write, view.table.grid)
+    return f"{view.size:,} cells, {names}"
 
 
 QUESTIONS: list[tuple[str, Callable[[Path, HouseholdsCard], str]]] = [

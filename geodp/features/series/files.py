@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from geodp import progress
 from geodp.features.series.card import INDEX, SeriesCard, SnapshotInfo
 from geodp.features.series.formats import netcdf, sheet
 from geodp.features.series.periods import Periods
 from geodp.grid.grid import Grid
-from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
@@ -21,7 +19,7 @@ from geodp.io.folder.publication import (
     list_written,
     make_restricted,
     write_index,
-    write_public,
+    write_member,
     write_restricted,
 )
 from geodp.io.folder.staged_release import (
@@ -31,7 +29,6 @@ from geodp.io.folder.staged_release import (
     try_longest_name,
 )
 from geodp.io.folder.staging import stage
-from geodp.io.opening import read_json
 from geodp.io.write.view import View
 from geodp.table.card import File, LeftOut
 
@@ -84,11 +81,8 @@ class StagedSeries:
         public.mkdir()
         snapshots, shown = [], []
         for time, one in zip(periods.names, views, strict=True):
-            progress.begin(f"Writing {time}", public=True)
-            (public / time).mkdir()
             named = one.named(self.name)
-            write_public(named, public / time)
-            snapshots.append(_state(public / time, time))
+            snapshots.append(SnapshotInfo(time, *write_member(named, public / time)))
             shown.append(named)
         card = replace(card, snapshots=tuple(snapshots))
         files, left_out = _write_shared(public, periods, shown, card)
@@ -96,12 +90,6 @@ class StagedSeries:
         write_index(public, INDEX, index.to_json())
         write_restricted(self.folder / "restricted", RUN, restricted)
         return list_written(self.folder, self.target)
-
-
-def _state(folder: Path, time: str) -> SnapshotInfo:
-    """Return the index's entry for a written snapshot."""
-    card = read_json(folder / CARD)
-    return SnapshotInfo(time, card["release_id"], sha256(folder / CARD))
 
 
 def _write_shared(

@@ -11,13 +11,11 @@ from geodp.errors import Rule
 from geodp.features.series.card import INDEX, SeriesCard
 from geodp.features.series.periods import Periods
 from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import read_json, strange_entry
+from geodp.io.folder.manifest import sha256
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_checksums, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import BROKEN
-from geodp.io.verify.verify import run_checks, verify
 
 
 def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
@@ -35,54 +33,18 @@ def verify_series(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
     list of Check
         Checks of the index, and one for every snapshot, with the checks that failed there.
     """
-    try:
-        require(
-            # A link could make the verification read files outside the folder.
-            strange_entry(folder) is None,
-            Rule("folder-has-link", "There is a link or a device in the folder."),
-        )
-        card = SeriesCard.from_json(read_json(folder / INDEX))
-    except BROKEN as error:
-        return [Check("index", False, str(error) or type(error).__name__)]
-    summary = f"schema {card.schema}, {len(card.snapshots)} snapshots"
-    checks = [Check("index", True, summary), *run_checks(QUESTIONS, folder, card)]
-    # The index lists the snapshots, so they are verified only if it is right.
-    if all(check.ok for check in checks):
-        checks += [_verify_snapshot(folder / one.time, errors) for one in card.snapshots]
-    return checks
-
-
-def _verify_snapshot(folder: Path, errors: ErrorsOf | None) -> Check:
-    checks = verify(folder, errors)
-    failed = [f"{check.name}: {check.detail}" for check in checks if not check.ok]
-    return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
+    return verify_index(
+        folder / INDEX,
+        SeriesCard.from_json,
+        lambda card: f"schema {card.schema}, {len(card.snapshots)} snapshots",
+        QUESTIONS,
+        lambda card: (one.time for one in card.snapshots),
+        errors,
+    )
 
 
 def _check_checksums(folder: Path, card: SeriesCard) -> str:
-    sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    require(
-        there - {SUMS} == {*sums},
-        Rule("series-files-unlisted", f"{SUMS} does not list exactly the existing files."),
-    )
-    for name, digest in sums.items():
-        require(
-            sha256(folder / name) == digest,
-            Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
-        )
-    for file in card.files:
-        require(
-            sums.get(file.name) == file.sha256,
-            Rule("series-index-differs", f"The checksum of {file.name} differs from the index."),
-        )
-    index_files = {INDEX, SUMS, *(file.name for file in card.files)}
-    times = {one.time for one in card.snapshots}
-    unlisted = {path.name for path in folder.iterdir()} - index_files - times
-    require(
-        not unlisted,
-        Rule("series-folder-unlisted", "The folder contains files that the index does not list."),
-    )
-    return f"all {len(sums)} files have the listed SHA-256"
+    return check_checksums(folder / INDEX, card.files, (one.time for one in card.snapshots))
 
 
 def _check_times(folder: Path, card: SeriesCard) -> str:

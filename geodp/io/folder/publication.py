@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from geodp import progress
 from geodp.errors import OutputError, UsageError
 from geodp.io.folder.formats import find_formats
 from geodp.io.folder.kinds import CARD
 from geodp.io.folder.manifest import SUMS, WAITING, release_id, sha256, sums_text
 from geodp.io.folder.pending import PENDING
+from geodp.io.opening import read_json
 from geodp.io.write.csv import is_marked
 from geodp.io.write.format import Format
 from geodp.io.write.view import View, keep_rows
@@ -95,6 +97,20 @@ def write_card(card: Card, folder: Path) -> None:
     (folder / CARD).write_bytes(card_bytes(card.to_json()))
     sums = {**card.listed, CARD: sha256(folder / CARD)}
     (folder / SUMS).write_text(sums_text(sums), encoding="utf-8", newline="\n")
+
+
+def write_member(view: View, folder: Path) -> tuple[str, str]:
+    """Write one of several releases into a new folder; return its id, and the digest of its card.
+
+    Parameters
+    ----------
+    view : View
+    folder : Path
+    """
+    progress.begin(f"Writing {folder.name}", public=True)
+    folder.mkdir()
+    write_public(view, folder)
+    return read_json(folder / CARD)["release_id"], sha256(folder / CARD)
 
 
 def write_index(folder: Path, name: str, values: dict[str, Any]) -> None:

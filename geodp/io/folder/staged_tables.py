@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from geodp import progress
-from geodp.io.folder.kinds import CARD
-from geodp.io.folder.manifest import sha256
 from geodp.io.folder.pending import discard_draft, reserve
 from geodp.io.folder.publication import (
     RUN,
     list_written,
     make_restricted,
     write_index,
-    write_public,
+    write_member,
     write_restricted,
 )
 from geodp.io.folder.staged_release import (
@@ -27,7 +24,6 @@ from geodp.io.folder.staged_release import (
     try_longest_name,
 )
 from geodp.io.folder.staging import stage
-from geodp.io.opening import read_json
 from geodp.io.write.view import View
 from geodp.table.stated.release import TableInfo
 
@@ -81,14 +77,9 @@ class StagedTables:
         # The draft has reserved the space that the files take now.
         discard_draft(self.folder)
         public.mkdir()
-        written = []
-        for name, view in tables.items():
-            progress.begin(f"Writing {name}", public=True)
-            (public / name).mkdir()
-            write_public(view, public / name)
-            card = public / name / CARD
-            written.append(TableInfo(name, read_json(card)["release_id"], sha256(card)))
-        return tuple(written)
+        return tuple(
+            TableInfo(name, *write_member(view, public / name)) for name, view in tables.items()
+        )
 
     def complete(
         self, index: str, values: dict[str, Any], restricted: dict[str, Any]

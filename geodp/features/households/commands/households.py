@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.commands.sql import ENGINES
+from geodp.cli.commands.sql import ENGINES, locate_records
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -23,9 +23,9 @@ from geodp.cli.options import (
     GridCommand,
     StrictCommand,
     find_inputs,
+    folder_options,
     grid_options,
     inputs,
-    output_folder,
 )
 from geodp.cli.output import require_unsealed, write_file
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
@@ -168,20 +168,7 @@ def households() -> None:
     "you assert: 1, usually. Required unless a household is protected and --household names it.",
 )
 @request_options(without=ELSEWHERE)
-@output_folder
-@option(
-    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
-)
-@option(
-    "--resume",
-    group="Run",
-    is_flag=True,
-    help="Complete an interrupted run of the same command from what it was charged for; nothing "
-    "is read, drawn or charged.",
-)
-@option(
-    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
-)
+@folder_options
 def publish(**options: Any) -> None:
     """Release persons and households of INPUTS under one budget, so that every area is possible.
 
@@ -547,31 +534,10 @@ def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options:
     table with the columns code, size and geodp_households; a comment in the query shows how to
     publish it.
     """
-    from geodp.cli.inputs import choose_bounds
     from geodp.features.households.query import HOUSEHOLDS, SIZE, HouseholdQuery
-    from geodp.grid.codes import code_system
-    from geodp.grid.lattice import Lattice
-    from geodp.io.read.rows.persons import UNKNOWN
 
-    table = options["table"]
-    if not table.strip() or not table.isprintable():
-        raise UsageError(
-            "--table names the records in the engine, on one line.", code="sql-table-name"
-        )
-    system = code_system(spec)
-    place = Lattice.of_system(system, choose_bounds(bounds, system))
-    # A lattice of a code system always has one.
-    assert place.system is not None
-    query = HouseholdQuery(
-        system=place.system,
-        extent=(place.row0, place.col0, place.rows, place.cols),
-        table=table,
-        x=points[0],
-        y=points[1],
-        person=options["household"],
-        unknown=("", *UNKNOWN),
-        max_size=options["max_size"],
-    )
+    place, records = locate_records(spec, bounds, options["table"], points)
+    query = HouseholdQuery(**records, person=options["household"], max_size=options["max_size"])
     edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
     labels = ",".join(map(str, range(1, query.max_size + 1)))
     click.echo(

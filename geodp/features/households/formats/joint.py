@@ -104,11 +104,15 @@ def write_files(view: View, folder: Path) -> list[str]:
         See `view_joint`.
     folder : Path
     """
-    without = () if geopackage.why_no_geopackage(view.table.grid) is None else ("gpkg",)
-    endings = [ending for ending in FORMATS if ending not in without]
+    endings = [one for one in FORMATS if one != "gpkg" or why_no_package(view) is None]
     for ending in endings:
         FORMATS[ending][1](view, folder / f"{NAME}.{ending}")
     return endings
+
+
+def why_no_package(view: View) -> str | None:
+    """Return why there is no GeoPackage of a table; None if there is one."""
+    return geopackage.why_no_geopackage(view.table.grid)
 
 
 def write_joint(
@@ -140,7 +144,7 @@ def write_joint(
         File(name=name, media_type=kind, what=what, extras=extras, sha256=sha256(folder / name))
         for name, kind, what, extras in entries
     )
-    why = geopackage.why_no_geopackage(view.table.grid)
+    why = why_no_package(view)
     return files, () if why is None else (LeftOut(f"{NAME}.gpkg", why),)
 
 

@@ -161,8 +161,8 @@ def _write_body(
     return [
         element("a", page["skip"], href="#content", class_="skip"),
         header,
-        _contents(sections, page),
-        element("main", *(_section(*one) for one in sections), id="content"),
+        write_contents(sections, page),
+        element("main", *(write_section(*one) for one in sections), id="content"),
         element(
             "footer", element("p", write_release(card, page)), element("p", page["made"]),
             class_="small",
@@ -222,7 +222,8 @@ def _card_sections(
     ]
 
 
-def _section(name: str, heading: str, content: Html) -> Html:
+def write_section(name: str, heading: str, content: Html) -> Html:
+    """Write a section of a page with its heading."""
     return element(
         "section",
         element("h2", heading, id=f"part-{name}"),
@@ -232,7 +233,8 @@ def _section(name: str, heading: str, content: Html) -> Html:
     )
 
 
-def _contents(sections: Sequence[tuple[str, str, Html]], page: Page) -> Html:
+def write_contents(sections: Sequence[tuple[str, str, Html]], page: Page) -> Html:
+    """Write links to all sections: their names, headings and contents."""
     links = (
         element("li", element("a", heading, href=f"#part-{name}")) for name, heading, _ in sections
     )

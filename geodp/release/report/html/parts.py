@@ -23,7 +23,7 @@ from geodp.release.report.html.markup import (
 )
 from geodp.release.report.sentences import describe_loss
 from geodp.table.caption import list_captioned
-from geodp.table.card import Card
+from geodp.table.card import Card, File, LeftOut
 from geodp.table.stated.error import StatedBlock, StatedError
 
 
@@ -274,7 +274,19 @@ def registry_section(page: Page, record: Mapping[str, Any]) -> Html:
     return join([element("p", page["registry"]), shown])
 
 
-def files_section(page: Page, card: Card) -> Html:
+class ListsFiles(Protocol):
+    """A card that lists files, and those that a release lacks."""
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """Files with their digests."""
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Missing files."""
+
+
+def files_section(page: Page, card: ListsFiles) -> Html:
     """Write the section on the files with their checksums, and those left out."""
     rows = [
         (

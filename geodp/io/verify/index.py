@@ -1,15 +1,15 @@
-"""Verify releases of several tables: the index, and each table's folder as a release of its own."""
+"""Verification of releases that are an index of tables, each in a folder of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from geodp.errors import Rule
 from geodp.io.folder.kinds import CARD, Check
 from geodp.io.folder.manifest import SUMS, read_sums, sha256
-from geodp.io.opening import open_parquet, read_json, strange_entry
+from geodp.io.opening import read_json, strange_entry
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
@@ -18,13 +18,11 @@ from geodp.table.card import File
 from geodp.table.charged import StatedCharge
 from geodp.table.stated.release import Software, TableInfo
 
+Index = TypeVar("Index")
+
 
 class TablesCard(Protocol):
-    """An index of several tables."""
-
-    @property
-    def schema(self) -> str:
-        """Name of its form."""
+    """An index of tables that were charged once, together."""
 
     @property
     def private(self) -> bool:
@@ -42,36 +40,29 @@ class TablesCard(Protocol):
     def tables(self) -> tuple[TableInfo, ...]:
         """All tables."""
 
-    @property
-    def files(self) -> tuple[File, ...]:
-        """Files beside them."""
 
-
-AnyTables = TypeVar("AnyTables", bound=TablesCard)
-
-Question = tuple[str, Callable[[Path, AnyTables], str]]
-"""Name of a check, and what makes it."""
-
-
-def verify_tables(
-    folder: Path,
-    index: str,
-    read: Callable[[Any], AnyTables],
-    questions: Sequence[Question[AnyTables]],
+def verify_index(
+    path: Path,
+    read: Callable[[Any], Index],
+    summary: Callable[[Index], str],
+    questions: list[tuple[str, Callable[[Path, Index], str]]],
+    list_tables: Callable[[Index], Iterable[str]],
     errors: ErrorsOf | None,
 ) -> list[Check]:
-    """Check an index by questions, and, if they hold, each of its tables.
+    """Verify an index by its questions, and then each of the tables that it lists.
 
     Parameters
     ----------
-    folder : path
-        Folder of the public files.
-    index : str
-        Name of the index's file.
+    path : path
+        The index, in the folder of the public files.
     read : callable
         Makes the index from plain values; VerificationError if they are invalid.
-    questions : sequence
+    summary : callable
+        Describes the index.
+    questions : list of (str, callable)
         See :func:`geodp.io.verify.verify.run_checks`.
+    list_tables : callable
+        Names the folders of the tables.
     errors : callable or None
         See :func:`geodp.io.verify.verify.verify`.
 
@@ -80,19 +71,20 @@ def verify_tables(
     list of Check
         Checks of the index, and one for every table, with the checks that failed there.
     """
+    folder = path.parent
     try:
         require(
             # A link could make the verification read files outside the folder.
             strange_entry(folder) is None,
             Rule("folder-has-link", "There is a link or a device in the folder."),
         )
-        card = read(read_json(folder / index))
+        card = read(read_json(path))
     except BROKEN as error:
         return [Check("index", False, str(error) or type(error).__name__)]
-    checks = [Check("index", True, f"schema {card.schema}"), *run_checks(questions, folder, card)]
+    checks = [Check("index", True, summary(card)), *run_checks(questions, folder, card)]
     # The index lists the tables, so they are verified only if it is right.
     if all(check.ok for check in checks):
-        checks += [_verify_table(folder / one.name, errors) for one in card.tables]
+        checks += [_verify_table(folder / name, errors) for name in list_tables(card)]
     return checks
 
 
@@ -102,34 +94,58 @@ def _verify_table(folder: Path, errors: ErrorsOf | None) -> Check:
     return Check(folder.name, not failed, "; ".join(failed) or f"{len(checks)} questions")
 
 
-def check_index_files(folder: Path, card: TablesCard, index: str) -> str:
-    """Check that the folder holds exactly what index and checksums list, unchanged."""
+def check_checksums(path: Path, files: Iterable[File], tables: Iterable[str]) -> str:
+    """Require the checksums of all files, and that an index lists what its folder holds.
+
+    Parameters
+    ----------
+    path : path
+        The index.
+    files : iterable of File
+        Files beside the index.
+    tables : iterable of str
+        Names of the tables' folders.
+    """
+    folder, listed = path.parent, {path.name, SUMS, *tables}
     sums = read_sums(folder)
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    there = {one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file()}
     require(
         there - {SUMS} == {*sums},
-        Rule("sums-files-unlisted", f"{SUMS} does not list exactly the existing files."),
+        Rule("index-files-unlisted", f"{SUMS} does not list exactly the existing files."),
     )
     for name, digest in sums.items():
         require(
             sha256(folder / name) == digest,
             Rule("file-changed-since-written", f"{name} was changed: its SHA-256 differs."),
         )
-    for file in card.files:
+    for file in files:
         require(
             sums.get(file.name) == file.sha256,
-            Rule("index-checksum-differs", f"The checksum of {file.name} differs from the index."),
+            Rule("index-file-differs", f"The checksum of {file.name} differs from the index."),
         )
-    listed = {index, SUMS, *(one.name for one in card.files), *(one.name for one in card.tables)}
+        listed.add(file.name)
     require(
-        {path.name for path in folder.iterdir()} == listed,
-        Rule("index-files-unlisted", "The folder holds other files than the index lists."),
+        {one.name for one in folder.iterdir()} == listed,
+        Rule("index-folder-unlisted", "The index does not list exactly what the folder contains."),
     )
     return f"all {len(sums)} files have the listed SHA-256"
 
 
-def check_index_tables(folder: Path, card: TablesCard) -> str:
-    """Check that every table is the one in the index, charged once for all of them."""
+def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ...]]) -> str:
+    """Require every table to be the one in its index, charged once for all of them.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the public files.
+    card : TablesCard
+    allowed : sequence of tuple of str
+        Names of the tables that such a release may have, in order.
+    """
+    require(
+        tuple(one.name for one in card.tables) in allowed,
+        Rule("index-tables-differ", "The release has other tables than it needs."),
+    )
     for one in card.tables:
         require(
             sha256(folder / one.name / CARD) == one.card_sha256,
@@ -151,28 +167,10 @@ def check_index_tables(folder: Path, card: TablesCard) -> str:
     return "cards, ids and charges are those of the index"
 
 
-def check_index_says(tables: Sequence[TableInfo], names: Sequence[tuple[str, ...]]) -> None:
-    """Require that an index lists one of the sets of tables that a release may have, in order."""
-    require(
-        tuple(one.name for one in tables) in names,
-        Rule("index-tables-differ", "The release has other tables than it needs."),
-    )
-
-
-def check_identity(folder: Path, tables: Sequence[TableInfo], identity: str) -> None:
-    """Require that each card says the digest of its whole release: none is of another one."""
-    cards = [read_table_card(folder / one.name) for one in tables]
+def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:
+    """Require each card to state the digest of its whole release: none is of another one."""
+    cards = (read_table_card(folder / one.name) for one in tables)
     require(
         all(identity in one.guarantee.not_protected for one in cards),
         Rule("tables-of-two-releases", "The tables are not all of one release."),
-    )
-
-
-def same_rows(one: Path, other: Path) -> bool:
-    """Test whether Parquet files have the same columns, of the same types, and the same rows."""
-    # Its bytes depend on the version of the library that has written a file.
-    first, last = (open_parquet(path).read() for path in (one, other))
-    return bool(
-        first.schema.equals(last.schema, check_metadata=True)
-        and first.combine_chunks().equals(last.combine_chunks())
     )
