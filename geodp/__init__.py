@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from geodp import cluster as cluster
     from geodp import compare as compare
     from geodp import explain as explain
+    from geodp import flows as flows
     from geodp import households as households
     from geodp import local as local
     from geodp import planning as planning
@@ -192,6 +193,7 @@ _NAMESPACES = {
     "cluster": "geodp.features.cluster.api",
     "compare": "geodp.features.compare.api",
     "explain": "geodp.features.explain.api",
+    "flows": "geodp.features.flows.api",
     "households": "geodp.features.households.api",
     "local": "geodp.features.local.api",
     "planning": "geodp.features.plan.api",

@@ -18,6 +18,7 @@ from geodp.features.amounts.publish import publish as publish_amounts
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.evaluate.evaluate import evaluate
+from geodp.features.flows.publish import publish as publish_flows
 from geodp.features.households.publish import publish as publish_households
 from geodp.features.series.publish import publish_series
 from geodp.grid.grid import Grid
@@ -56,6 +57,7 @@ def rehearsals():
     for grid in (narrow, masked):
         yield partial(_rehearse_households, grid)
         yield partial(_rehearse_amounts, grid)
+    yield partial(_rehearse_flows, narrow)
     yield _tie
 
 
@@ -91,6 +93,19 @@ def _rehearse_amounts(grid, folder):
         release = publish_amounts(table, contribution=1, **{noise: 1})
         release.write(folder / noise)
         verify(folder / noise, errors_of)
+
+
+def _rehearse_flows(grid, folder):
+    """Publish flows of nobody, with either noise, and estimate some of them."""
+    key = np.arange(0, grid.pairs().size, 7).astype(np.uint64)
+    pairs = grid.pairs()
+    key = key[pairs.contains_keys(key)]
+    table = CountTable.from_keys(pairs, key, np.full(key.size, 3))
+    for noise in ("epsilon", "rho"):
+        release = publish_flows(table, contribution=1, levels={2: "1/4", 4: "1/4"}, **{noise: 1})
+        release.write(folder / noise)
+        verify(folder / noise, errors_of)
+        release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), simulations=20)
 
 
 def _tie(folder):

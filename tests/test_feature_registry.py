@@ -16,7 +16,7 @@ def test_every_feature_is_found_and_its_files_by_their_names():
     assert commands["publish_series"] == "geodp.features.series.commands.publish_series"
     assert "__init__" not in commands
     kinds = [module.__name__ for module in feature_registry.find_modules("kind")]
-    features = ("amounts", "households", "select", "series")
+    features = ("amounts", "flows", "households", "select", "series")
     assert kinds == [f"geodp.features.{one}.kind" for one in features]
     assert list(feature_registry.find_modules("there is none")) == []
 

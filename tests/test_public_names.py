@@ -21,6 +21,8 @@ INTERNAL = {
     "fields of a card, which read as the schema of its file says": (
         "geodp.features.amounts.card.AmountsGuarantee",
         "geodp.features.amounts.card.StatedAmount",
+        "geodp.features.flows.card.FlowsGuarantee",
+        "geodp.features.flows.card.StatedDecay",
         "geodp.features.households.card.HouseholdsGuarantee",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
@@ -51,6 +53,7 @@ INTERNAL = {
         "geodp.accuracy.parts.Split",
         "geodp.accuracy.parts.Sum",
         "geodp.accuracy.variance.TreeVariance",
+        "geodp.features.flows.estimator.NoisyPairs",
         "geodp.features.local.coins.Chance",
         "geodp.features.local.oracles.state.State",
         "geodp.features.local.tree.TreeState",
@@ -72,6 +75,7 @@ INTERNAL = {
     ),
     "what a folder is written and read by: save, open and the command line use it": (
         "geodp.features.amounts.files.StagedAmounts",
+        "geodp.features.flows.files.StagedFlows",
         "geodp.features.households.files.StagedHouseholds",
         "geodp.features.series.files.StagedSeries",
         "geodp.io.folder.staged_release.StagedRelease",

@@ -19,6 +19,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
         "select",
         "amounts",
         "households",
+        "flows",
         "local",
         "join",
         "export",

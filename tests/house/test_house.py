@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 GROUND = "advice errors feature_registry progress reprs typing"
 CORE = "release mechanisms io accuracy table grid privacy kernels"
 FEATURES = (
-    *("amounts", "audit", "cluster", "compare", "evaluate", "explain"),
+    *("amounts", "audit", "cluster", "compare", "evaluate", "explain", "flows"),
     *("households", "local", "new", "plan", "select", "series", "statistics"),
 )
 """They stand above the core, which imports none of them, and beside each other but for these: a
@@ -88,6 +88,8 @@ FLOORS = {
     "features/cluster": f"features/local {CORE}",
     "features/cluster/publishing": f"features/cluster cli {CORE}",
     "features/compare": f"features/local {CORE}",
+    "features/flows": f"features/flows features/explain {CORE}",
+    "features/flows/kernels": "kernels",
     "features/households": f"features/households features/explain {CORE}",
     "features/households/kernels": "kernels",
     "features/local": f"features/local {CORE}",
@@ -122,7 +124,8 @@ OUTSIDE = {
         "cli",
     ),
     "numba": (
-        "kernels features/amounts/kernels features/households/kernels features/local/kernels",
+        "kernels features/amounts/kernels features/flows/kernels features/households/kernels "
+        "features/local/kernels",
         "cli",
     ),
     "llvmlite": ("kernels", ""),
@@ -133,7 +136,8 @@ OUTSIDE = {
     "confusable_homoglyphs": ("", "privacy/names"),
     "rich": ("", f"progress {SHELL}"),
     "pyarrow": (
-        "io features/amounts/decimals features/amounts/formats features/households/formats "
+        "io features/amounts/decimals features/amounts/formats features/flows/formats "
+        "features/flows/reading features/households/formats "
         "features/local/files features/series/formats",
         "features/audit",
     ),

@@ -228,6 +228,20 @@ def test_amounts_draw_with_a_key_for_each_stream(means, amounts, key):
     assert len(wire.fingerprints) == 1
 
 
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
+def test_flows_draw_with_a_key_for_each_stream(amounts, key):
+    pairs = geodp.Grid.regular((16, 16)).pairs()
+    counts = np.random.default_rng(3).poisson(9, 5000)
+    trips = geodp.CountTable.from_keys(pairs, np.arange(0, 65_000, 13).astype(np.uint64), counts)
+    with listening() as wire:
+        geodp.flows.publish(trips, key=key, **amounts, contribution=1)
+    assert wire.drawn
+    assert wire.faults() == []
+    # Origins, destinations, pairs of blocks, and the rounding.
+    assert len({one.secret for one in wire.private}) == 4
+    assert len(wire.fingerprints) == 1
+
+
 QUESTIONS = {
     "top": lambda table, **given: select.top_cells(table, 3, **given),
     "level": lambda table, **given: select.level(table, next_epsilon=1, **given),

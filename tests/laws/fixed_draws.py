@@ -16,6 +16,7 @@ import numpy as np
 from geodp.features.amounts import publish as amounts_publish
 from geodp.features.cluster import connecting
 from geodp.features.cluster.partitioned import InformedPartition, PyramidPartition, TreePartition
+from geodp.features.flows.streams import Plan, TripStreams
 from geodp.features.households import publish as households_publish
 from geodp.features.local import collect
 from geodp.features.local.coins import Coins
@@ -107,6 +108,21 @@ def _fix_amounts(patch):
         return real(fixed, design, fixed_key())
 
     patch.setattr(amounts_publish, "release_streams", release_streams)
+
+
+def _fix_flows(patch):
+    def fix(name, real):
+        def draw(self, _trips, _key):
+            return real(
+                self, TripStreams.of(fixed_table(self.zones.grid.pairs()), self.zones), fixed_key()
+            )
+
+        patch.setattr(Plan, name, draw)
+
+    fix("draw_ends", Plan.draw_ends)
+    fix("draw_pairs", Plan.draw_pairs)
+    seed = Plan.draw_seed
+    patch.setattr(Plan, "draw_seed", lambda self, _key: seed(self, fixed_key()))
 
 
 def _fix_selections(patch):
@@ -274,6 +290,7 @@ def fix_draws(patch):
     _fix_series(patch)
     _fix_households(patch)
     _fix_amounts(patch)
+    _fix_flows(patch)
     _fix_selections(patch)
     _fix_devices(patch)
     _fix_cluster(patch)

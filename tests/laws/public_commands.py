@@ -124,6 +124,20 @@ def members(folder: Path, variant: str) -> None:
     (folder / "in.csv").write_text("lon,lat,home\n" + "".join(f"{row}\n" for row in rows))
 
 
+TRIPS = [(y, x, (y + 3) % SIDE, (x * 5 + 1) % SIDE) for x, y in SQUARE]
+counted_trips = table("oy,ox,dy,dx,n", lambda ends, n: ",".join(map(str, (*ends, n))), TRIPS)
+
+
+def trips(folder: Path, variant: str) -> None:
+    """Write trips of persons, one a row, with their days."""
+    rows = [
+        f"p{(i * 7 + j) % 23},{','.join(map(str, ends))},2024-05-{1 + j:02d}"
+        for i, (ends, count) in enumerate(people(variant, TRIPS))
+        for j in range(count % 4 + 1)
+    ]
+    (folder / "in.csv").write_text("id,oy,ox,dy,dx,day\n" + "".join(f"{row}\n" for row in rows))
+
+
 def positions(folder: Path, variant: str) -> None:
     """Write records of persons."""
     rows = [
@@ -246,6 +260,10 @@ AMOUNT = ("--amount", "income", "--clip", "0", "1000", "--unit-of-amount", "EUR"
 INCOMES = ("in.csv", *MESH_GRID, "--code", "code", "--value", "n", *AMOUNT, *TERMS)
 EARNERS = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "36", "--x", "lon",
            "--y", "lat", *AMOUNT, *TERMS)  # fmt: skip
+ENDS = ("in.csv", "--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx")
+FLOWS = (*ENDS, "--value", "n", *TERMS)
+TRAVELLED = (*ENDS, "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)
+CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n", *TERMS)
 
 
 def publish(write, *call, **more) -> Case:
@@ -348,6 +366,11 @@ CASES = {
         "amounts publish", earners, (*EARNERS, "--weight", "w", "--max-weight", "5"),
         variants=SMALL,
     ),
+    "flows": Case("flows publish", counted_trips, FLOWS, quick=True),
+    "flows of persons": Case("flows publish", trips, (*TRAVELLED, *CHARGED, "--key-file", "key",
+                             "--json"), variants=SMALL),
+    "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",
+                                      "--time", "day", "--outside", "drop"), variants=SMALL),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),
@@ -421,6 +444,8 @@ READERS = {
     "households report": (("households", "report", "homes", "--output", "made.html"),),
     "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),),
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
+    "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
+                        "--simulations", "20", "--json"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),
@@ -444,6 +469,7 @@ WRITTEN = {
     "homes": ("households publish", coded_homes, CODED_HOMES),
     "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
     "incomes": ("amounts publish", incomes, (*INCOMES, "--classes", "100,300")),
+    "flows": ("flows publish", pairs, CODED_FLOWS),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""
@@ -458,6 +484,7 @@ PARAMETERS = {
         "local blend",
         "plan",
         "amounts plan",
+        "flows plan",
         "households plan",
         "households sql",
         "methods",

@@ -12,6 +12,7 @@ import pytest
 from geodp.cli import geodp as command_line
 from geodp.cli.commands import publish as publish_command
 from geodp.features.amounts.publish import PreparedAmounts
+from geodp.features.flows.publish import PreparedFlows
 from geodp.features.households.publish import PreparedStreams
 from geodp.features.select.selected import PreparedSelection as PreparedSelection
 from geodp.features.series.publish import PreparedSeries
@@ -256,6 +257,19 @@ def tell_amounts(patch):
     patch.setattr(PreparedAmounts, "complete", complete)
 
 
+def tell_flows(patch):
+    """Let the release of flows say whether there are many trips."""
+    real = PreparedFlows.complete
+
+    def complete(self, drawn, charge):
+        many = int(self.table.count.sum()) > 1000
+        made = real(self, drawn, charge)
+        told = (*made.index.constraints, f"that it is {many}")
+        return replace(made, index=replace(made.index, constraints=told))
+
+    patch.setattr(PreparedFlows, "complete", complete)
+
+
 def print_people(patch):
     """Let the last words of a run have one blank more where many people are counted."""
     real, known = publish_command._format_message, []
@@ -310,6 +324,7 @@ LEAKS = {
     tell_rows: ("cells", "out/public/release.json"),
     tell_series: ("series", "out/public/2024-01/release.json"),
     tell_selection: ("top", "out/public/release.json"),
+    tell_flows: ("flows", "out/public/flows.json"),
     tell_households: ("households", "out/public/households.json"),
     tell_amounts: ("amounts", "out/public/amounts.json"),
     print_people: ("cells", "stdout"),

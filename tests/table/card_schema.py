@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 import geodp
 from geodp.features.amounts.card import AmountsCard
+from geodp.features.flows.card import FlowsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
@@ -30,6 +31,11 @@ FILES = {
         AmountsCard,
         "geodp-amounts-1",
         "amounts of geodp: amounts.json",
+    ),
+    PACKAGE / "features" / "flows" / "flows-1.schema.json": (
+        FlowsCard,
+        "geodp-flows-1",
+        "flows of geodp: flows.json",
     ),
     PACKAGE / "features" / "households" / "households-1.schema.json": (
         HouseholdsCard,

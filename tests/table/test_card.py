@@ -15,6 +15,7 @@ import pytest
 import geodp
 from geodp.errors import VerificationError
 from geodp.features.amounts.card import AmountsCard
+from geodp.features.flows.card import FlowsCard
 from geodp.features.households.card import HouseholdsCard
 from geodp.features.select.card import SelectionCard
 from geodp.features.series.card import SeriesCard
@@ -36,7 +37,7 @@ AMOUNTS = {
 }
 
 
-RELEASES, OF_AMOUNTS, HOUSEHOLDS, SELECTIONS, SERIES = FILES
+RELEASES, OF_AMOUNTS, FLOWS, HOUSEHOLDS, SELECTIONS, SERIES = FILES
 
 
 @cache
@@ -106,6 +107,21 @@ def test_the_index_of_persons_and_households_is_held_by_its_schema(tmp_path, amo
         validator(HOUSEHOLDS).validate({**plain, "max_size": 1})
     with refuses(VerificationError, "plain-type-wrong: max_size"):
         HouseholdsCard.from_json({**plain, "max_size": 1})
+
+
+@pytest.mark.parametrize("amounts", [{"epsilon": "1/3"}, {"rho": "1/8", "delta": "1e-7"}], ids=str)
+def test_the_index_of_flows_is_held_by_its_schema(tmp_path, amounts):
+    pairs = Grid.regular((8, 8)).pairs()
+    table = geodp.CountTable.from_keys(pairs, np.arange(0, 4096, 5).astype(np.uint64), [9] * 820)
+    geodp.flows.publish(table, contribution=1, **amounts).write(tmp_path / "out")
+    plain = json.loads((tmp_path / "out" / "public" / "flows.json").read_text())
+    validator(FLOWS).validate(plain)
+    assert FlowsCard.from_json(plain).to_json() == plain
+    wrong = {**plain, "decay": {**plain["decay"], "unit": "miles"}}
+    with pytest.raises(jsonschema.ValidationError):
+        validator(FLOWS).validate(wrong)
+    with refuses(VerificationError, "plain-type-wrong: unit"):
+        FlowsCard.from_json(wrong)
 
 
 @pytest.mark.parametrize("number", range(4))

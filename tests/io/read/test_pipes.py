@@ -43,6 +43,7 @@ SAMPLE = ("--rate", "1/5", "--threshold", "10", *MESH)
 INCOMES = (*CELLS[:6], "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR", *TERMS)
 GUESSES = (*MESH, "--median", "3", "--upper-tenth", "9", "--people", "1e4")
 HOMES = (*CELLS, "--protect", "person", *TERMS)
+TRIPS = ("--grid", "regular:8x8", "--from", "y,x", "--to", "x,y", "--value", "n", *TERMS)
 ROUND = ("--grid", "regular:8x8", "--devices", "1e6", "--epsilon", "1")
 
 READ = {
@@ -146,6 +147,16 @@ READ = {
     },
     "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts page": {"polygons": ("incomes", "--polygons", PIPE)},
+    "flows publish": {
+        "inputs": (PIPE, *TRIPS),
+        "metadata": ("in.csv", *TRIPS, "--metadata", PIPE),
+        "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
+        "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
+    },
+    "flows plan": {
+        "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),
+        "regions": (*MESH, "--trips", "1", "--regions", PIPE, "--regions-source", "s"),
+    },
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
         "file": (PIPE, "codes.csv", "-o", "new.parquet"),

@@ -124,14 +124,19 @@ class Persons:
         Persons are numbers int64[n], in the order of their first records if all form one part; keys
         are uint64[n]. Raises InputError if the records of one person exceed the limit.
         """
+        for text, keys in self.named_parts():
+            numbers = None if self._single_part else numbers_of_digits(text, as_names=True)
+            if numbers is None:
+                numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
+            yield numbers, keys
+
+    def named_parts(self) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
+        """Yield the names of persons instead of numbers, otherwise as :meth:`parts`."""
         try:
             for names, keys in self._records.parts():
                 text = pa.chunked_array(names, pa.string()).combine_chunks()
                 names.clear()
-                numbers = None if self._single_part else numbers_of_digits(text, as_names=True)
-                if numbers is None:
-                    numbers = text.dictionary_encode().indices.to_numpy().astype(np.int64)
-                yield numbers, np.concatenate([np.empty(0, np.uint64), *keys])
+                yield text, np.concatenate([np.empty(0, np.uint64), *keys])
         except _TooManyError:
             raise InputError(self._rule) from None
 

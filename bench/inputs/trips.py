@@ -1,0 +1,110 @@
+"""Trips between zones to measure on: public ones of taxis, and made-up ones of persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs.public import load
+
+Integers = NDArray[np.int64]
+
+SHAPE = (47, 84)
+"""Zones of 1 km of the taxis' area: 94 x 168 cells of 500 m."""
+
+
+def load_taxis(data: Path | None, *, mirrored: bool = False) -> geodp.CountTable:
+    """Load trips of taxis between zones of 1 km; mirrored: their destinations point-mirrored."""
+    cells = load("taxi", data)
+    row, column, to_row, to_column = cells.grid.decode(cells.key) // 2
+    if mirrored:
+        to_row, to_column = SHAPE[0] - 1 - to_row, SHAPE[1] - 1 - to_column
+    index = np.stack([row, column, to_row, to_column])
+    return geodp.CountTable.from_index(geodp.Grid.regular(SHAPE).pairs(), index, cells.count)
+
+
+@dataclass(frozen=True, eq=False)
+class MadeTrips:
+    """Trips of made-up persons, one a row.
+
+    Attributes
+    ----------
+    grid : Grid
+        The map of zones.
+    person : int64[n]
+    index : int64[4, n]
+        Rows and columns of origins and destinations.
+    """
+
+    grid: geodp.Grid
+    person: Integers
+    index: Integers
+
+    @property
+    def table(self) -> geodp.CountTable:
+        """All trips by pair of zones, with none dropped."""
+        count = np.ones(self.person.size, np.int64)
+        return geodp.CountTable.from_index(self.grid.pairs(), self.index, count)
+
+
+def make_radiation(seed: int, persons: int, side: int = 48, hubs: int = 6) -> MadeTrips:
+    """Make trips by the radiation law (Simini et al. 2012) and to hubs: no law of distance.
+
+    Homes follow a rough surface; a person works where the radiation law says, has mean 7 trips,
+    of which most are between home and work, and a fifth go to one of a few hubs.
+    """
+    draw = np.random.default_rng(seed)
+    place = np.stack(np.unravel_index(np.arange(side * side), (side, side)))
+    people = draw.lognormal(0, 1.6, side * side)
+    centre = np.hypot(*(place - side / 2)) / side
+    people *= np.exp(-4 * centre)
+    law = radiate(people, place)
+    home = draw.choice(people.size, persons, p=people / people.sum())
+    # The inverse of each row's distribution, at a uniform number.
+    reach = np.cumsum(law, axis=1)
+    uniform = draw.random(persons) * reach[home, -1]
+    work = (reach[home] < uniform[:, None]).sum(axis=1)
+    hub = draw.choice(people.size, hubs, p=people / people.sum())
+    trips = 1 + draw.negative_binomial(2, 0.25, persons)
+    person = np.repeat(np.arange(persons), trips)
+    order = np.arange(person.size) % 2 == 0
+    origin = np.where(order, home[person], work[person])
+    destination = np.where(order, work[person], home[person])
+    away = draw.random(person.size) < 0.2
+    destination = np.where(away, draw.choice(hub, person.size), destination)
+    index = np.concatenate([place[:, origin], place[:, destination]])
+    return MadeTrips(geodp.Grid.regular((side, side)), person, index)
+
+
+def radiate(people: NDArray[np.float64], place: Integers) -> NDArray[np.float64]:
+    """Compute the radiation law: the share of each zone's trips to every other: float64[n, n].
+
+    Whoever lives in zone i goes to j with a chance of m n / ((m + s) (m + n + s)), where m and n
+    are the people of both, and s those nearer to i than j is.
+    """
+    law = np.zeros((people.size, people.size))
+    for i in range(people.size):
+        away = np.hypot(*(place - place[:, [i]]))
+        order = np.argsort(away, kind="stable")[1:]
+        within = np.concatenate([[0.0], np.cumsum(people[order])[:-1]])
+        m, n = people[i], people[order]
+        law[i, order] = m * n / ((m + within) * (m + n + within))
+    return law
+
+
+def make_commuters(seed: int, persons: int = 3_000, side: int = 32) -> MadeTrips:
+    """Make trips of persons who always go between the same two zones, 1 to 19 times each.
+
+    The distance to work is normal in both directions, with a deviation of five zones.
+    """
+    draw = np.random.default_rng(seed)
+    home = draw.integers(0, side, (2, persons))
+    work = home + np.rint(draw.normal(0, 5, (2, persons))).astype(np.int64)
+    trips = draw.integers(1, 20, persons)
+    index = np.concatenate([home, np.clip(work, 0, side - 1)])
+    person = np.repeat(np.arange(persons), trips)
+    return MadeTrips(geodp.Grid.regular((side, side)), person, index[:, person])

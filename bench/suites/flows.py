@@ -1,0 +1,394 @@
+"""Flows between zones: how many trips are placed right, beside other ways to publish them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import geodp
+from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radiation
+from bench.tables import fill, markdown, table
+from geodp.features.flows import estimator, zones
+from geodp.features.flows.estimator import FLAT, estimate_flows
+from geodp.features.flows.rounding import round_table
+from geodp.features.flows.streams import TripStreams
+from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+
+TITLE = """\
+Trips of taxis between zones of 1 km, at epsilon 1, by the most trips of a person.
+  right 1 .. right 8    per cent of the trips placed in the right pair of zones of 1, 2, 4, 8 km, of
+                        the true trips, or of the released ones where these are more
+  error 1 .. error 8    mean absolute error of the pairs that have trips
+  empty, missing        per cent of the released pairs without a trip, and of the pairs with trips
+                        that are released as 0
+  length                mean length of released trips, in per cent of the true one"""
+
+SAVED = Path(__file__).parents[1] / "results" / "flows.json"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "measured" / "flows.md"
+
+SIDES = (1, 2, 4, 8)
+"""Zones on a side of squares between which trips are compared."""
+
+DELTA = 1e-6
+"""Of the peers that show occupied pairs only."""
+
+GRAVITY = 4.0
+"""Decay of the gravity law alone, in zones."""
+
+REGION_SIDES, REGIONS = (1, 2, 4, 8, 16), 40
+"""Sides of squares between which intervals are measured, and pairs of each in a trial."""
+
+FAR = (30, 40, 50)
+"""Lengths in zones beyond which trips are counted."""
+
+LARGE = (316, 100_000_000)
+"""Zones on a side, and trips, of the large made-up table."""
+
+Integers = NDArray[np.int64]
+Dense = NDArray[np.int32]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add the command line's options, named as the parameters of :func:`measure`."""
+    parser.add_argument("--data", type=Path, metavar="DIR", help="directory of public statistics")
+    parser.add_argument("--trials", type=int, default=5)
+    parser.add_argument("--large", action="store_true", help="measure 1e8 trips of 1e5 zones, too")
+
+
+Method = Callable[[CountTable, int, NoiseKey], CountTable]
+"""Releases trips by pair, given the most trips of a person."""
+
+
+def publish(trips: CountTable, most: int, key: NoiseKey) -> geodp.flows.Flows:
+    """Publish flows with the epsilon of 1."""
+    return geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
+
+
+def flows(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release flows."""
+    made = publish(trips, most, key).flows.table
+    return CountTable.from_keys(trips.grid, made.key, made.count)
+
+
+def without_law(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release flows from the same measurements, with no law of distance."""
+    made = publish(trips, most, key)
+    on = zones.Zones.of(made.origins.grid)
+    ends = [one.table.counts_at(on.key) for one in (made.origins, made.destinations)]
+    found = estimate_flows(on, (ends[0], ends[1]), made.noisy, 1, FLAT)
+    return of_zones(trips, on, found.origin, found.destination, found.count)
+
+
+def tree(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release the pairs by a tree on pairs: geodp publish --pairs."""
+    made = geodp.publish(trips, method="pyramid", epsilon=1, contribution=most, key=key).table
+    return CountTable.from_keys(trips.grid, made.key, made.count)
+
+
+def gravity(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release both ends with all of the budget, and spread them by a law of distance."""
+    made = geodp.flows.publish(trips, epsilon=1, contribution=most, levels={8: "1/1000"}, key=key)
+    streams = zones.Zones.of(geodp.Grid(trips.grid.places[:1]))
+    ends = [one.table.counts_at(streams.key) for one in (made.origins, made.destinations)]
+    blocks = streams.blocks(1)
+    law = streams.law(GRAVITY, blocks)
+    estimator.balance_ends(law, (ends[0], ends[1]), 60)
+    row, column, count = round_table(law, (ends[0], ends[1]), np.array([1]))
+    return of_zones(trips, streams, row, column, count)
+
+
+def of_zones(
+    trips: CountTable, on: zones.Zones, row: Integers, column: Integers, count: Integers
+) -> CountTable:
+    """Make a table of pairs from numbers of zones."""
+    index = np.stack([axis[end] for end in (row, column) for axis in (on.row, on.column)])
+    return CountTable.from_index(trips.grid, index, count)
+
+
+def laplace(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Add noise to every pair of zones, occupied or not, and cut it at 0."""
+    on = zones.Zones.of(geodp.Grid(trips.grid.places[:1]))
+    dense = TripStreams.of(trips, on).pairs(1)
+    draw = np.random.default_rng(int(key.words()[0]))
+    dense += draw.geometric(1 - math.exp(-1 / most), dense.shape)
+    dense -= draw.geometric(1 - math.exp(-1 / most), dense.shape)
+    row, column = np.nonzero(dense > 0)
+    return of_zones(trips, on, row, column, dense[row, column])
+
+
+def threshold(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Add noise to occupied pairs alone, and show those above a threshold; it needs a delta."""
+    draw = np.random.default_rng(int(key.words()[0]))
+    noisy = trips.count + np.rint(draw.laplace(0, most, trips.count.size)).astype(np.int64)
+    some = noisy > 1 + most * math.log(most / (2 * DELTA))
+    return CountTable.from_keys(trips.grid, trips.key[some], noisy[some])
+
+
+def opendp(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Do the same by OpenDP, where it is installed; its noise has no key."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    cell = dp.atom_domain(T="i64")
+    space = dp.map_domain(cell, cell), dp.l01inf_distance(dp.absolute_distance(T="i64"))
+    limit = math.ceil(2 + most * math.log(most / (2 * DELTA))) + most
+    measure = dp.m.make_laplace_threshold(*space, scale=float(most), threshold=limit)
+    spent, delta = measure.map((most, most, most))
+    # The guarantee is checked, so that a new version cannot change what is compared.
+    if spent > 1.0001 or delta > DELTA:
+        raise ValueError("the threshold does not keep the budget")
+    found = measure(dict(zip(trips.key.tolist(), trips.count.tolist(), strict=True)))
+    key_of = np.array([*found], np.uint64)
+    return CountTable.from_keys(trips.grid, key_of, np.array([*found.values()], np.int64))
+
+
+PEERS: dict[str, Method] = {
+    "geodp.flows": flows,
+    "the same, no law of distance": without_law,
+    "tree on pairs (geodp publish)": tree,
+    "gravity alone": gravity,
+    "Laplace on every pair": laplace,
+    "occupied pairs above a threshold": threshold,
+    "OpenDP, threshold": opendp,
+}
+"""By name; those with a threshold have a delta of 1e-6 besides."""
+
+
+def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> dict[str, Any]:
+    """Measure all tables."""
+    right, mirrored = load_taxis(data), load_taxis(data, mirrored=True)
+    cases = [("taxis", right, 10), ("destinations mirrored", mirrored, 10), ("taxis", right, 1)]
+    rows = []
+    for name, trips, most in cases:
+        for peer, method in PEERS.items():
+            one = measure_method(trips, most, method, trials)
+            rows.append({"table": name, "most trips": most, "method": peer, **one})
+    made = make_radiation(7, 60_000)
+    rows += [
+        {"table": "radiation", "most trips": most, "method": peer, **one}
+        for most in (10, 1)
+        for peer, one in measure_persons(made, most, trials)
+    ]
+    coverage = [
+        {"table": name, "most trips": most, **row}
+        for name, trips, most in (*cases[:2], *bound_tables(made))
+        for row in cover(trips, most, trials)
+    ]
+    reach = [
+        {"table": name, "most trips": most, **row}
+        for name, trips, most in cases
+        for row in measure_reach(trips, most, trials)
+    ]
+    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage, "reach": reach}
+    return {**result, "large": [measure_large()]} if large else result
+
+
+def bound_tables(made: MadeTrips) -> list[tuple[str, CountTable, int]]:
+    """Return tables of persons on which intervals are measured, with the most trips of one."""
+    key, commuters = NoiseKey(bytes(32)), make_commuters(3)
+    return [
+        ("radiation", bound(made, 10, key), 10),
+        ("commuters", bound(commuters, 10, key), 10),
+        ("commuters", bound(commuters, 1, key), 1),
+    ]
+
+
+def measure_method(trips: CountTable, most: int, method: Method, trials: int) -> dict[str, Any]:
+    """Return the mean figures of a method."""
+    true = spread_out(trips)
+    keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+    found = [compare(true, spread_out(method(trips, most, key))) for key in keys]
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def measure_persons(
+    made: MadeTrips, most: int, trials: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield figures of flows whose persons are bounded, and of the bound alone."""
+    true = spread_out(made.table)
+    keys = [NoiseKey(trial.to_bytes(32, "little")) for trial in range(trials)]
+    bounded = [bound(made, most, key) for key in keys]
+    yield "trips that are dropped, no noise", compare(true, spread_out(bounded[0]))
+    for peer in ("geodp.flows", "tree on pairs (geodp publish)"):
+        found = []
+        for trial, kept in enumerate(bounded):
+            key = NoiseKey((100 + trial).to_bytes(32, "little"))
+            plain = CountTable.from_keys(kept.grid, kept.key, kept.count)
+            released = PEERS[peer](plain, most, key)
+            # Beside what the bound has left: what it drops is reported apart.
+            found.append(compare(spread_out(kept), spread_out(released)))
+        yield peer, {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def bound(made: MadeTrips, most: int, key: NoiseKey) -> CountTable:
+    """Count made-up trips, with at most so many of each person."""
+    import pyarrow as pa
+
+    names = ("oy", "ox", "dy", "dx")
+    rows = pa.table({"id": made.person.astype(str), **dict(zip(names, made.index, strict=True))})
+    places = {"origin": names[:2], "destination": names[2:], "person": "id", "trips": most}
+    return geodp.flows.read_trips(rows, grid=made.grid, **places, key=key)
+
+
+def spread_out(trips: CountTable) -> Dense:
+    """Return trips as an array of origins and destinations, padded to whole squares."""
+    shape = [-(-size // SIDES[-1]) * SIDES[-1] for size in trips.grid.shape]
+    dense = np.zeros(shape, np.int32)
+    dense[tuple(trips.grid.decode(trips.key))] = trips.count
+    return dense
+
+
+def sum_squares(dense: Dense, side: int) -> Dense:
+    """Sum trips between squares of zones."""
+    parts = [part for size in dense.shape for part in (size // side, side)]
+    return np.asarray(dense.reshape(parts).sum(axis=(1, 3, 5, 7)), np.int32)
+
+
+def compare(true: Dense, released: Dense) -> dict[str, float]:
+    """Compute all figures of one release."""
+    figures: dict[str, float] = {}
+    # Of whichever has more trips, as a release of all possible trips would have none wrong.
+    number = max(int(true.sum()), int(released.sum(dtype=np.int64)))
+    for side in SIDES:
+        one, other = sum_squares(true, side), sum_squares(released, side)
+        figures[f"right {side}"] = 100 * float(np.minimum(one, other).sum()) / number
+        figures[f"error {side}"] = float(np.abs(one - other)[one > 0].mean())
+    some = released > 0
+    figures["empty"] = 100 * float((some & (true == 0)).sum() / max(some.sum(), 1))
+    figures["missing"] = 100 * float((~some & (true > 0)).sum() / (true > 0).sum())
+    figures["length"] = 100 * mean_length(released) / mean_length(true)
+    return figures
+
+
+def mean_length(dense: Dense) -> float:
+    """Return the mean length of trips, in zones."""
+    row, column, to_row, to_column = np.nonzero(dense)
+    count = dense[row, column, to_row, to_column]
+    length = np.hypot(row - to_row, column - to_column)
+    return float((length * count).sum() / max(count.sum(), 1))
+
+
+def cover(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of flows between squares hold the truth, by their sides."""
+    held: dict[int, list[tuple[bool, float]]] = {side: [] for side in REGION_SIDES}
+    index, count, grid = (
+        trips.grid.decode(trips.key),
+        trips.count,
+        geodp.Grid(trips.grid.places[:1]),
+    )
+    for trial in range(trials):
+        key = NoiseKey((1000 + trial).to_bytes(32, "little"))
+        release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
+        draw = np.random.default_rng(trial)
+        # Half of the pairs as trips are, half as occupied pairs are.
+        half = REGIONS * len(REGION_SIDES) // 2
+        picked = [draw.choice(count.size, half, p=p) for p in (count / count.sum(), None)]
+        sides = REGION_SIDES * REGIONS
+        regions, true = [], []
+        for pair, side in zip(np.concatenate(picked).tolist(), sides, strict=False):
+            ends, inside = [], np.ones(count.size, np.bool_)
+            for at in (0, 2):
+                limit = np.array(grid.shape) - side
+                corner = np.clip(index[at : at + 2, pair] - draw.integers(0, side, 2), 0, limit)
+                square = corner[:, None] + np.indices((side, side)).reshape(2, -1)
+                ends.append(Region.of_map(grid, *square))
+                part = index[at : at + 2] - corner[:, None]
+                inside &= ((part >= 0) & (part < side)).all(axis=0)
+            regions.append((ends[0], ends[1]))
+            true.append(int(count[inside].sum()))
+        found = release.estimate_all(regions, simulations=20)
+        for one, n, side in zip(found, true, sides, strict=False):
+            held[side].append((one.low <= n <= one.high, one.high - one.low))
+    every = [one for each in held.values() for one in each]
+    named = {f"{side} x {side}": one for side, one in held.items()}
+    for name, each in {**named, "all": every}.items():
+        yield {
+            "regions": name,
+            "pairs": len(each),
+            "held": 100 * float(np.mean([one for one, _ in each])),
+            "width": float(np.median([width for _, width in each])),
+        }
+
+
+def measure_reach(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield the trips within a zone, and those that are longer than so many zones."""
+
+    def split(key: NDArray[np.uint64], count: Integers) -> dict[str, float]:
+        row, column, to_row, to_column = trips.grid.decode(key)
+        length = np.hypot(row - to_row, column - to_column)
+        parts = {"within a zone": length == 0, **{f"longer than {n}": length > n for n in FAR}}
+        return {name: float(count[some].sum()) for name, some in parts.items()}
+
+    keys = [NoiseKey((2000 + trial).to_bytes(32, "little")) for trial in range(trials)]
+    made = [publish(trips, most, key).flows.table for key in keys]
+    found = [split(one.key, np.asarray(one.count, np.int64)) for one in made]
+    for name, true in split(trips.key, trips.count).items():
+        yield {
+            "trips": name,
+            "true": int(true),
+            "released": float(np.mean([f[name] for f in found])),
+        }
+
+
+def measure_large() -> dict[str, Any]:
+    """Measure time and memory of many trips between many zones."""
+    import resource
+
+    side, number = LARGE
+    grid = geodp.Grid.regular((side, side))
+    draw, rows = np.random.default_rng(1), number // 4
+    centre = np.minimum(draw.gamma(2.0, side / 5, (2, rows)).astype(np.int64), side - 1)
+    moved = centre + np.rint(draw.normal(0, 12, (2, rows))).astype(np.int64)
+    index = np.concatenate([centre, np.clip(moved, 0, side - 1)])
+    trips = CountTable.from_index(grid.pairs(), index, np.full(rows, 4, np.int64))
+    del index, centre, moved
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    made = geodp.flows.publish(trips, epsilon=1, contribution=10)
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "zones": side * side,
+        "trips": int(trips.count.sum()),
+        "pairs": int(made.flows.table.key.size),
+        "seconds": seconds,
+        "GiB before": before / 2**20,
+        "GiB at most": peak / 2**20,
+    }
+
+
+PARTS = ("placed", "coverage", "reach", "large")
+"""Tables of the document, by their markers."""
+
+
+def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Build the lines of a table."""
+    return list(result[{"placed": "rows"}.get(part, part)])
+
+
+def show(result: dict[str, Any]) -> str:
+    """Format all tables."""
+    parts = [part for part in PARTS if part != "large" or "large" in result]
+    caption = f"{result['settings']['trials']} trials"
+    return "\n\n".join([caption, *(table(lines(part, result)) for part in parts)])
+
+
+def fill_document() -> None:
+    """Fill the document's tables from the saved figures."""
+    import json
+
+    result = json.loads(SAVED.read_text(encoding="utf-8"))
+    for part in PARTS:
+        if part == "large" and "large" not in result:
+            continue
+        marks = f"<!-- bench:flows:{part} -->", f"<!-- /bench:flows:{part} -->"
+        fill(DOCUMENT, marks, markdown(lines(part, result)))

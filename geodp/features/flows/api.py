@@ -1,0 +1,9 @@
+"""Flows between zones, as ``geodp.flows``."""
+
+from geodp.features.flows.card import FlowsCard
+from geodp.features.flows.flows import Flows
+from geodp.features.flows.plan import PlannedFlows, plan
+from geodp.features.flows.publish import publish
+from geodp.features.flows.reading.trips import read_trips
+
+__all__ = ["Flows", "FlowsCard", "PlannedFlows", "plan", "publish", "read_trips"]

@@ -1,0 +1,142 @@
+"""The public index of a release of flows: what its three tables share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from geodp.privacy.assumption import Assumption
+from geodp.table.card import File, LeftOut
+from geodp.table.charged import Amount, Exact, StatedCharge
+from geodp.table.plain import AtLeast, read_plain, write_plain
+from geodp.table.stated.release import Size, Software, TableInfo
+
+FLOWS_SCHEMA: Literal["geodp-flows-1"] = "geodp-flows-1"
+"""Value of ``schema`` in the index of a release of flows."""
+
+INDEX = "flows.json"
+"""Name of the index inside ``public``; every table has a card in a folder of its own."""
+
+FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
+"""Names of the tables: of their folders, files and columns."""
+
+TABLES = (FLOWS, ORIGINS, DESTINATIONS)
+
+
+@dataclass(frozen=True)
+class MeasuredLevel:
+    """Noisy pairs of blocks of one size.
+
+    Attributes
+    ----------
+    side : int
+        Rows and columns of a block, in zones.
+    share : str
+        Share of the budget, exact.
+    standard_error : float
+        Of a noisy pair.
+    """
+
+    side: Size
+    share: Exact
+    standard_error: Annotated[float, AtLeast(0)]
+
+
+@dataclass(frozen=True)
+class FlowsGuarantee:
+    """The privacy guarantee of all tables together.
+
+    Attributes
+    ----------
+    in_words, source, mechanism : str
+    epsilon, rho, delta : str or None
+        Exact, each with the nearest decimal; ``spends``: as one line.
+    end_share : str
+        Share of the budget of each map of ends, exact.
+    levels : tuple of MeasuredLevel
+        Measured pairs, the finest first; their shares and those of both ends add up to 1.
+    neighbours, unit : str
+    contribution : int
+        Most trips of one unit.
+    assumptions : tuple of Assumption
+    """
+
+    in_words: str
+    source: str
+    mechanism: str
+    epsilon: Exact | None
+    epsilon_decimal: Amount | None
+    rho: Exact | None
+    rho_decimal: Amount | None
+    delta: Exact | None
+    delta_decimal: Amount | None
+    spends: str
+    end_share: Exact
+    levels: tuple[MeasuredLevel, ...]
+    neighbours: Literal["add-remove-one", "replace-one"]
+    unit: str
+    contribution: Size
+    assumptions: tuple[Assumption, ...]
+
+
+@dataclass(frozen=True)
+class StatedDecay:
+    """The law of distance that was closest to the noisy pairs.
+
+    Attributes
+    ----------
+    length : float or None
+        Over which flows decrease by the factor e, as measured; None: distance plays no role.
+    unit : {"km", "cells"}
+    """
+
+    length: Annotated[float, AtLeast(0)] | None
+    unit: Literal["km", "cells"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowsCard:
+    """The contents of ``flows.json``.
+
+    Attributes
+    ----------
+    schema : "geodp-flows-1"
+    software : Software
+    private : bool
+        Whether the key of the noise was secret.
+    guarantee : FlowsGuarantee
+    decay : StatedDecay
+    budget : StatedCharge or None
+        Charge to a ledger, once for all tables.
+    constraints : tuple of str
+        What holds exactly, a sentence each.
+    tables : tuple of TableInfo
+        Flows, origins and destinations, each with a card of its own.
+    files : tuple of File
+        Noisy pairs of blocks.
+    left_out : tuple of LeftOut
+    """
+
+    schema: Literal["geodp-flows-1"]
+    software: Software
+    private: bool
+    guarantee: FlowsGuarantee
+    decay: StatedDecay
+    budget: StatedCharge | None
+    constraints: tuple[str, ...]
+    tables: tuple[TableInfo, ...] = ()
+    files: tuple[File, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"FlowsCard({self.guarantee.unit} protected, {self.guarantee.spends})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert the index to plain values."""
+        plain: dict[str, Any] = write_plain(self)
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: Any) -> Self:
+        """Create the index from plain values; VerificationError if they are invalid."""
+        return read_plain(cls, plain, "flows")

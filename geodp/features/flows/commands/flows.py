@@ -1,0 +1,535 @@
+"""``geodp flows``: trips bounded by person, released with both maps of their ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from geodp import progress
+from geodp.cli.draw_storage import Packed, store_before_charge
+from geodp.cli.help import Command, add_options, option
+from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.options import (
+    GridCommand,
+    StrictCommand,
+    grid_options,
+    inputs,
+    output_folder,
+)
+from geodp.cli.request_options import read_request, request_options
+from geodp.cli.running import describe_call, report_progress, report_stored_draw
+from geodp.cli.translation import translate_message
+from geodp.errors import UsageError
+from geodp.io.folder.stopping import complete_with_commit
+
+if TYPE_CHECKING:
+    from geodp.features.flows.files import StagedFlows
+    from geodp.features.flows.flows import Flows
+    from geodp.features.flows.publish import DrawnFlows, PreparedFlows
+    from geodp.grid.grid import Grid
+    from geodp.release.request import Request
+
+ELSEWHERE = (
+    "method",
+    "contribution",
+    "unit",
+    "people",
+    "measurements",
+    "totals",
+    "prior",
+    "simulate",
+    "supersedes",
+)
+"""Fields of a request that this release does not have, or has in another form."""
+
+UNITS = ("person", "person-day", "person-week", "person-month")
+"""Values of the library, repeated so that ``--help`` imports nothing heavy."""
+
+level_option = option(
+    "--level",
+    group="Privacy",
+    multiple=True,
+    metavar="SIDE=SHARE",
+    help="Side of the blocks whose pairs are measured, in zones and a power of two, and their "
+    "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: by the "
+    "trips of a person for each unit of epsilon]",
+)
+method_option = option(
+    "--method",
+    group="Privacy",
+    help="Method of both maps of ends: pyramid, with settings after a colon.  [default: pyramid]",
+)
+trips_option = option(
+    "--trips",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="Most trips that are kept of a person, chosen by a hash of the person's own trips. The "
+    "noise grows with it.",
+)
+
+_READING = (
+    option(
+        "--from",
+        "origins",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of the codes of origins; or two columns with a comma: latitude and longitude "
+        "(y,x), or row and column on a grid that lies nowhere.",
+    ),
+    option(
+        "--to",
+        "destinations",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of the codes of destinations, or two columns, as for --from.",
+    ),
+    option(
+        "--person",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of person ids; rows without an id are refused. Without it, state the "
+        "--contribution.",
+    ),
+    trips_option,
+    option(
+        "--per-pair",
+        group="Privacy",
+        type=click.IntRange(1),
+        help="Most trips that are kept of a person between two zones.  [default: --trips]",
+    ),
+    option(
+        "--unit",
+        group="Privacy",
+        type=click.Choice(UNITS),
+        default=UNITS[0],
+        show_default=True,
+        help="What is protected, and whose trips are bounded: a person, or a person in a day, a "
+        "week or a month. The shorter the period, the weaker the protection of a person.",
+    ),
+    option(
+        "--time",
+        group="Input",
+        metavar="COLUMN",
+        help="Column of the times at which trips began, for units of periods.",
+    ),
+    option(
+        "--time-zone",
+        group="Input",
+        help="IANA name of the zone of days, such as Asia/Tokyo, if times count from UTC.",
+    ),
+    option(
+        "--value",
+        group="Input",
+        everyday=True,
+        metavar="COLUMN",
+        help="Column of counts, if a row is several trips; state the --contribution then.",
+    ),
+    option("--points-crs", group="Input", help="CRS of coordinates, if it is not the grid's."),
+    option(
+        "--where",
+        group="Input",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Read only the rows with this value; repeatable.",
+    ),
+    option(
+        "--outside",
+        group="Input",
+        type=click.Choice(("error", "crop", "drop")),
+        help="What to do with trips of which an end lies outside the domain.  [default: error]",
+    ),
+    option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
+    option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
+    option(
+        "--memory",
+        group="Run",
+        help="Memory limit for trips that are sorted, such as 4GiB; beyond it they are sorted on "
+        "disk.  [default: half the machine's]",
+    ),
+    option(
+        "--scratch",
+        group="Run",
+        type=click.Path(path_type=Path),
+        help="Folder for temporary files, on a disk that may hold confidential data.  [default: "
+        "the system's]",
+    ),
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add the options that describe trips to a command."""
+    return add_options(command, _READING)
+
+
+@click.group()
+def flows() -> None:
+    """Release trips between zones, protected by person, with both maps of their ends.
+
+    \b
+    geodp flows publish trips.csv --grid jis:basic --bounds tokyo --from o --to d
+        --person id --trips 10 --epsilon 1 --output out
+    geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
+    geodp flows estimate out --from 5339 --to 5340
+    """
+
+
+@flows.command(cls=GridCommand, no_args_is_help=True)
+@inputs
+@grid_options
+@reading_options
+@level_option
+@method_option
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    help="Most trips of one person in all inputs together, which you assert. Required unless "
+    "--person names persons.",
+)
+@request_options(without=ELSEWHERE)
+@output_folder
+@option(
+    "--overwrite", group="Output", everyday=True, is_flag=True, help="Replace an earlier release."
+)
+@option(
+    "--resume",
+    group="Run",
+    is_flag=True,
+    help="Complete an interrupted run of the same command from what it was charged for; nothing "
+    "is read, drawn or charged.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def publish(**options: Any) -> None:
+    """Release the trips of INPUTS between zones, and from and to every zone, under one budget.
+
+    \b
+    One row for each trip, with a column of persons; or counted rows:
+    geodp flows publish FILE --from O --to D --person ID --trips 10 ...
+    geodp flows publish FILE --from O --to D --value N --contribution 10 ...
+
+    Trips from every zone add up to its released origins, and trips to it to its destinations.
+    Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
+    on the data is printed.
+    """
+    with report_progress(), report_stored_draw(options["output"]):
+        message = _publish(options)
+    click.echo(message)
+
+
+PLANNED = ("epsilon", "rho", "delta", "neighbours")
+"""Fields of a request that a plan of flows accepts."""
+
+
+@flows.command(cls=GridCommand, no_args_is_help=True)
+@grid_options
+@option(
+    "--trips",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    multiple=True,
+    required=True,
+    help="Most trips that are kept of a person; repeatable, to compare.",
+)
+@level_option
+@method_option
+@option(
+    "--mean-trips",
+    group="Privacy",
+    type=float,
+    help="A public guess of the mean trips of a person, for the share that each bound keeps.",
+)
+@request_options(*PLANNED)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def plan(**options: Any) -> None:
+    """Show the noise of a release by the trips of a person, before any data are read.
+
+    \b
+    geodp flows plan --grid regular:47x84 --trips 5 --trips 10 --epsilon 1 --mean-trips 7
+
+    Standard errors of the ends of one zone and of noisy pairs of blocks, where nothing is clamped.
+    """
+    from geodp.features.flows.plan import plan as make_plan
+
+    # A plan reads no inputs, of which a mask or regions might be one.
+    grid, levels = grid_of({**options, "inputs": ()}), read_levels(options["level"])
+    names = ("method", "mean_trips", *PLANNED)
+    given = {name: options[name] for name in names}
+    rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
+    if options["as_json"]:
+        click.echo(json.dumps([asdict(one) for one in rows], indent=1))
+        return
+    click.echo(f"{'trips':>7}{'kept':>8}{'zone':>10}{'total':>10}   noisy pairs by side of blocks")
+    for one in rows:
+        kept = "-" if one.retained is None else f"{100 * one.retained:.0f} %"
+        ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
+        pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
+        shown = "".join(f"{text:>10}" for text in ends)
+        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}")
+
+
+@flows.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@option(
+    "--from",
+    "origins",
+    group="Options",
+    everyday=True,
+    required=True,
+    multiple=True,
+    metavar="AREA",
+    help="Code of an area or of a zone from which trips begin; repeatable, together with --to.",
+)
+@option(
+    "--to",
+    "destinations",
+    group="Options",
+    everyday=True,
+    required=True,
+    multiple=True,
+    metavar="AREA",
+    help="Code of the area in which they end.",
+)
+@option(
+    "--simulations",
+    group="Options",
+    type=click.IntRange(20),
+    default=40,
+    show_default=True,
+    help="Releases that are simulated from this one; more give steadier intervals.",
+)
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def estimate(**options: Any) -> None:
+    """Estimate trips from one area to another of a RELEASE, with 95 % intervals; costs no budget.
+
+    \b
+    geodp flows estimate out --from 5339 --to 5340 --from 5340 --to 5339
+    """
+    from geodp.features.flows.flows import Flows
+    from geodp.release.opening import open_written
+
+    if len(options["origins"]) != len(options["destinations"]):
+        raise UsageError(
+            "Every --from needs a --to: give as many of both.", code="flows-from-without-to"
+        )
+    release = open_written(options["release"])
+    if not isinstance(release, Flows):
+        raise UsageError(
+            "This is no release of flows; geodp estimate knows it.", code="flows-release-expected"
+        )
+    pairs = [*zip(options["origins"], options["destinations"], strict=True)]
+    with report_progress():
+        estimates = release.estimate_all(pairs, simulations=options["simulations"])
+    if options["as_json"]:
+        document = [
+            {"from": pair[0], "to": pair[1], **asdict(one)}
+            for pair, one in zip(pairs, estimates, strict=True)
+        ]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(pairs, estimates, release.flows.card().display_below)))
+
+
+def _tabulate(
+    pairs: Sequence[tuple[str, str]], estimates: Sequence[Any], limit: int | None
+) -> list[str]:
+    """Return the lines of a table of estimates; ``limit``: the office's limit of display."""
+    from geodp.table.display import show_count, show_interval
+
+    width = max(6, *(len(code) for pair in pairs for code in pair))
+    lines = [f"{'from':<{width}}  {'to':<{width}}  {'trips':>12}  {'95 % interval':>25}"]
+    for (start, end), one in zip(pairs, estimates, strict=True):
+        interval = show_interval(one.count, one.low, one.high, limit)
+        count = show_count(one.count, limit)
+        lines.append(f"{start:<{width}}  {end:<{width}}  {count:>12}  {interval:>25}")
+    return lines
+
+
+COMMAND = flows
+
+
+def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
+    """Read the levels of a command; None without one, UsageError for another form."""
+    from geodp.features.flows.design import LEVELS_FORM
+
+    levels: dict[int, str] = {}
+    for text in texts:
+        side, equals, share = (part.strip() for part in text.partition("="))
+        if not equals or not side.isdecimal() or int(side) in levels:
+            raise UsageError(LEVELS_FORM)
+        levels[int(side)] = share
+    return levels or None
+
+
+def _publish(options: dict[str, Any]) -> str:
+    """Publish, and return the message for the operator."""
+    complete_with_commit()
+    grid, levels = grid_of(options), read_levels(options["level"])
+    request = read_request(options, grid, method=options["method"])
+    if options["resume"]:
+        return _write(options, grid, request, levels)
+    from geodp.features.flows.publish import prepare_flows
+    from geodp.io.folder.staging import require_free, require_uninterrupted
+    from geodp.release.preview import list_warnings
+
+    require_free(options["output"], overwrite=options["overwrite"])
+    require_uninterrupted(options["output"])
+    progress.begin("Reading")
+    prepared = prepare_flows(
+        _make_reader(options, grid, request).read(_paths(options)), request, levels
+    )
+    for sentence in list_warnings(prepared.preview.origins):
+        click.echo(f"Warning: {sentence}", err=True)
+    return _write(options, grid, request, levels, prepared)
+
+
+def _paths(options: Mapping[str, Any]) -> list[Any]:
+    """Return the inputs of a call."""
+    return [*options["inputs"]]
+
+
+def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
+    """Make the reader of trips from the options."""
+    from geodp.features.flows.reading.trips import Trips
+
+    where = dict(_split_where(text) for text in options["where"])
+    opening = {name: options[name] for name in ("encoding", "delimiter")}
+    if options["person"] is not None and options["trips"] is None:
+        raise UsageError(
+            "Say how many trips of a person are kept: --trips N. geodp flows plan shows what they "
+            "cost.",
+            code="flows-trips-missing",
+        )
+    return Trips(
+        grid=grid,
+        origin=_place(options["origins"]),
+        destination=_place(options["destinations"]),
+        person=options["person"],
+        trips=options["trips"],
+        per_pair=options["per_pair"],
+        unit=options["unit"],
+        time=options["time"],
+        time_zone=options["time_zone"],
+        value=options["value"],
+        crs=options["points_crs"],
+        where=where,
+        outside=options["outside"],
+        key=request.key,
+        options={name: one for name, one in opening.items() if one is not None},
+        memory=options["memory"],
+        scratch=options["scratch"],
+    )
+
+
+def _split_where(text: str) -> tuple[str, str]:
+    """Split COLUMN=VALUE; UsageError without the sign."""
+    column, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError("--where takes COLUMN=VALUE.", code="flows-where-form")
+    return column, value
+
+
+def _place(text: str | None) -> str | tuple[str, str] | None:
+    """Return one column, or two that a comma separates."""
+    if text is None or "," not in text:
+        return text
+    first, _, second = text.partition(",")
+    return first.strip(), second.strip()
+
+
+def _write(
+    options: dict[str, Any],
+    grid: Grid,
+    request: Request,
+    levels: dict[int, str] | None,
+    prepared: PreparedFlows | None = None,
+) -> str:
+    """Release what is prepared, or complete an interrupted run, and write it."""
+    from geodp.features.flows.files import StagedFlows
+
+    overwrite, resume = options["overwrite"], options["resume"]
+    if prepared is not None:
+        prepared.preview.check_place(options["output"], overwrite=overwrite)
+    with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
+        if prepared is None:
+            release, run = _resume(place, grid, request, options)
+        else:
+            release, run = _release(place, prepared, options)
+        written = release.write_into(place, run)
+    return _format_result(release, written, options)
+
+
+def _release(
+    place: StagedFlows, prepared: PreparedFlows, options: dict[str, Any]
+) -> tuple[Flows, dict[str, Any]]:
+    """Draw, store the draw before the charge, and return it with the operator's record."""
+    from geodp.features.flows.pending import pack_drawn
+
+    run: dict[str, Any] = {
+        "inputs": {str(path): sha256(path) for path in options["inputs"]},
+        "occupied_pairs": int(prepared.table.key.size),
+    }
+
+    def pack(drawn: DrawnFlows) -> Packed:
+        return pack_drawn(drawn, prepared.preview)
+
+    # Formats and disk space fail here, before the charge, and not after it.
+    place.try_out(
+        prepared.preview.tables,
+        prepared.plan.empty_pairs,
+    )
+    call = describe_call(options)
+    with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
+        release = prepared.release(keep)
+    return release, run
+
+
+def _resume(
+    place: StagedFlows, grid: Grid, request: Request, options: dict[str, Any]
+) -> tuple[Flows, dict[str, Any]]:
+    """Restore the release of an interrupted run, which was charged, with the operator's record."""
+    from geodp.features.flows.pending import restore_flows
+    from geodp.io.folder.pending import read_pending_draw
+    from geodp.release.charging import find_charge
+
+    stored = read_pending_draw(place.folder, describe_call(options))
+    charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
+    return restore_flows(stored, grid, request, place.folder, charge), dict(stored.run)
+
+
+def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:
+    """Format the final message of a run."""
+    promise = release.index.guarantee
+    if options["as_json"]:
+        document = {
+            "output": str(options["output"]),
+            **written,
+            "unit": promise.unit,
+            "trips": promise.contribution,
+            "spends": promise.spends,
+            "method": promise.mechanism,
+            "private": release.index.private,
+        }
+        return json.dumps(document, ensure_ascii=False, indent=1)
+    public, restricted = options["output"] / "public", options["output"] / "restricted"
+    lines = (
+        f"Published in {public}; for the operator only: {restricted}",
+        promise.in_words,
+    )
+    return "\n".join(map(translate_message, lines))

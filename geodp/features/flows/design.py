@@ -1,0 +1,105 @@
+"""What is measured of flows, and how the budget is divided among it: public, before any data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from geodp.errors import Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.privacy.budget import Budget
+
+MOST_PAIRS = 1 << 26
+"""Most pairs of blocks of one level: all of them are measured."""
+
+FEW_TRIPS = 2
+"""Trips of a unit for each unit of epsilon up to which single zones are measured by pairs."""
+
+MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
+"""Shares by side where a unit has many trips: the noise of finer pairs hides all of them."""
+
+FEW = {1: Fraction(40, 100), 2: Fraction(25, 100), 4: Fraction(10, 100), 8: Fraction(5, 100)}
+"""Shares by side where a unit has few trips."""
+
+LEVELS_FORM = Rule(
+    "flows-levels-form",
+    "Levels are sides of blocks in zones, powers of two, and the share of the budget of each "
+    "(--level 4=2/5 --level 8=1/10; levels=); the shares are above 0 and leave something for both "
+    "ends.",
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Measured streams and their shares of the budget.
+
+    Attributes
+    ----------
+    sides : tuple of int
+        Sides of the blocks whose pairs are measured, in zones: increasing powers of two.
+    shares : tuple of Fraction
+        Share of each.
+    """
+
+    sides: tuple[int, ...]
+    shares: tuple[Fraction, ...]
+
+    @property
+    def end_share(self) -> Fraction:
+        """Share of each of the two maps of ends: half of what the pairs leave."""
+        return (1 - sum(self.shares, Fraction(0))) / 2
+
+    @classmethod
+    def of(cls, levels: Mapping[int, Budget]) -> Self:
+        """Read levels exactly; UsageError for sides or shares that make no sense."""
+        if not isinstance(levels, Mapping):
+            raise UsageError(LEVELS_FORM)
+        read: dict[int, Fraction] = {}
+        for side, share in levels.items():
+            whole = isinstance(side, int) and not isinstance(side, bool) and side > 0
+            try:
+                read[side] = Fraction(str(share))
+            except (ValueError, ZeroDivisionError, OverflowError):
+                raise UsageError(LEVELS_FORM) from None
+            if not whole or side & (side - 1) or read[side] <= 0:
+                raise UsageError(LEVELS_FORM)
+        if not read or sum(read.values()) >= 1:
+            raise UsageError(LEVELS_FORM)
+        sides = sorted(read)
+        return cls(tuple(sides), tuple(read[side] for side in sides))
+
+    @classmethod
+    def choose(cls, grid: Grid, trips_a_loss: float) -> Self:
+        """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
+        levels = dict(FEW if trips_a_loss <= FEW_TRIPS else MANY)
+        while count_pairs(grid, min(levels)) > MOST_PAIRS:
+            levels = {2 * side: share for side, share in levels.items()}
+        return cls.of({side: str(share) for side, share in levels.items()})
+
+    def require_fit(self, grid: Grid) -> None:
+        """Raise UsageError where a level has too many pairs to measure all of them."""
+        if count_pairs(grid, self.sides[0]) > MOST_PAIRS:
+            raise UsageError(
+                f"Blocks of {self.sides[0]} zones have more than {MOST_PAIRS:,} pairs; choose "
+                "larger ones (--level, levels=).",
+                code="flows-level-too-fine",
+            )
+
+
+def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
+    """Raise UsageError where chosen blocks are larger than the one that holds the whole grid."""
+    # The default has a level above small grids: it measures their total twice.
+    if any(isinstance(side, int) and side >= 2 * max(grid.shape) for side in levels):
+        raise UsageError(
+            "A level has blocks that are larger than the grid; choose smaller ones (--level, "
+            "levels=).",
+            code="flows-level-too-large",
+        )
+
+
+def count_pairs(grid: Grid, side: int) -> int:
+    """Count the pairs of blocks of a side."""
+    rows, columns = (-(-size // side) for size in grid.shape)
+    return (rows * columns) ** 2

@@ -1,0 +1,295 @@
+"""Flows between any two regions, with 95 % intervals by simulation of whole releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp import progress
+from geodp.accuracy.interval import Estimate
+from geodp.errors import UsageError
+from geodp.features.flows.estimator import (
+    FittedPairs,
+    KnownLevel,
+    NoisyPairs,
+    draw_truth,
+    fit_pairs,
+)
+from geodp.features.flows.kernels import balancing
+from geodp.features.flows.streams import Plan, TripStreams
+from geodp.features.flows.zones import Zones
+from geodp.grid.region import Region
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.table.released import ReleasedTable
+from geodp.typing import FloatArray, IntArray
+
+BoolArray = NDArray[np.bool_]
+
+SIMULATIONS = 40
+"""Default number of simulated releases."""
+
+QUANTILE = 2.33
+"""Standard errors to each end of an interval: errors have longer tails than normal ones, which the
+simulation draws (docs/measured/flows.md)."""
+
+MODEL_ERROR = 0.05
+"""Error of flows in which a law and its classes are wrong, relative to the flow
+(docs/measured/flows.md)."""
+
+LEAST_SIMULATIONS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class RegionPair:
+    """Two regions, as what they share with the finest blocks.
+
+    Attributes
+    ----------
+    count : int
+        Released trips between them.
+    origin, destination : int64[a], int64[b]
+        Blocks that they touch.
+    share : float64[a, b]
+        Share of the trips between two blocks that is between the regions.
+    within : float
+        Variance of the true trips between the regions, given those between the blocks.
+    """
+
+    count: int
+    origin: IntArray = field(repr=False)
+    destination: IntArray = field(repr=False)
+    share: FloatArray = field(repr=False)
+    within: float
+
+
+@dataclass(frozen=True, eq=False)
+class FlowEstimator:
+    """A released map of flows, ready to be estimated.
+
+    Attributes
+    ----------
+    plan : Plan
+        What was measured.
+    flows, origins, destinations : ReleasedTable
+    noisy : sequence of NoisyPairs
+    decay : float
+    """
+
+    plan: Plan
+    flows: ReleasedTable
+    origins: ReleasedTable
+    destinations: ReleasedTable
+    noisy: Sequence[NoisyPairs]
+    decay: float
+
+    def estimate_all(
+        self, regions: Sequence[tuple[Any, Any]], simulations: int, seed: int
+    ) -> list[Estimate]:
+        """Estimate the trips between pairs of regions; see :meth:`Flows.estimate`."""
+        if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
+            raise UsageError(
+                f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
+                code="flows-simulations-few",
+            )
+        fitted = self.fit()
+        pairs = [self.match(fitted, *one) for one in regions]
+        errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
+        return [
+            make_estimate(one, error, self.repeated)
+            for one, error in zip(pairs, errors.T, strict=True)
+        ]
+
+    def fit(self) -> FittedPairs:
+        """Fit the expected flows between blocks again, from what is released."""
+        zones, blocks = self.plan.zones, self.noisy[0].blocks
+        ends = [one.counts_at(zones.key) for one in (self.origins, self.destinations)]
+        margins = blocks.sums(ends[0]), blocks.sums(ends[1])
+        return fit_pairs(zones, margins, self.noisy, self.decay)
+
+    def match(self, fitted: FittedPairs, origin: Any, destination: Any) -> RegionPair:
+        """Find what two regions share with the finest blocks."""
+        zones, blocks = self.plan.zones, self.noisy[0].blocks
+        inside = [find_zones(zones, one) for one in (origin, destination)]
+        start, end, count = self._listed()
+        some = inside[0][start] & inside[1][end]
+        of_zone = blocks.of_zone
+        touched = [np.unique(of_zone[one]) for one in inside]
+        place = np.full((2, blocks.number), -1)
+        for row, one in zip(place, touched, strict=True):
+            row[one] = np.arange(one.size)
+        shape = touched[0].size, touched[1].size
+        part, whole = np.zeros(shape), np.zeros(shape)
+        rows, columns = place[0][of_zone[start]], place[1][of_zone[end]]
+        both = (rows >= 0) & (columns >= 0)
+        np.add.at(whole, (rows[both], columns[both]), count[both])
+        np.add.at(part, (rows[some], columns[some]), count[some])
+        # Where no trips are released, the zones of both regions have an equal part.
+        equal = [
+            np.bincount(of_zone[one], minlength=blocks.number)[at] / np.diff(blocks.first)[at]
+            for one, at in zip(inside, touched, strict=True)
+        ]
+        share = np.outer(*equal)
+        np.divide(part, whole, out=share, where=whole > 0)
+        within = self._vary(fitted, inside, touched, share)
+        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within)
+
+    def _vary(
+        self,
+        fitted: FittedPairs,
+        inside: list[BoolArray],
+        touched: list[IntArray],
+        share: FloatArray,
+    ) -> float:
+        """Return the variance of trips between regions, given those between their blocks."""
+        blocks, parts = self.noisy[0].blocks, []
+        for one, at, table in zip(inside, touched, (self.origins, self.destinations), strict=True):
+            ends = table.counts_at(self.plan.zones.key).astype(np.float64)
+            whole = np.add.reduceat(ends, blocks.first[:-1])[blocks.of_zone]
+            portion = np.divide(ends, whole, out=np.zeros(ends.size), where=whole > 0)
+            sums = [
+                np.add.reduceat(np.where(one, portion**n, 0), blocks.first[:-1]) for n in (1, 2)
+            ]
+            parts.append([total[at] for total in sums])
+        (origin, origin_squares), (destination, destination_squares) = parts
+        expected = fitted.expected[np.ix_(*touched)]
+        portion = np.outer(origin, destination)
+        # Nothing varies where both blocks lie in the regions.
+        partial = portion < 1 - 1e-9
+        squares = expected**2 * np.outer(origin_squares, destination_squares)
+        # All trips of a unit may be between the same two zones.
+        among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
+        # As trips of a pair differ from the law where they were measured, so within the blocks.
+        within = (among + relative_variance(fitted) * squares)[partial].sum()
+        hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
+        return float(within + (hidden * share**2).sum())
+
+    @property
+    def repeated(self) -> int:
+        """Most trips of a unit, by which trips vary more than if all were of different units."""
+        return self.plan.whole.contribution
+
+    def _listed(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return zones and trips of the released pairs."""
+        zones, table = self.plan.zones, self.flows
+        index = table.grid.decode(table.key)
+        ends = [np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
+        return ends[0], ends[1], np.asarray(table.count, np.int64)
+
+    def simulate(
+        self,
+        fitted: FittedPairs,
+        pairs: Sequence[RegionPair],
+        simulations: int,
+        random: np.random.Generator,
+    ) -> FloatArray:
+        """Simulate errors of pairs of regions: float64[simulations, pairs].
+
+        Each time flows are drawn that might be the true ones, and released again.
+        """
+        errors = np.empty((simulations, len(pairs)))
+        progress.begin("Simulating releases", simulations)
+        for number in range(simulations):
+            truth = draw_truth(fitted, random)
+            again = self._release(truth, fitted.decay, random)
+            again -= truth
+            for at, one in enumerate(pairs):
+                apart = again[np.ix_(one.origin, one.destination)]
+                extra = sqrt(one.within) * random.standard_normal()
+                errors[number, at] = (one.share * apart).sum() + extra
+            progress.advance(1)
+        return errors
+
+    def _release(self, truth: IntArray, decay: float, random: np.random.Generator) -> FloatArray:
+        """Measure flows between blocks as if they were true, and fit the expected flows."""
+        plan, blocks = self.plan, self.noisy[0].blocks
+        ends = [
+            spread_ends(blocks.first, truth.sum(axis=1 - axis), one.counts_at(plan.zones.key))
+            for axis, one in enumerate((self.origins, self.destinations))
+        ]
+        key = NoiseKey(random.bytes(32)).restrict(plan.declare())
+        row, column = np.nonzero(truth)
+        origins, destinations = (
+            CountTable.from_keys(plan.zones.grid, plan.zones.key, one) for one in ends
+        )
+        # Where in its block a trip begins and ends is told by the maps; pairs know blocks alone.
+        start, end = blocks.first[row], blocks.first[column]
+        trips = TripStreams(plan.zones, origins, destinations, start, end, truth[row, column])
+        released = plan.draw_ends(trips, key)
+        noisy = plan.draw_pairs(trips, key)
+        key.forget()
+        sums = [blocks.sums(one.counts_at(plan.zones.key)) for one in released]
+        return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay).expected
+
+
+def find_zones(zones: Zones, region: Any) -> BoolArray:
+    """Return which zones lie in a region: bool[n]."""
+    return np.isin(zones.key, Region.of(zones.grid, region).key)
+
+
+def hidden_variance(level: KnownLevel, expected: FloatArray, repeated: int) -> FloatArray:
+    """Return the variance of true flows between measured blocks that noise may hide.
+
+    Trips of persons who each go ``repeated`` times between the same two blocks vary by as much more
+    than a Poisson variable does. Where the noise of pairs is larger, their measured differences
+    from the law do not show it, and flows that were moved too little do not follow it.
+    """
+    apart, variance = np.empty(expected.shape), np.empty(expected.shape)
+    balancing.look_up_classes(expected, level.apart, apart)
+    balancing.look_up_classes(expected, level.variance, variance)
+    left = np.divide(variance, apart, out=np.ones(expected.shape), where=apart > 0)
+    return np.asarray(left**2 * np.maximum(repeated * expected - apart, 0))
+
+
+def relative_variance(fitted: FittedPairs) -> float:
+    """Return by how much true flows differ from the law, as a multiple of the squared flow."""
+    classes, apart = np.arange(balancing.CLASSES), fitted.levels[-1].apart
+    # The middle of each class, from which on Poisson variation is left out.
+    middle = 2.0 ** ((classes + 0.5) / 2 - 14)
+    known = (middle > 1) & (apart > 0)
+    beyond = np.maximum(apart[known] - middle[known], 0) / middle[known] ** 2
+    # Smaller blocks differ more than those that were measured.
+    return max(float(np.median(beyond)) if known.any() else 0.0, LEAST_VARIANCE)
+
+
+LEAST_VARIANCE = 3.0
+"""Least relative variance of flows between zones whose pairs were not measured."""
+
+
+def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArray:
+    """Divide totals of blocks among their zones, as released trips are divided: int64[zones]."""
+    size = np.diff(first)
+    block = np.repeat(np.arange(total.size), size)
+    before = np.add.reduceat(released, first[:-1])
+    part = np.where(before[block] > 0, released / np.maximum(before[block], 1), 1 / size[block])
+    # Cumulative sums are rounded, so that zones add up to their block.
+    reached = np.cumsum(part)
+    reached -= np.repeat(reached[first[:-1]] - part[first[:-1]], size)
+    ends = np.floor(reached * total[block] + 0.5).astype(np.int64)
+    ends[first[1:] - 1] = total
+    before_zone = np.append(0, ends[:-1])
+    before_zone[first[:-1]] = 0
+    return np.asarray(ends - before_zone, np.int64)
+
+
+def make_estimate(pair: RegionPair, errors: FloatArray, repeated: int) -> Estimate:
+    """Make the estimate of a pair of regions from simulated errors: float64[simulations].
+
+    ``repeated``: most trips of a unit, which may all be between these regions.
+    """
+    bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
+    # What the simulation shows of the bias, and what no simulation of the model itself shows.
+    error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * pair.count) ** 2)
+    # The variance of so few simulations is uncertain itself.
+    spread = QUANTILE * error * (1 + 1 / errors.size)
+    # Few trips are skewed: as in the score interval of a Poisson variable, of units with all their
+    # trips there.
+    centre, skew = pair.count - bias, repeated * QUANTILE**2 / 2
+    low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
+    low, high = min(max(low, 0.0), pair.count), max(high, pair.count)
+    return Estimate(pair.count, error, float(low), float(high), False)

@@ -1,0 +1,500 @@
+"""Flows between zones from released ends and noisy pairs of blocks: pure post-processing.
+
+1. A law of distance, balanced to both ends, is what the ends alone say of the pairs of blocks; its
+   decay is the one that is closest to the noisy pairs.
+2. From large blocks to small ones, the expected pairs are moved towards the noisy ones, by as much
+   as pairs of their size turn out to differ from the law (empirical Bayes), and balanced again.
+3. Pairs of blocks are rounded to whole trips, then divided among their origins, then among their
+   destinations: each time with exactly the margins above, so that in the end both ends are exactly
+   the released ones, and no array of all pairs of zones is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from geodp import progress
+from geodp.features.flows.kernels import balancing
+from geodp.features.flows.rounding import round_table
+from geodp.features.flows.zones import Blocks, Zones
+from geodp.table.counts import coalesce
+from geodp.typing import FloatArray, IntArray
+
+DECAYS = 9
+"""Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""
+
+FLAT = 1e12
+"""The decay of a law without distance."""
+
+FITTED = 8
+"""Rounds of balancing for a decay that is tried."""
+
+REPEATED = 4
+"""How often all levels move the pairs."""
+
+BALANCED = 6, 40
+"""Rounds of balancing after each time, and at the end."""
+
+DIVIDED = 12
+"""Rounds of balancing of trips that are divided among zones."""
+
+LEAST_BLOCKS = 4
+"""Number of blocks from which on larger ones are not looked at."""
+
+FEW = 10
+"""Pairs of a class below which its differences do not tell what the noise is of them."""
+
+FEW_WEIGHT = 0.8
+"""Weight of noisy pairs in such a class: they are few since they are large."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyPairs:
+    """Noisy flows between all pairs of blocks of one size.
+
+    Attributes
+    ----------
+    blocks : Blocks
+    noisy : int64[n, n]
+        From the row's block to the column's.
+    variance : float
+        Variance of the noise, above 0.
+    """
+
+    blocks: Blocks
+    noisy: IntArray = field(repr=False)
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLevel:
+    """How well flows between blocks of one size are known.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    variance : float64[CLASSES]
+        Variance of the true flow given all that was measured and the larger blocks, by class of
+        the expectation.
+    apart : float64[CLASSES]
+        Variance of the true flow given the law and the larger blocks alone, by class.
+    """
+
+    parent: IntArray = field(repr=False)
+    variance: FloatArray = field(repr=False)
+    apart: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPairs:
+    """Expected flows between the finest blocks, and how well they are known.
+
+    Attributes
+    ----------
+    expected : float64[n, n]
+    decay : float
+        See :class:`EstimatedFlows`.
+    levels : list of KnownLevel
+        The largest blocks first.
+    """
+
+    expected: FloatArray = field(repr=False)
+    decay: float
+    levels: list[KnownLevel] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedFlows:
+    """Whole trips between zones, and what was learned of the pairs.
+
+    Attributes
+    ----------
+    origin, destination, count : int64[m]
+        Numbers of zones, in increasing order; every count is above 0.
+    decay : float
+        Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
+    """
+
+    origin: IntArray = field(repr=False)
+    destination: IntArray = field(repr=False)
+    count: IntArray = field(repr=False)
+    decay: float
+
+
+def estimate_flows(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    seed: int,
+    decay: float | None = None,
+) -> EstimatedFlows:
+    """Estimate the trips between all pairs of zones.
+
+    Parameters
+    ----------
+    zones : Zones
+    ends : int64[zones], int64[zones]
+        Released trips from and to every zone, with equal sums.
+    pairs : sequence of NoisyPairs
+        Finest first, with sides that are multiples of each other; at least one.
+    seed : int
+        Of the random numbers that round, below 2**63.
+    decay : float, optional
+        Instead of the one that is closest to the noisy pairs; ``FLAT``: no law of distance.
+    """
+    state = np.array([seed], np.int64)
+    if not ends[0].any():
+        none = np.empty(0, np.int64)
+        return EstimatedFlows(none, none, none, FLAT)
+    progress.begin("Fitting flows")
+    blocks = pairs[0].blocks
+    margins = blocks.sums(ends[0]), blocks.sums(ends[1])
+    fitted = fit_pairs(zones, margins, pairs, decay)
+    decay = fitted.decay
+    progress.begin("Rounding flows")
+    coarse = round_table(fitted.expected, margins, state)
+    del fitted
+    if blocks.side == 1:
+        return EstimatedFlows(*coarse, decay)
+    table = zones.table(decay)
+    between = divide_origins(zones, ends, blocks, coarse, table, state)
+    return EstimatedFlows(*divide_destinations(zones, ends, blocks, between, table, state), decay)
+
+
+def fit_pairs(
+    zones: Zones,
+    margins: tuple[IntArray, IntArray],
+    pairs: Sequence[NoisyPairs],
+    decay: float | None = None,
+) -> FittedPairs:
+    """Estimate the real flows between the finest blocks; ``decay``: instead of the closest one."""
+    finest = pairs[0].blocks
+    levels = combine_levels(pairs)
+    if decay is None:
+        decay = choose_decay(zones, margins, pairs)
+    expected = zones.law(decay, finest)
+    balance_ends(expected, margins, FITTED)
+    known: list[KnownLevel] = []
+    larger = [watch(expected, level) for level in sum_levels(zones, pairs[-1].blocks, levels[0])]
+    for number in range(REPEATED):
+        above: Moved | None = None
+        for level in levels:
+            above = move_towards(expected, level, above)
+            if not number:
+                known.append(above.known)
+        balance_ends(expected, margins, BALANCED[0])
+    balance_ends(expected, margins, BALANCED[1])
+    left = [widen(one, level, known[0]) for one, level in larger]
+    return FittedPairs(expected, decay, [*left, *known])
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedLevel:
+    """Noisy flows between blocks of one size, improved by those between smaller ones.
+
+    Attributes
+    ----------
+    parent : int64[n]
+        The level's block of every finest block.
+    noisy : float64[., .]
+    variance : float
+        Of their noise.
+    """
+
+    parent: IntArray = field(repr=False)
+    noisy: FloatArray = field(repr=False)
+    variance: float
+
+
+def combine_levels(pairs: Sequence[NoisyPairs]) -> list[CombinedLevel]:
+    """Improve noisy pairs of every level by the sums of those below; largest blocks first."""
+    finest = pairs[0].blocks
+    levels: list[CombinedLevel] = []
+    below = finest
+    for one in pairs:
+        level = CombinedLevel(
+            one.blocks.of_zone[finest.first[:-1]], one.noisy.astype(np.float64), one.variance
+        )
+        levels.append(_improve(level, levels[-1], below, one.blocks) if levels else level)
+        below = one.blocks
+    return levels[::-1]
+
+
+def sum_levels(zones: Zones, below: Blocks, level: CombinedLevel) -> list[CombinedLevel]:
+    """Sum the noisy pairs between larger blocks than were measured; largest blocks first.
+
+    What many pairs have in common shows in them, where the noise of each pair hides it.
+    """
+    levels: list[CombinedLevel] = []
+    while below.number > LEAST_BLOCKS:
+        larger = zones.blocks(2 * below.side)
+        noisy, variance = _sum_up(level, below, larger)
+        inner = larger.of_zone[below.first[:-1]]
+        level = CombinedLevel(inner[level.parent], noisy, variance)
+        levels.append(level)
+        below = larger
+    return levels[::-1]
+
+
+def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, CombinedLevel]:
+    """Return by how much flows differ from expected ones, by classes, and move nothing."""
+    summed = np.empty(level.noisy.shape)
+    balancing.add_up(expected, level.parent, summed)
+    apart = find_apart(summed, level)
+    return KnownLevel(level.parent, apart, apart), level
+
+
+def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
+    """Return what is left between larger blocks after those of the largest measured ones moved.
+
+    Of the deviations that their pairs have in common, as much is left as the pairs did not follow;
+    and their noise adds up.
+    """
+    some = measured.apart > 0
+    kept = measured.variance[some] / measured.apart[some]
+    left = float(np.median(kept)) if some.any() else 1.0
+    variance = left**2 * one.apart + (1 - left) ** 2 * level.variance
+    return KnownLevel(one.parent, variance, one.apart)
+
+
+def _sum_up(level: CombinedLevel, below: Blocks, larger: Blocks) -> tuple[FloatArray, float]:
+    """Sum the pairs of a level by larger blocks; return their mean variance, too."""
+    inner = larger.of_zone[below.first[:-1]]
+    summed = np.empty((larger.number, larger.number))
+    balancing.add_up(level.noisy, inner, summed)
+    # Blocks at the edge have fewer parts, whose sums are better than this mean says.
+    return summed, level.variance * (below.number / larger.number) ** 2
+
+
+def _improve(
+    level: CombinedLevel, finer: CombinedLevel, below: Blocks, blocks: Blocks
+) -> CombinedLevel:
+    """Average noisy pairs and the sums of those below them, by inverse variances."""
+    summed, spread = _sum_up(finer, below, blocks)
+    weight = spread / (spread + level.variance)
+    noisy = weight * level.noisy + (1 - weight) * summed
+    return CombinedLevel(level.parent, noisy, weight * level.variance)
+
+
+def choose_decay(
+    zones: Zones, margins: tuple[IntArray, IntArray], pairs: Sequence[NoisyPairs]
+) -> float:
+    """Choose the decay whose law, balanced to both ends, is closest to the noisy pairs."""
+    # Noise adds the same to the squares of every decay, on average.
+    width, diagonal = zones.extent
+    decays = [*np.geomspace(width, max(diagonal / 4, width), DECAYS), FLAT]
+    finest, apart = pairs[0].blocks, []
+    noisy = [one.noisy.astype(np.float64) for one in pairs]
+    parents = [one.blocks.of_zone[finest.first[:-1]] for one in pairs]
+    for decay in decays:
+        law = zones.law(decay, finest)
+        balancing.scale(law, *find_factors(law, margins, FITTED))
+        total = 0.0
+        for one, measured, parent in zip(pairs, noisy, parents, strict=True):
+            # Of few trips, pairs of larger blocks show what the noise of small ones hides.
+            summed, ones = law, np.ones(measured.shape[0])
+            if one.blocks.number < finest.number:
+                summed = np.empty(measured.shape)
+                balancing.add_up(law, parent, summed)
+            total += balancing.misfit(summed, ones, ones, measured) / one.variance
+        apart.append(total)
+    return float(decays[int(np.argmin(apart))])
+
+
+def find_factors(
+    matrix: FloatArray, margins: tuple[IntArray, IntArray], rounds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Find factors of rows and columns with which a matrix adds up to both margins, nearly."""
+    left, right = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
+    sums = np.empty(matrix.shape[0])
+    for _ in range(rounds):
+        balancing.multiply(matrix, right, sums)
+        left = _divide(margins[0], sums)
+        balancing.multiply_left(matrix, left, sums)
+        right = _divide(margins[1], sums)
+    return left, right
+
+
+def _divide(margin: IntArray, sums: FloatArray) -> FloatArray:
+    """Divide margins by sums; 0 where there is nothing to scale."""
+    out = np.zeros(sums.size)
+    np.divide(margin, sums, out=out, where=sums > 0)
+    return out
+
+
+def balance_ends(expected: FloatArray, margins: tuple[IntArray, IntArray], rounds: int) -> None:
+    """Scale rows and columns of expected flows until they add up to both margins, nearly."""
+    balancing.scale(expected, *find_factors(expected, margins, rounds))
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Flows of a level that were moved towards the noisy ones.
+
+    Attributes
+    ----------
+    flows : float64[., .]
+    known : KnownLevel
+    """
+
+    flows: FloatArray
+    known: KnownLevel
+
+
+def move_towards(expected: FloatArray, level: CombinedLevel, above: Moved | None) -> Moved:
+    """Move expected flows towards noisy ones of larger blocks, by classes of their size.
+
+    ``above``: the level above, whose flows are kept as the sums of these.
+    """
+    noisy, variance = level.noisy, level.variance
+    factor = np.empty(noisy.shape)
+    balancing.add_up(expected, level.parent, factor)
+    apart = find_apart(factor, level)
+    weight = apart / (apart + variance)
+    flows = factor.copy()
+    balancing.shrink(factor, noisy, weight)
+    flows *= factor
+    if above is not None:
+        keep_sums(flows, factor, level.parent, (above.known.parent, above.flows))
+    balancing.spread(expected, level.parent, factor)
+    return Moved(flows, KnownLevel(level.parent, weight * variance, apart))
+
+
+def find_apart(expected: FloatArray, level: CombinedLevel) -> FloatArray:
+    """Estimate the variance of true flows around expected ones by class: float64[CLASSES]."""
+    squares, number = np.empty(balancing.CLASSES), np.empty(balancing.CLASSES)
+    balancing.sum_classes(expected, level.noisy, squares, number)
+    # What pairs of a class differ by beyond the noise is how far the law is off there.
+    apart = np.maximum(squares / np.maximum(number, 1) - level.variance, 0)
+    apart[number < FEW] = FEW_WEIGHT / (1 - FEW_WEIGHT) * level.variance
+    return apart
+
+
+def keep_sums(
+    flows: FloatArray, factor: FloatArray, parent: IntArray, above: tuple[IntArray, FloatArray]
+) -> None:
+    """Scale flows, and the factors that made them, so that they add up to those above.
+
+    ``above``: the blocks of the level above of every finest block, and the flows between them.
+    """
+    first = np.flatnonzero(np.append(True, parent[1:] != parent[:-1]))
+    inner, total = above[0][first], np.empty(above[1].shape)
+    balancing.add_up(flows, inner, total)
+    scaled = np.zeros(total.shape)
+    np.divide(above[1], total, out=scaled, where=total > 0)
+    balancing.spread(flows, inner, scaled)
+    balancing.spread(factor, inner, scaled)
+
+
+def draw_truth(fitted: FittedPairs, random: np.random.Generator) -> IntArray:
+    """Draw whole flows between the finest blocks that might be the true ones: int64[n, n]."""
+    drawn = fitted.expected.copy()
+    above: tuple[IntArray, FloatArray] | None = None
+    for level in fitted.levels:
+        size = int(level.parent[-1]) + 1
+        factor, variance = np.empty((size, size)), np.empty((size, size))
+        balancing.add_up(drawn, level.parent, factor)
+        balancing.look_up_classes(factor, level.variance, variance)
+        flows = factor + np.sqrt(variance) * random.standard_normal(factor.shape)
+        np.maximum(flows, 0, out=flows)
+        np.divide(flows, factor, out=factor, where=factor > 0)
+        if above is not None:
+            keep_sums(flows, factor, level.parent, above)
+        balancing.spread(drawn, level.parent, factor)
+        above = level.parent, flows
+    return np.floor(drawn + random.random(drawn.shape)).astype(np.int64)
+
+
+def divide_origins(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    coarse: tuple[IntArray, IntArray, IntArray],
+    table: FloatArray,
+    state: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips between blocks among the origins of each.
+
+    ``coarse``: by row and column.
+
+    Returns
+    -------
+    block, zone, count : int64[m]
+        Trips from zones to blocks, by block and zone.
+    """
+    origin, block, count = coarse
+    starts = np.searchsorted(origin, np.arange(blocks.number + 1))
+    weight, parts = ends[1].astype(np.float64), []
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        zone = np.arange(blocks.first[number], blocks.first[number + 1])
+        zone = zone[ends[0][zone] > 0]
+        value = np.empty((zone.size, count[inside].size))
+        places = zones.row, zones.column
+        balancing.attract(places, zone, block[inside], blocks.first, weight, table, value)
+        row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
+        parts.append((block[inside][column] * zones.number + zone[row], trips))
+    return _sort(parts, zones.number)
+
+
+def divide_destinations(
+    zones: Zones,
+    ends: tuple[IntArray, IntArray],
+    blocks: Blocks,
+    between: tuple[IntArray, IntArray, IntArray],
+    table: FloatArray,
+    state: IntArray,
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Divide trips from zones to blocks among the destinations of each.
+
+    ``between``: from :func:`divide_origins`.
+
+    Returns
+    -------
+    origin, destination, count : int64[m]
+        Trips between zones, by origin and destination.
+    """
+    block, zone, count = between
+    starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
+    singles, ones = np.arange(zones.number + 1), np.ones(zones.number)
+    for number in np.flatnonzero(np.diff(starts)):
+        inside = slice(starts[number], starts[number + 1])
+        target = np.arange(blocks.first[number], blocks.first[number + 1])
+        target = target[ends[1][target] > 0]
+        value = np.empty((zone[inside].size, target.size))
+        places = zones.row, zones.column
+        balancing.attract(places, zone[inside], target, singles, ones, table, value)
+        value *= ends[1][target]
+        row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
+        parts.append((zone[inside][row] * zones.number + target[column], trips))
+    return _sort(parts, zones.number)
+
+
+def _divide_one(
+    value: FloatArray, margins: tuple[IntArray, IntArray], state: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Balance one full table of weights, and draw whole trips with exactly its margins."""
+    rows, columns = (np.ascontiguousarray(margin) for margin in margins)
+    balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
+    return round_table(value, (rows, columns), state)
+
+
+def _sort(
+    parts: list[tuple[IntArray, IntArray]], columns: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Join the entries of several tables, by row and column; the parts are emptied.
+
+    ``parts``: places, which are ``row * columns + column``, and counts.
+    """
+    places, counts = zip(*parts, strict=True)
+    # Of many trips the parts are most of the memory.
+    parts.clear()
+    place = np.concatenate(places).view(np.uint64)
+    del places
+    key, count = coalesce(place, np.concatenate(counts))
+    sorted_places = key.view(np.int64)
+    return sorted_places // columns, sorted_places % columns, count

@@ -1,0 +1,319 @@
+"""A release of flows: trips between zones and both maps of ends, one guarantee, one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self, cast
+
+import numpy as np
+
+from geodp import __version__
+from geodp.accuracy.interval import Estimate
+from geodp.errors import UsageError
+from geodp.features.flows.card import (
+    DESTINATIONS,
+    FLOWS,
+    FLOWS_SCHEMA,
+    ORIGINS,
+    FlowsCard,
+    FlowsGuarantee,
+    MeasuredLevel,
+    StatedDecay,
+)
+from geodp.features.flows.design import Design
+from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
+from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
+from geodp.features.flows.files import StagedFlows
+from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.features.flows.streams import Plan, share_terms
+from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
+from geodp.io.folder.staged_release import check_publication
+from geodp.mechanisms import find_method
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import digest
+from geodp.privacy.ledger import Charge
+from geodp.privacy.terms import Terms
+from geodp.release.card import state_budget
+from geodp.release.release import Release
+from geodp.reprs import one_line
+from geodp.table.charged import StatedCharge
+from geodp.table.counts import coalesce
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.release import Software
+
+CONSTRAINTS = (
+    "Trips from every zone to all zones are exactly its released origins.",
+    "Trips to every zone from all zones are exactly its released destinations.",
+    "Origins and destinations have one total.",
+)
+"""What holds exactly in every release."""
+
+COUNTED = "One {} has at most {:,} of all trips."
+"""The assumption of the contribution, by unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """A release of flows between zones, with both maps of their ends.
+
+    Attributes
+    ----------
+    flows : Release
+        Trips by pair of zones.
+    origins, destinations : Release
+        Trips from and to every zone, each with its card and errors.
+    index : FlowsCard
+        What they share: the guarantee, the measured levels and the charge.
+    noisy : tuple of NoisyPairs
+        Measured pairs of blocks, the finest first.
+    """
+
+    __repr__ = one_line
+
+    flows: Release = field(repr=False)
+    origins: Release = field(repr=False)
+    destinations: Release = field(repr=False)
+    index: FlowsCard
+    noisy: tuple[NoisyPairs, ...] = field(repr=False)
+
+    @property
+    def tables(self) -> dict[str, Release]:
+        """All tables by name."""
+        return {FLOWS: self.flows, ORIGINS: self.origins, DESTINATIONS: self.destinations}
+
+    def with_charge(self, charge: Charge | StatedCharge | None) -> Self:
+        """Return the release with its charge to a ledger."""
+        return replace(self, index=replace(self.index, budget=state_budget(charge)))
+
+    def with_drawn(
+        self,
+        tables: Sequence[ReleasedTable],
+        noisy: Sequence[NoisyPairs],
+        decay: float,
+        charge: Charge | None,
+    ) -> Self:
+        """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
+        # Of what is released: whoever puts tables of two releases together is found out.
+        stated = state_decay(decay, self.index.decay.unit)
+        identity = describe_identity(tables, noisy, stated)
+        made = [
+            replace(
+                preview,
+                table=table,
+                charge=charge,
+                public_facts=(*preview.public_facts, identity),
+                preview=preview,
+            )
+            for preview, table in zip(self.tables.values(), tables, strict=True)
+        ]
+        index = replace(self.index, decay=stated)
+        return replace(
+            self,
+            flows=made[0],
+            origins=made[1],
+            destinations=made[2],
+            index=index,
+            noisy=tuple(noisy),
+        ).with_charge(charge)
+
+    def to_pandas(self) -> Any:
+        """Return the flows as a frame of pandas: origin, destination and count of every pair.
+
+        On a grid with codes an end is one column, otherwise two, such as ``origin_row`` and
+        ``origin_col``. Pairs that are not listed have 0 trips. Raises UsageError where pandas is
+        not installed.
+        """
+        table = self.flows.table
+        if table.grid.places[0].system is not None:
+            return self.flows.to_pandas("count")[["origin", "destination", "count"]]
+        rows = self.flows.to_pandas("count")[["count"]]
+        index = table.grid.decode(table.key)
+        for number, (name, axis) in enumerate(zip(table.grid.axis_names, index, strict=True)):
+            rows.insert(number, name, axis)
+        return rows
+
+    def estimate(
+        self, origin: Any, destination: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> Estimate:
+        """Estimate the trips from one region to another, with a 95 % interval.
+
+        Parameters
+        ----------
+        origin, destination
+            Regions of the map of zones, each as for :meth:`geodp.Release.estimate`.
+        simulations : int
+            Releases that are simulated from this one, at least 20; more give steadier intervals.
+        seed : int
+            Of the simulation, which is post-processing of public numbers.
+
+        Returns
+        -------
+        Estimate
+
+        Examples
+        --------
+        >>> import numpy as np, geodp
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 5000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(5000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> one = release.estimate((0, 0, 8, 8), (8, 8, 16, 16))
+        >>> one.low <= one.count <= one.high
+        True
+        """
+        return self.estimate_all([(origin, destination)], simulations=simulations, seed=seed)[0]
+
+    def estimate_all(
+        self, regions: Iterable[tuple[Any, Any]], *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> list[Estimate]:
+        """Estimate many pairs of regions, all from the same simulated releases."""
+        whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
+        plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
+        decay = self.index.decay.length
+        estimator = FlowEstimator(
+            plan,
+            self.flows.table,
+            self.origins.table,
+            self.destinations.table,
+            self.noisy,
+            FLAT if decay is None else decay,
+        )
+        return estimator.estimate_all([*regions], simulations, seed)
+
+    def card(self) -> FlowsCard:
+        """Return the public index, without tables and files."""
+        return self.index
+
+    def write(
+        self, path: str | Path, *, overwrite: bool = False, restricted: dict[str, Any] | None = None
+    ) -> dict[str, list[str]]:
+        """Write ``path/public`` and ``path/restricted``, all or nothing.
+
+        Parameters
+        ----------
+        path, overwrite, restricted
+            See :meth:`geodp.Release.write`. In ``path/public`` every table has a folder with a
+            complete release; ``flows.json`` is the index.
+
+        Returns
+        -------
+        dict
+            ``{"public": [...], "restricted": [...]}``: the paths of files and of tables.
+
+        Raises
+        ------
+        UsageError, OutputError
+            See :meth:`geodp.Release.write`.
+        """
+        self.check_place(path, overwrite=overwrite)
+        with StagedFlows.stage(path, overwrite=overwrite) as place:
+            return self.write_into(place, restricted or {})
+
+    def check_place(self, path: str | Path, *, overwrite: bool) -> None:
+        """Raise UsageError if the release could not be written to a folder."""
+        for name, table in self.tables.items():
+            check_publication(table.grid, path, name=name, overwrite=overwrite)
+
+    def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
+        """Write the release into a folder that was staged before the charge."""
+        return place.write(self.tables, self.noisy, self.index, restricted)
+
+
+def make_index(plan: Plan) -> FlowsCard:
+    """Make the index of a release that is to be drawn."""
+    return FlowsCard(
+        schema=FLOWS_SCHEMA,
+        software=Software("geodp", __version__),
+        private=plan.whole.is_private,
+        guarantee=state_guarantee(plan),
+        decay=state_decay(FLAT, plan.zones.steps[2]),
+        budget=None,
+        constraints=CONSTRAINTS,
+    )
+
+
+def state_guarantee(plan: Plan) -> FlowsGuarantee:
+    """State the guarantee of all tables together."""
+    event, design = plan.whole, plan.design
+    described = event.describe()
+    amounts = [n + end for n in ("epsilon", "rho", "delta") for end in ("", "_decimal")]
+    levels = [
+        MeasuredLevel(side, str(share), float(law.variance**0.5))
+        for side, share, law in zip(design.sides, design.shares, plan.laws, strict=True)
+    ]
+    statement = COUNTED.format(event.unit, event.contribution)
+    return FlowsGuarantee(
+        in_words=event.statement.replace("any result", "any result of these tables together"),
+        source=FLOWS_PROOF,
+        mechanism=event.mechanism,
+        **{name: described[name] for name in amounts},
+        spends=event.spends,
+        end_share=str(design.end_share),
+        levels=tuple(levels),
+        neighbours=described["neighbours"],
+        unit=event.unit,
+        contribution=event.contribution,
+        assumptions=(replace(event.assumption, statement=statement),),
+    )
+
+
+def state_decay(decay: float, unit: Any) -> StatedDecay:
+    """State a decay; that of a law without distance has no length."""
+    return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
+
+
+def name_flows(plan_sides: Sequence[int], shares: Sequence[Any]) -> FlowsOfTrips:
+    """Make the method of flows with the measured levels as its settings."""
+    return FlowsOfTrips("-".join(map(str, plan_sides)), "-".join(map(str, shares)))
+
+
+def describe_release(unit: str, spends: str) -> str:
+    """Describe, for the card of one table, the release that it is a part of."""
+    return (
+        f"that it is one of the tables of a release of flows that protects one {unit}; together "
+        f"they spend {spends}, charged once"
+    )
+
+
+def describe_identity(
+    tables: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], decay: StatedDecay
+) -> str:
+    """Describe, for the card of each table, everything that was released together."""
+    arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
+    arrays += [np.ascontiguousarray(one.noisy) for one in noisy]
+    whole = digest(*arrays, repr(decay.length).encode()).hex()
+    return f"that tables, noisy pairs and decay of its release have the digest {whole}"
+
+
+def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedTable:
+    """Make the released table of estimated flows, on the grid of pairs."""
+    pairs = zones.grid.pairs()
+    ends = flows.origin, flows.destination
+    index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
+    return ReleasedTable(pairs, *coalesce(pairs.encode(index), flows.count), event)
+
+
+def read_design(card: FlowsCard) -> Design:
+    """Return what an index says was measured; UsageError for what no release measures."""
+    return Design.of({one.side: str(Fraction(one.share)) for one in card.guarantee.levels})
+
+
+def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
+    """Make the plan of a release from the events of its flows and of its origins.
+
+    Raises UsageError where the origins have another method than those of flows.
+    """
+    method = find_method(ends.mechanism)
+    if not isinstance(method, EndsOfFlows):
+        raise UsageError(
+            "Origins have another method than ends of flows.", code="flows-ends-differ"
+        )
+    zones = Zones.of(Grid(pairs.places[:1]))
+    terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
+    part = share_terms(terms, design.end_share)
+    event = method.pyramid.event(zones.grid, part, whole.key_origin)
+    return Plan(zones, design, method.pyramid, whole, event)

@@ -1,0 +1,201 @@
+"""Sums, products and classes of matrices of flows between blocks, in a fixed order of addition.
+
+A law is a matrix of the flows between blocks that distance alone would make, up to factors of
+origins and destinations. Sums are added one after the other, so that they are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+
+from geodp.kernels.jit import bare
+from geodp.typing import FloatArray, IntArray
+
+CLASSES = 64
+"""Number of classes of expected flows: from 2**-14 on, two for each doubling."""
+
+
+@bare
+def fill_law(row: IntArray, column: IntArray, table: FloatArray, law: FloatArray) -> None:
+    """Look up the law of all pairs of blocks of a lattice.
+
+    Parameters
+    ----------
+    row, column : int64[n]
+        Places of the blocks.
+    table : float64[rows, columns]
+        The law by the differences of rows and of columns, without sign.
+    law : float64[n, n]
+        Overwritten.
+    """
+    for i in range(row.size):
+        for j in range(row.size):
+            law[i, j] = table[abs(row[i] - row[j]), abs(column[i] - column[j])]
+
+
+@bare
+def multiply(matrix: FloatArray, weight: FloatArray, out: FloatArray) -> None:
+    """Compute the product of a matrix and a vector: float64[n]."""
+    for i in range(matrix.shape[0]):
+        total = 0.0
+        for j in range(matrix.shape[1]):
+            total += matrix[i, j] * weight[j]
+        out[i] = total
+
+
+@bare
+def multiply_left(matrix: FloatArray, weight: FloatArray, out: FloatArray) -> None:
+    """Compute the product of a vector and a matrix: float64[n]."""
+    out[:] = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[j] += weight[i] * matrix[i, j]
+
+
+@bare
+def scale(matrix: FloatArray, left: FloatArray, right: FloatArray) -> None:
+    """Multiply rows and columns of a matrix by factors."""
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] *= left[i] * right[j]
+
+
+@bare
+def misfit(law: FloatArray, left: FloatArray, right: FloatArray, noisy: FloatArray) -> float:
+    """Sum the squares of what noisy flows differ by from a law with factors of both ends."""
+    total = 0.0
+    for i in range(law.shape[0]):
+        for j in range(law.shape[1]):
+            apart = noisy[i, j] - law[i, j] * left[i] * right[j]
+            total += apart * apart
+    return total
+
+
+@bare
+def add_up(matrix: FloatArray, parent: IntArray, out: FloatArray) -> None:
+    """Sum a matrix by the parents of its rows and columns: float64[parents, parents]."""
+    out[:, :] = 0.0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[parent[i], parent[j]] += matrix[i, j]
+
+
+@bare
+def spread(matrix: FloatArray, parent: IntArray, factor: FloatArray) -> None:
+    """Multiply a matrix by factors of the parents of its rows and columns."""
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            matrix[i, j] *= factor[parent[i], parent[j]]
+
+
+@bare
+def class_of(expected: float) -> int:
+    """Return the class of an expected flow: from 0 to ``CLASSES - 1``."""
+    if expected <= 2.0**-14:
+        return 0
+    return min(int(2.0 * (math.log2(expected) + 14.0)), CLASSES - 1)
+
+
+@bare
+def sum_classes(
+    expected: FloatArray, noisy: FloatArray, squares: FloatArray, number: FloatArray
+) -> None:
+    """Sum the squared differences from expected flows by class: float64[CLASSES], and count."""
+    squares[:] = 0.0
+    number[:] = 0.0
+    for i in range(expected.shape[0]):
+        for j in range(expected.shape[1]):
+            which = class_of(expected[i, j])
+            apart = noisy[i, j] - expected[i, j]
+            squares[which] += apart * apart
+            number[which] += 1.0
+
+
+@bare
+def shrink(expected: FloatArray, noisy: FloatArray, weight: FloatArray) -> None:
+    """Overwrite expected flows by the factors that move them towards the noisy ones, from 0 on.
+
+    ``weight``: float64[CLASSES], of the noisy flow in each class.
+    """
+    for i in range(expected.shape[0]):
+        for j in range(expected.shape[1]):
+            mean = expected[i, j]
+            if mean > 0.0:
+                moved = mean + weight[class_of(mean)] * (noisy[i, j] - mean)
+                expected[i, j] = max(moved, 0.0) / mean
+
+
+@bare
+def attract(
+    zones: tuple[IntArray, IntArray],
+    origin: IntArray,
+    block: IntArray,
+    first: IntArray,
+    weight: FloatArray,
+    table: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Sum the law from origins to all zones of some blocks, times weights of these.
+
+    Parameters
+    ----------
+    zones : int64[n], int64[n]
+        Rows and columns of all zones.
+    origin : int64[a]
+    block : int64[b]
+    first : int64[blocks + 1]
+        Zones of block i are those from ``first[i]`` to ``first[i + 1]``.
+    weight : float64[n]
+    table
+        See :func:`fill_law`.
+    out : float64[a, b]
+        Overwritten.
+    """
+    row, column = zones
+    for i in range(origin.size):
+        for j in range(block.size):
+            total = 0.0
+            for zone in range(first[block[j]], first[block[j] + 1]):
+                down = abs(row[origin[i]] - row[zone])
+                total += weight[zone] * table[down, abs(column[origin[i]] - column[zone])]
+            out[i, j] = total
+
+
+@bare
+def balance(
+    value: FloatArray, margins: tuple[IntArray, IntArray], rounds: int, sums: FloatArray
+) -> None:
+    """Scale rows and columns of a matrix by turns until they add up to the margins, nearly.
+
+    Parameters
+    ----------
+    value : float64[rows, columns]
+        Not negative; overwritten.
+    margins : int64[rows], int64[columns]
+    rounds : int
+    sums : float64[columns]
+        Workspace.
+    """
+    for _ in range(rounds):
+        sums[:] = 0.0
+        for i in range(value.shape[0]):
+            total = 0.0
+            for j in range(value.shape[1]):
+                total += value[i, j]
+            factor = margins[0][i] / total if total > 0.0 else 0.0
+            for j in range(value.shape[1]):
+                value[i, j] *= factor
+                sums[j] += value[i, j]
+        for j in range(value.shape[1]):
+            sums[j] = margins[1][j] / sums[j] if sums[j] > 0.0 else 0.0
+        for i in range(value.shape[0]):
+            for j in range(value.shape[1]):
+                value[i, j] *= sums[j]
+
+
+@bare
+def look_up_classes(expected: FloatArray, value: FloatArray, out: FloatArray) -> None:
+    """Write the value of the class of every expected flow: float64[n, n]."""
+    for i in range(expected.shape[0]):
+        for j in range(expected.shape[1]):
+            out[i, j] = value[class_of(expected[i, j])]

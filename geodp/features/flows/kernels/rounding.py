@@ -1,0 +1,106 @@
+"""Rounding of tables of real numbers to whole ones, with exactly the given margins.
+
+Rows are rounded one after the other, systematically: one random number a row, and the cumulative
+sum of its entries along the order of columns, so that neighbouring columns together get what is
+expected of them. A column that is behind what was expected of the rows before has more of each
+following row, and one that has got all of its margin has none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geodp.kernels.jit import bare, bare_inline
+from geodp.typing import FloatArray, IntArray
+
+NEARLY = 1e-3
+"""Part of a trip that an entry may lack and be whole: margins are balanced nearly, not exactly."""
+
+NEGLIGIBLE = 1e-12
+"""Expected trips below which a column that lacks some is not said to be behind."""
+
+
+@bare_inline
+def next_uniform(state: IntArray) -> float:
+    """Return the next number in [0, 1) of SplitMix64 (Steele, Lea and Flood 2014)."""
+    # Rounding is post-processing, so that its numbers need no cipher.
+    word = np.uint64(state[0]) + np.uint64(0x9E3779B97F4A7C15)
+    state[0] = np.int64(word)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return float((word ^ (word >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+
+
+@bare_inline
+def share_systematically(
+    weight: FloatArray, total: float, rest: int, uniform: float, lacking: IntArray, count: IntArray
+) -> int:
+    """Give what a row lacks to columns by weights; return what is left, as columns are full."""
+    reached, given, left = uniform, 0, rest
+    factor = rest / total
+    for j in range(weight.size):
+        reached += weight[j] * factor
+        # Rounding of the cumulative sum may not give more than there is.
+        upto = min(int(reached), rest)
+        amount = min(upto - given, int(lacking[j]))
+        given = upto
+        count[j] += amount
+        lacking[j] -= amount
+        left -= amount
+    return left
+
+
+@bare
+def draw_rows(
+    value: FloatArray,
+    margins: tuple[IntArray, IntArray],
+    lacking: IntArray,
+    expected: FloatArray,
+    weight: FloatArray,
+    state: IntArray,
+    count: IntArray,
+) -> None:
+    """Draw whole numbers near the entries of a table, row by row, with exactly its margins.
+
+    Parameters
+    ----------
+    value : float64[rows, columns]
+        Expectations, not negative, whose sums are nearly the margins.
+    margins : int64[rows], int64[columns]
+        Not negative, with equal sums.
+    lacking, expected, weight : int64[columns], float64[columns], float64[columns]
+        Workspace: what columns lack, and what is expected of the rows that are left.
+    state : int64[1]
+        State of the random numbers; continued.
+    count : int64[rows, columns]
+        Overwritten.
+    """
+    for j in range(value.shape[1]):
+        expected[j], lacking[j] = 0.0, margins[1][j]
+    for i in range(value.shape[0]):
+        for j in range(value.shape[1]):
+            expected[j] += value[i, j]
+    for i in range(value.shape[0]):
+        rest = margins[0][i]
+        # Whole parts first, so that every entry is next to what is expected where it can be.
+        for j in range(value.shape[1]):
+            whole = np.int64(value[i, j] + NEARLY)
+            count[i, j] = min(min(whole, lacking[j]), rest)
+            rest -= count[i, j]
+            lacking[j] -= count[i, j]
+        total = 0.0
+        for j in range(value.shape[1]):
+            behind = lacking[j] / expected[j] if expected[j] > NEGLIGIBLE else 1.0
+            fraction = max(value[i, j] - count[i, j], 0.0)
+            weight[j] = fraction * behind if lacking[j] > 0 else 0.0
+            total += weight[j]
+            expected[j] -= value[i, j]
+        if (rest > 0) & (total > 0.0):
+            rest = share_systematically(weight, total, rest, next_uniform(state), lacking, count[i])
+        # Whatever full columns could not take goes to those that lack some.
+        while rest > 0:
+            total = 0.0
+            for j in range(value.shape[1]):
+                weight[j] = lacking[j]
+                total += weight[j]
+            rest = share_systematically(weight, total, rest, next_uniform(state), lacking, count[i])

@@ -1,0 +1,144 @@
+"""How the maps of ends are made, as their cards state it, with closed forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from geodp.accuracy.variance import TreeVariance
+from geodp.grid.grid import Grid
+from geodp.mechanisms.base import Method
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.event import PURE, Guarantee, Measurement
+from geodp.privacy.key import NOISE_FORMAT
+
+FLOWS_PROOF = (
+    "a unit adds at most `contribution` trips, and a trip changes one count by 1 on each level of "
+    "each map of ends and one of the pairs of blocks of each size; all of these have independent "
+    "noise, their shares of the budget add up to 1, and everything else is post-processing"
+)
+"""Why a release of flows holds what it promises."""
+
+
+@dataclass(frozen=True)
+class EndsOfFlows(Method[Measurement]):
+    """Origins or destinations of trips: a pyramid, with one total for both maps.
+
+    Attributes
+    ----------
+    setting, chain, shares
+        Those of the pyramid of both maps.
+    """
+
+    setting: str = "auto"
+    chain: str = ""
+    shares: str = ""
+
+    name: ClassVar[str] = "ends-of-flows"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "noisy counts of few levels, with one total for origins and destinations"
+    citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
+    guarantee: ClassVar[Guarantee] = Guarantee(
+        variant=PURE,
+        precondition="one unit adds at most `contribution` trips, and the zones were chosen "
+        "without looking at the data",
+        source=FLOWS_PROOF,
+    )
+    noise: ClassVar[str] = "discrete Laplace on integers, sampled exactly"
+    noise_format: ClassVar[str] = NOISE_FORMAT
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    skips_outside: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "One total: the totals of origins and of destinations, each improved by the counts below "
+        "it, are averaged, so that the errors of totals are smaller than stated.",
+        *Pyramid.postprocessing,
+    )
+
+    @classmethod
+    def of(cls, pyramid: Pyramid) -> EndsOfFlows:
+        """Make the method of maps that a pyramid measures."""
+        return cls(pyramid.setting, pyramid.chain, pyramid.shares)
+
+    @cached_property
+    def pyramid(self) -> Pyramid:
+        """The method that measures each map."""
+        return Pyramid(self.setting, self.chain, self.shares)
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Explain in one sentence why a grid cannot be taken; None: it can."""
+        return self.pyramid.unsupported(grid)
+
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
+        """Explain the sensitivity in one sentence for the release card."""
+        levels = self.pyramid.levels(grid, gaussian=event is not None and event.rho is not None)
+        listed = ", ".join(str(share) for share in levels.shares)
+        return (
+            "a trip changes, on each level, one count of its end by 1; the levels, from the total "
+            f"to the zones, have these shares of this map's budget: {listed}"
+        )
+
+    def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
+        """Return the tree of the levels, which is that of the pyramid."""
+        return self.pyramid.tree_variance(grid, event)
+
+    def isolated_cell(self, grid: Grid, event: Measurement) -> dict[str, float]:
+        """Compute bias and root-mean-square error of an isolated zone, in trips."""
+        return self.pyramid.isolated_cell(grid, event)
+
+    def clamp_losses(self, grid: Grid, event: Measurement) -> list[tuple[float, float]]:
+        """Compute the clamp's loss: what a node's occupied children lose to empty siblings."""
+        return self.pyramid.clamp_losses(grid, event)
+
+
+@dataclass(frozen=True)
+class FlowsOfTrips(Method[Measurement]):
+    """Trips between zones, estimated from both maps of ends and noisy pairs of blocks.
+
+    Attributes
+    ----------
+    sides : str
+        Sides of the measured blocks in zones, such as ``"4-8"``.
+    shares : str
+        Share of the budget of each: ``"2/5-1/10"``; both ends have half of the rest each.
+    """
+
+    sides: str = ""
+    shares: str = ""
+
+    name: ClassVar[str] = "flows-of-trips"
+    version: ClassVar[int] = 1
+    title: ClassVar[str] = "released ends, a law of distance and noisy pairs of blocks, together"
+    citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
+    guarantee: ClassVar[Guarantee] = EndsOfFlows.guarantee
+    noise: ClassVar[str] = EndsOfFlows.noise
+    noise_format: ClassVar[str] = NOISE_FORMAT
+    whole: ClassVar[bool] = True
+    nonnegative: ClassVar[bool] = True
+    postprocessing: ClassVar[tuple[str, ...]] = (
+        "Model: what the noisy pairs do not show is filled in by a law of distance, balanced to "
+        "both ends. Single pairs are estimates, and habits between two zones that neither "
+        "distance nor their blocks explain are not in them.",
+        "Far pairs that hardly anybody travels, and zones to themselves, may have too many trips: "
+        "the law of distance decreases slowly, and is the same everywhere.",
+        "Shrinkage: noisy pairs count by as much as pairs of their size turn out to differ from "
+        "the law, so that differences which are smaller than the noise are lowered.",
+        "Additivity: trips from every zone, and to every zone, are exactly the released origins "
+        "and destinations, and so in every area.",
+        "Whole numbers: expected trips are rounded up or down at random, with nearly the same "
+        "mean; most pairs with an expectation far below 1 are empty.",
+    )
+
+    def unsupported(self, grid: Grid) -> str | None:
+        """Explain in one sentence why a grid cannot be taken; None: it can."""
+        return None
+
+    def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
+        """Explain the sensitivity in one sentence for the release card."""
+        sides = self.sides.replace("-", ", ")
+        return (
+            "a trip changes one count by 1 on each level of both maps of ends, and one pair of "
+            f"blocks of each size; the blocks have sides of {sides} zones, whose pairs have these "
+            f"shares of the budget: {self.shares.replace('-', ', ')}; both maps share the rest"
+        )

@@ -1,0 +1,44 @@
+"""Open a written release of flows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from geodp.features.flows.card import FLOWS, ORIGINS, FlowsCard
+from geodp.features.flows.estimator import NoisyPairs
+from geodp.features.flows.flows import Flows, make_plan_of, read_design
+from geodp.features.flows.formats.noisy import name_file, read_noisy
+from geodp.features.flows.streams import MIN_VARIANCE
+from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
+from geodp.privacy.event import Measurement
+from geodp.release.opening import open_release
+
+
+def open_flows(folder: Path, card: FlowsCard) -> Flows:
+    """Open the tables and the noisy pairs of a public folder."""
+    tables = {one.name: open_release(folder / one.name) for one in card.tables}
+    whole, ends = (cast(Measurement, tables[name].event) for name in (FLOWS, ORIGINS))
+    plan = make_plan_of(whole, ends, read_design(card), tables[FLOWS].grid)
+    noisy = read_levels(folder, card, plan.zones.grid)
+    # Computed again, as the index states the nearest standard errors.
+    noisy = tuple(
+        replace(one, variance=max(law.variance, MIN_VARIANCE))
+        for one, law in zip(noisy, plan.laws, strict=True)
+    )
+    return Flows(tables[FLOWS], tables["origins"], tables["destinations"], card, noisy)
+
+
+def read_levels(folder: Path, card: FlowsCard, grid: Grid) -> tuple[NoisyPairs, ...]:
+    """Read the noisy pairs of every level; ValueError where a file lists other pairs."""
+    zones = Zones.of(grid)
+    return tuple(
+        read_noisy(
+            folder / name_file(one.side),
+            zones.blocks(one.side),
+            max(one.standard_error**2, MIN_VARIANCE),
+        )
+        for one in card.guarantee.levels
+    )

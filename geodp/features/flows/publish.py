@@ -1,0 +1,402 @@
+"""Publish flows between zones and both maps of their ends as one release with one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from geodp.advice import by_names
+from geodp.errors import UsageError
+from geodp.features.flows.design import Design, require_within
+from geodp.features.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
+from geodp.features.flows.flows import (
+    Flows,
+    describe_release,
+    make_index,
+    name_flows,
+    table_of_pairs,
+)
+from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.reading.trips import Place, Trips
+from geodp.features.flows.streams import (
+    DESTINATIONS,
+    ORIGINS,
+    Plan,
+    TripStreams,
+    share_terms,
+)
+from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
+from geodp.io.read.public.land import state_land
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
+from geodp.mechanisms import mechanism
+from geodp.mechanisms.base import Plain
+from geodp.mechanisms.central.pyramid import Pyramid
+from geodp.privacy.budget import Budget, amounts_of
+from geodp.privacy.event import Measurement
+from geodp.privacy.key import NoiseKey, digest
+from geodp.privacy.ledger import Charge, Ledger
+from geodp.privacy.neighbours import ADD_REMOVE
+from geodp.privacy.terms import Terms
+from geodp.release.charging import Keep, draw_and_charge
+from geodp.release.metadata import state_metadata
+from geodp.release.noise_identity import encode, loss_fields, release_digest, release_key
+from geodp.release.preview import preview_release, warn_before_release
+from geodp.release.publish import make_event
+from geodp.release.request import Request
+from geodp.table.contribution import bound_contribution
+from geodp.table.counts import CountTable
+from geodp.table.reading import require_rows
+from geodp.table.released import ReleasedTable
+from geodp.table.stated.reading import StatedReading
+
+LABEL = b"geodp flows identity 1"
+"""Domain separation of the hash of a release, with a version of the list of components."""
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFlows:
+    """Everything that was drawn.
+
+    Attributes
+    ----------
+    tables : list of ReleasedTable
+        Flows, origins and destinations.
+    noisy : tuple of NoisyPairs
+    decay : float
+        See :class:`EstimatedFlows`.
+    """
+
+    tables: list[ReleasedTable]
+    noisy: tuple[NoisyPairs, ...]
+    decay: float
+
+
+@by_names(eps="epsilon", privacy_budget="epsilon", id="person", seed="key", o="origin")
+def publish(
+    table: CountTable | TableSource,
+    /,
+    *,
+    grid: Grid | str | None = None,
+    origin: Place | None = None,
+    destination: Place | None = None,
+    person: str | None = None,
+    trips: int | None = None,
+    per_pair: int | None = None,
+    unit: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    value: str | None = None,
+    crs: str | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    epsilon: Budget | None = None,
+    rho: Budget | None = None,
+    delta: Budget | None = None,
+    neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
+    levels: Mapping[int, Budget] | None = None,
+    method: str | None = None,
+    metadata: Mapping[str, str | int] | None = None,
+    allow_empty: bool = False,
+    key: NoiseKey | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    records: str | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+) -> Flows:
+    """Release the trips between zones, and those from and to every zone, under one budget.
+
+    Trips from every zone are exactly its released origins, and trips to it its released
+    destinations.
+
+    Parameters
+    ----------
+    table : a frame or files, or CountTable
+        One row for each trip, or counted rows (``value``); or what
+        :func:`geodp.flows.read_trips` has read.
+    grid, origin, destination, person, trips, per_pair, time, time_zone, value
+        See :func:`geodp.flows.read_trips`.
+    unit : {"person", "person-day", "person-week", "person-month"}
+        What is protected. Default: the unit whose trips the table bounds, or a person.
+    crs, where, outside, memory, scratch
+        See :func:`geodp.flows.read_trips`.
+    contribution : int, optional
+        Most trips of one unit, where no column of persons is named; you vouch for it.
+    levels : mapping, optional
+        Sides of the blocks whose pairs are measured, in zones and powers of two, and the share of
+        the budget of each: ``{4: "2/5", 8: "1/10"}``. Both maps of ends have half of the rest
+        each. Default: by the trips of a unit for each unit of epsilon, which are public.
+    method : str, optional
+        Of both maps of ends: ``pyramid``, the default, with settings after a colon.
+    epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
+        See :func:`geodp.publish`.
+
+    Returns
+    -------
+    Flows
+        With the releases ``flows``, ``origins`` and ``destinations``, and ``to_pandas()``.
+
+    Raises
+    ------
+    UsageError
+        Arguments that do not go together; nothing was charged.
+    InputError
+        A row that must not be used as it is; nothing was charged.
+    BudgetError
+        The ledger's cap would be exceeded; nothing was charged or shown.
+
+    Notes
+    -----
+    The proof is in docs/proofs/flows.md.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> trips = pa.table({"id": ["a", "b"], "oy": [0, 1], "ox": [0, 2], "dy": [3, 3], "dx": [1, 1]})
+    >>> grid = geodp.Grid.regular((16, 16))
+    >>> places = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    >>> release = geodp.flows.publish(trips, grid=grid, **places, person="id", epsilon=100)
+    >>> ends = release.origins.table.count.sum(), release.destinations.table.count.sum()
+    >>> bool(release.flows.table.count.sum() == ends[0] == ends[1])
+    True
+    """
+    request = Request(
+        terms=Terms.of(epsilon, rho, delta, neighbours, contribution, _unit_of(table, unit)),
+        method=method,
+        metadata=state_metadata(metadata) if metadata else None,
+        allow_empty=allow_empty,
+        key=key,
+        ledger=ledger,
+        dataset=dataset,
+        records=records,
+    )
+    if not isinstance(table, CountTable):
+        reader = Trips(
+            grid=_grid_of(grid),
+            origin=origin,
+            destination=destination,
+            person=person,
+            trips=trips,
+            per_pair=per_pair,
+            unit=unit,
+            time=time,
+            time_zone=time_zone,
+            value=value,
+            crs=crs,
+            where=where or {},
+            outside=outside,
+            key=key,
+            memory=memory,
+            scratch=scratch,
+        )
+        table = reader.read(table)
+    elif any(
+        one is not None
+        for one in (
+            *(grid, origin, destination, person, trips, per_pair, time, time_zone),
+            *(value, crs, where, outside, memory, scratch),
+        )
+    ):
+        raise UsageError(
+            "This table was read already: leave out grid, places, person and what else describes "
+            "rows.",
+            code="flows-read-already",
+        )
+    prepared = prepare_flows(table, request, levels)
+    # Between: the frame of the decorator by_names.
+    warn_before_release(prepared.preview.origins, between=1)
+    return prepared.release()
+
+
+def _unit_of(table: object, unit: str | None) -> str:
+    """Return the unit of privacy: the one that is named, or that whose trips a table bounds."""
+    if unit is None and isinstance(table, CountTable) and table.bound is not None:
+        unit = table.bound.unit or None
+    return "person" if unit is None else unit
+
+
+def _grid_of(grid: Grid | str | None) -> Grid:
+    """Return the grid of zones; UsageError where there is none."""
+    if not isinstance(grid, Grid | str):
+        raise UsageError(
+            "Say on which public grid zones are counted: grid='jis:basic', or one of geodp.Grid.",
+            code="flows-grid-unstated",
+        )
+    return Grid.mesh(grid) if isinstance(grid, str) else grid
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedFlows:
+    """A release that is ready to be drawn; nothing is charged and nothing drawn.
+
+    Attributes
+    ----------
+    trips : TripStreams
+    table : CountTable
+        Trips by pair of zones, on the grid of pairs.
+    request : Request
+    plan : Plan
+    preview : Flows
+        The release of empty tables.
+    """
+
+    trips: TripStreams = field(repr=False)
+    table: CountTable = field(repr=False)
+    request: Request
+    plan: Plan
+    preview: Flows
+
+    def release(self, keep: Keep[DrawnFlows] | None = None) -> Flows:
+        """Draw all streams, and charge once; ``keep`` stores the draw and a fingerprint before."""
+        request = self.request
+        # Before anything is drawn: the fingerprint decides whether this was charged already.
+        derived, fingerprint = release_key(request.key, self.plan.declare(), self.identify)
+        try:
+            drawn, charge = draw_and_charge(
+                request.ledger,
+                request.dataset,
+                self.plan.whole,
+                fingerprint,
+                lambda: self._draw(derived),
+                keep,
+                records=request.records,
+            )
+        finally:
+            # The key is overwritten even if the draw fails.
+            derived.forget()
+        return self.complete(drawn, charge)
+
+    def identify(self) -> bytes:
+        """Return the SHA-256 of everything that the release depends on except the key."""
+        design, plan = self.plan.design, self.plan
+        named: tuple[Plain, ...] = (
+            ("version", (name_flows(design.sides, design.shares).version, EndsOfFlows.version)),
+            ("sides", design.sides),
+            ("shares", design.shares),
+            ("streams", (ORIGINS, DESTINATIONS)),
+            ("pairs", tuple((draw.stream, draw.law) for draw in plan.draws_of_pairs)),
+            ("whole", loss_fields(plan.whole)),
+            ("pairs of zones", self.table.grid.identity),
+        )
+        maps = [self.trips.origins, self.trips.destinations]
+        digests = [release_digest(one, plan.method, plan.ends) for one in maps]
+        count = self.table.count.astype("<i8", copy=False)
+        pairs = digest(self.table.key.astype("<u8", copy=False), count)
+        return digest(LABEL, encode(named), *digests, pairs)
+
+    def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
+        """Return the release of what was drawn."""
+        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.decay, charge)
+
+    def _draw(self, key: NoiseKey) -> DrawnFlows:
+        """Draw both ends and the pairs of blocks, and estimate the flows."""
+        # The estimate is post-processing, and yet done before the charge: whatever can fail is.
+        plan, zones = self.plan, self.plan.zones
+        ends, seed = plan.draw_ends(self.trips, key), plan.draw_seed(key)
+        noisy = tuple(plan.draw_pairs(self.trips, key))
+        flows = estimate_ends(zones, ends, noisy, seed)
+        event = cast(Measurement, self.preview.flows.event)
+        end_event = cast(Measurement, self.preview.origins.event)
+        tables = [
+            table_of_pairs(zones, flows, event),
+            *(replace(one, event=end_event) for one in ends),
+        ]
+        return DrawnFlows(tables, noisy, flows.decay)
+
+
+def estimate_ends(
+    zones: Zones, ends: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], seed: int
+) -> EstimatedFlows:
+    """Estimate flows from released tables of both ends and noisy pairs."""
+    origins, destinations = (one.counts_at(zones.key) for one in ends)
+    return estimate_flows(zones, (origins, destinations), noisy, seed)
+
+
+def prepare_flows(
+    table: CountTable, request: Request, levels: Mapping[int, Budget] | None = None
+) -> PreparedFlows:
+    """Do everything of :func:`publish` that comes before the charge.
+
+    Raises
+    ------
+    UsageError
+        See :func:`publish`.
+    """
+    if len(table.grid.places) != 2 or table.grid.attributes:
+        raise UsageError(
+            "Flows are made of trips by pair of zones, without attributes; "
+            "geodp.flows.read_trips reads them.",
+            code="flows-need-pairs",
+        )
+    zones = Zones.of(Grid(table.grid.places[:1]))
+    terms = request.terms.bound(bound_contribution(table, request.terms.contribution))
+    plan = make_plan(zones, terms, request.method, levels, request.key_origin)
+    facts = (
+        *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
+        *state_land(zones.grid),
+    )
+    public = None if table.reading is None else table.reading.public
+    stated = (*facts, describe_release(plan.whole.unit, plan.whole.spends))
+    preview = preview_flows(plan, request, stated, public)
+    return PreparedFlows(TripStreams.of(table, zones), table, request, plan, preview)
+
+
+def make_plan(
+    zones: Zones,
+    terms: Terms,
+    chosen: object,
+    levels: Mapping[int, Budget] | None,
+    key_origin: str = "entropy",
+) -> Plan:
+    """Choose what is measured of flows, and with which noise, from public things only.
+
+    ``terms``: with a contribution. UsageError for a method, levels or a budget that do not fit.
+    """
+    amounts = amounts_of(terms.loss)
+    loss = amounts["epsilon"]
+    if loss is None:
+        # Noise of rho has the deviation of Laplace noise of this epsilon.
+        loss = cast(Any, 2 * float(cast(Any, amounts["rho"])) ** 0.5)
+    assert terms.contribution is not None
+    per_loss = float(terms.contribution / cast(Any, loss))
+    design = Design.choose(zones.grid, per_loss) if levels is None else Design.of(levels)
+    if levels is not None:
+        require_within(levels, zones.grid)
+    design.require_fit(zones.grid)
+    method = choose_pyramid(chosen)
+    ends = make_event(zones.grid, method, share_terms(terms, design.end_share), key_origin)
+    flows = name_flows(design.sides, design.shares)
+    whole = Measurement.of(flows.spec, terms, 1, key_origin)
+    for share in design.shares:
+        whole.require_drawable(share)
+    return Plan(zones, design, method, whole, ends)
+
+
+def choose_pyramid(chosen: object) -> Pyramid:
+    """Return the method of both maps of ends; UsageError for another than the pyramid."""
+    method = mechanism("pyramid" if chosen is None else cast(str, chosen))
+    if type(method) is not Pyramid or method.prune or method.passes != 2:
+        raise UsageError(
+            "Both ends of flows are released by pyramid, with two passes and without prune; its "
+            "other settings can be chosen.",
+            code="flows-need-pyramid",
+        )
+    return method
+
+
+def preview_flows(
+    plan: Plan, request: Request, facts: tuple[str, ...], reading: StatedReading | None
+) -> Flows:
+    """Make the release of empty tables, with cards and closed forms of the real one."""
+    ends = EndsOfFlows.of(plan.method)
+    end_event = replace(plan.ends, mechanism=ends.spec)
+    flows = name_flows(plan.design.sides, plan.design.shares)
+    pairs, grid, metadata = plan.zones.grid.pairs(), plan.zones.grid, request.metadata
+    of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
+    of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
+    return Flows(of_pairs, of_ends, of_ends, make_index(plan), ())

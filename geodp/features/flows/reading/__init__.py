@@ -1,0 +1,1 @@
+"""Reading of trips, with the trips of every person bounded."""

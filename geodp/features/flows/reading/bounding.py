@@ -1,0 +1,108 @@
+"""Bounding of trips by person: which are kept depends on the person's own trips and the key alone.
+
+Each trip of a person gets a rank from the key, the person's name, the pair, and its number among
+the person's trips of this pair. The lowest ranks are kept: a uniform sample of the person's trips,
+unless those between two zones are bounded, too. So neither the order of rows nor trips of other
+persons play a role, and a person more or less changes the kept trips by the person's own.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.io.read.rows.persons import WEIGHTS, hash_names
+from geodp.privacy.key import NoiseKey, Stream, blocks, digest
+from geodp.typing import IntArray, KeyArray
+
+MOST_TRIPS = 10_000
+"""Most trips that may be kept of one person: noise for more would hide every flow."""
+
+RANKS = digest(b"geodp flows trips kept of a person 1")
+"""Derives the key of the ranks of trips."""
+
+NAMES = digest(b"geodp flows names of persons 1")
+"""Derives the key of the weights that hash names."""
+
+
+class TripBound:
+    """Choice of at most ``trips`` trips of a person, and of at most ``per_pair`` between two zones.
+
+    Parameters
+    ----------
+    trips, per_pair : int
+    secret : NoiseKey or None
+        Key of the ranks; None: a fresh one, which is forgotten.
+    """
+
+    def __init__(self, trips: int, per_pair: int, secret: NoiseKey | None = None) -> None:
+        self._trips, self._per_pair = require_bounds(trips, per_pair)
+        secret = NoiseKey.generate() if secret is None else secret
+        weights = secret.derive(NAMES)
+        lines = blocks(weights, Stream.SAMPLE, np.arange(WEIGHTS, dtype=np.uint64))
+        self._weights = np.ascontiguousarray(lines[0])
+        # Odd, so that different pairs, and different trips of one pair, have different addresses.
+        self._factors = lines[1, :2] | np.uint64(1)
+        weights.forget()
+        self._ranks = secret.derive(RANKS)
+
+    def keep(self, names: pa.Array, key: KeyArray) -> KeyArray:
+        """Return the pairs of the trips that are kept, in any order: uint64[m].
+
+        Parameters
+        ----------
+        names : texts [n]
+            Persons; all trips of each of them are here.
+        key : uint64[n]
+            Pairs of the trips.
+        """
+        if not key.size:
+            return key
+        encoded = names.dictionary_encode()
+        person = encoded.indices.to_numpy().astype(np.int64)
+        order = np.lexsort((key, person))
+        person, key = person[order], key[order]
+        number = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1])).astype(np.uint64)
+        address = hash_names(encoded.dictionary, self._weights)[person]
+        address = address + key * self._factors[0] + number * self._factors[1]
+        rank = blocks(self._ranks, Stream.SAMPLE, address)[0]
+        if self._per_pair < self._trips:
+            # The lowest ranks of each pair: all trips of it are candidates, not its first ones.
+            within = np.lexsort((rank, key, person))
+            person, key, rank = person[within], key[within], rank[within]
+            place = number_runs((person[1:] != person[:-1]) | (key[1:] != key[:-1]))
+            some = place < self._per_pair
+            person, key, rank = person[some], key[some], rank[some]
+        # Stable: equal ranks, which practically never occur, stay in the order of pair and number.
+        best = np.lexsort((rank, person))
+        place = number_runs(person[best][1:] != person[best][:-1])
+        return np.asarray(key[best[place < self._trips]], np.uint64)
+
+
+def number_runs(new: NDArray[np.bool_]) -> IntArray:
+    """Count the items of each run from 0: int64[n + 1]; ``new``: where item i + 1 begins one."""
+    starts = np.flatnonzero(np.append(True, new))
+    size = new.size + 1
+    return np.asarray(np.arange(size) - np.repeat(starts, np.diff(np.append(starts, size))))
+
+
+def require_bounds(trips: object, per_pair: object) -> tuple[int, int]:
+    """Return both bounds; UsageError unless they are whole numbers from 1 on."""
+    for name, value in (("trips", trips), ("per_pair", per_pair)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise UsageError(
+                f"{name} must be a whole number of at least 1.", code="flows-bound-form"
+            )
+    most, of_pair = int(cast(int, trips)), int(cast(int, per_pair))
+    if most > MOST_TRIPS:
+        raise UsageError(
+            f"trips must be at most {MOST_TRIPS:,}: the noise grows with it, and would hide every "
+            "flow.",
+            code="flows-trips-too-many",
+        )
+    return most, min(of_pair, most)

@@ -1,0 +1,434 @@
+"""Trips from frames and files: two places a row, and perhaps a person, counted by pair of zones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
+from geodp.features.flows.zones import require_zones
+from geodp.grid.grid import Grid
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.fields import as_text
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.locators import ENDS, Locator, cell_locators, locate
+from geodp.io.read.rows.persons import Persons, name_persons
+from geodp.io.read.rows.projection import point_locator, transformation
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.table import read_table
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.table.stated.reading import StatedReading
+
+Place: TypeAlias = str | tuple[str, str]
+"""A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
+and x, such as latitude and longitude."""
+
+PLACES = Rule(
+    "flows-places-missing",
+    "Say where trips begin and end: origin= and destination= (--from, --to), each a "
+    "column of codes, or a pair of columns such as ('oy', 'ox').",
+)
+
+COUNTED_PERSONS = Rule(
+    "flows-counted-with-persons",
+    "Counted rows (--value, value=) name no persons, so that geodp can bound nothing: leave "
+    "person, trips, per_pair, unit and time out, and state the contribution; or give one row for "
+    "each trip.",
+)
+
+BOUND_NOBODY = Rule(
+    "flows-bound-without-person",
+    "trips and per_pair (--trips, --per-pair) bound the trips of the persons in a column: name it "
+    "(--person, person=); or leave them out, and state the contribution.",
+)
+
+TIME_UNUSED = Rule(
+    "flows-time-unused",
+    "time and time_zone (--time, --time-zone) are for units of periods, such as person-day: name "
+    "one (--unit, unit=), or leave them out.",
+)
+
+CRS_UNUSED = Rule(
+    "flows-crs-unused",
+    "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
+)
+
+SAME_PLACES = Rule(
+    "flows-places-same",
+    "Origins and destinations, and both coordinates of each, are columns of their own.",
+)
+
+KEPT_FACT = (
+    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
+    "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
+)
+"""Statement of a release on how its trips were bounded."""
+
+PERIOD_FACT = "that periods are those of the column {time}, in {zone}"
+"""Statement on the times of units of periods."""
+
+ROWS_FACT = "that every row that was read has both of its places in the right form"
+"""Statement on rows without persons: others are refused before anything is charged."""
+
+NAMED_ROWS_FACT = (
+    "that every row that was read has both of its places, its person and, for units of periods, "
+    "its time in the right form: others are refused before anything is charged"
+)
+"""Statement on rows of persons."""
+
+WHERE_FACT = "that only rows with {} were read"
+"""Statement on the selection of rows."""
+
+INSIDE_FACT = "that both places of every trip that was read lie in the domain"
+"""Statement on places outside, which are refused before anything is charged."""
+
+DROPPED_FACT = "that trips with an end outside the domain were left out"
+"""Statement on places outside, where these are dropped."""
+
+SEPARATOR = "\x1f"
+"""Character between a person and a period."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trips:
+    """Reader of trips, one a row or counted; the fields are those of :func:`read_trips`."""
+
+    grid: Grid
+    origin: Place | None = None
+    destination: Place | None = None
+    person: str | None = None
+    trips: int | None = None
+    per_pair: int | None = None
+    unit: str | None = None
+    time: str | None = None
+    time_zone: str | None = None
+    value: str | None = None
+    crs: str | None = None
+    where: Mapping[str, Value] = field(default_factory=dict)
+    outside: Outside | None = None
+    key: NoiseKey | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    memory: int | str | None = None
+    scratch: FilePath | None = None
+
+    def read(self, paths: TableSource) -> CountTable:
+        """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
+        require_zones(self.grid)
+        self._require_used()
+        if self.value is not None:
+            return self._read_counted(paths)
+        unit = self._require_unit()
+        share = bytes_of(self.memory)
+        if self.person is not None:
+            # One half is for the trips, which wait by person, the other for their pairs.
+            share = max(share // 2, MIN_MEMORY)
+        runs, survey = Runs(share, self.scratch), Survey()
+        if self.person is None:
+            for _, key, _, _ in self._place(self._open(paths), survey):
+                runs.add(key)
+            reading = survey.reading(self._state_selection())
+            return CountTable.of_cells(self.pairs, *runs.arrays(), reading=reading)
+        # Made before anything is read, so that wrong bounds are refused at once.
+        per_pair = self._most if self.per_pair is None else self.per_pair
+        most, per_pair = require_bounds(self._most, per_pair)
+        bound = TripBound(most, per_pair, self.key)
+        persons = Persons(self.person, share, self.scratch)
+        for rows, key, names, inside in self._place(self._open(paths), survey):
+            persons.add(rows, key, names, inside)
+        for names, key in persons.named_parts():
+            runs.add(bound.keep(names, key))
+        facts = self._state(unit, most, per_pair)
+        return CountTable.of_cells(
+            self.pairs,
+            *runs.arrays(),
+            bound=ContributionBound(most, "geodp", unit=unit),
+            reading=survey.reading(facts),
+        )
+
+    @property
+    def _most(self) -> int:
+        """Most trips of a unit."""
+        return 1 if self.trips is None else self.trips
+
+    def _require_unit(self) -> str:
+        """Return the unit; UsageError where the columns that it needs are missing, or not used."""
+        unit = require_unit("person" if self.unit is None else self.unit, self.time)
+        if self.person is None:
+            if UNITS[unit]:
+                raise UsageError(
+                    f"To protect one {unit}, name the column of persons (--person, person=).",
+                    code="flows-unit-needs-person",
+                )
+            if self.trips is not None or self.per_pair is not None:
+                raise UsageError(BOUND_NOBODY)
+        if not UNITS[unit] and (self.time is not None or self.time_zone is not None):
+            raise UsageError(TIME_UNUSED)
+        return unit
+
+    def _require_used(self) -> None:
+        """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
+        places = [column for _, column in self._places()]
+        names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
+        if len({*names}) < len(names):
+            raise UsageError(SAME_PLACES)
+        located = self._lies_on_earth and not all(isinstance(one, str) for one in places)
+        if self.crs is not None and not located:
+            raise UsageError(CRS_UNUSED)
+
+    def _state(self, unit: str, most: int, per_pair: int) -> tuple[str, ...]:
+        """State for the card how trips were bounded, and which of them were read."""
+        facts = [KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)]
+        if UNITS[unit]:
+            zone = self.time_zone or "local time, as the times say it"
+            facts.append(PERIOD_FACT.format(time=self.time, zone=zone))
+        return (*facts, *self._state_selection())
+
+    def _state_selection(self) -> tuple[str, ...]:
+        """State for the card which rows were left out, and which were refused."""
+        facts = [ROWS_FACT if self.person is None else NAMED_ROWS_FACT]
+        if self.where:
+            chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+            facts.append(WHERE_FACT.format(chosen))
+        facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
+        return tuple(facts)
+
+    @cached_property
+    def pairs(self) -> Grid:
+        """The grid of pairs of zones."""
+        return self.grid.pairs()
+
+    def _read_counted(self, paths: TableSource) -> CountTable:
+        """Read rows of pairs with counts."""
+        named = (self.person, self.per_pair, self.time, self.trips)
+        if any(one is not None for one in named) or self.unit not in (None, "person"):
+            raise UsageError(COUNTED_PERSONS)
+        return read_table(
+            paths,
+            grid=self.pairs,
+            value=self.value,
+            columns=self._columns(),
+            where=self.where,
+            outside=self.outside,
+            duplicates="sum",
+            memory=self.memory,
+            scratch=self.scratch,
+            **self.options,
+        )
+
+    def _columns(self) -> dict[str, str]:
+        """Return the columns of both places by the axes of pairs."""
+        columns: dict[str, str] = {}
+        for end, column in self._places():
+            if isinstance(column, str):
+                columns[end] = column
+            elif self._lies_on_earth:
+                raise UsageError(
+                    "Counted rows have codes of zones, or rows and columns on a grid that lies "
+                    "nowhere; give one row for each trip to locate trips by coordinates.",
+                    code="flows-counted-coordinates",
+                )
+            else:
+                columns |= {f"{end}_row": column[0], f"{end}_col": column[1]}
+        return columns
+
+    @property
+    def _lies_on_earth(self) -> bool:
+        return self.grid.places[0].transform is not None
+
+    def _places(self) -> list[tuple[str, Place]]:
+        """Return both ends and their columns; UsageError where one is missing."""
+        if self.origin is None or self.destination is None:
+            raise UsageError(PLACES)
+        return [*zip(ENDS, (self.origin, self.destination), strict=True)]
+
+    def _locators(self) -> list[Locator]:
+        """Return the locators of both ends."""
+        if not self._lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
+            return cell_locators(
+                self.pairs,
+                None,
+                (None, None),
+                "centre",
+                self._columns(),
+                drops=self.outside == "drop",
+            )
+        move = transformation(self.grid.places[0], self.crs, False)
+        located = []
+        for number, (end, column) in enumerate(self._places()):
+            if isinstance(column, str):
+                located += cell_locators(self.pairs, None, (None, None), "centre", {end: column})
+            else:
+                y, x = column
+                one = point_locator(self.grid.places[0], x, y, move)
+                located.append(replace(one, axes=(2 * number, 2 * number + 1)))
+        return located
+
+    def _open(self, paths: TableSource) -> Iterator[InputTable]:
+        return open_tables(paths, scratch=self.scratch, **self.options)
+
+    def _place(
+        self, tables: Iterator[InputTable], survey: Survey
+    ) -> Iterator[tuple[Rows, Any, pa.Array, Any]]:
+        """Yield rows in the domain, their keys, the units of all rows, and those inside."""
+        import numpy as np
+
+        locators = self._locators()
+        places = [name for locator in locators for name in locator.columns]
+        units = [] if self.person is None else [self.person]
+        units += [] if self.time is None else [self.time]
+        for table in tables:
+            survey.note(table.name, ())
+            names = [*places, *units]
+            chosen = [find_column(table, name, names) for name in names]
+            wanted = {find_column(table, name, names): self.where[name] for name in self.where}
+            survey.state(self._describe(table))
+            for rows, arrays in batches(table, chosen, wanted, survey):
+                index = locate(self.pairs, rows, locators, arrays[: len(places)])
+                within, key, inside = place(self.pairs, rows, index, self.outside or "error")
+                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                if self.person is None:
+                    survey.leave_unnamed(table.name, key.size)
+                yield within, key, *self._name(within, arrays[len(places) :], inside)
+
+    def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
+        """Return the units of rows, and which of these rows are in the domain; None: all."""
+        if len(arrays) < 2:
+            return (arrays[0] if arrays else None), inside
+        # Checked before the period is added, which would hide that a person is missing; and only
+        # of rows in the domain, as persons without a period are.
+        assert self.person is not None
+        assert self.time is not None
+        names = name_persons(within, self.person, arrays[0], inside)
+        times = arrays[1] if inside is None else arrays[1].filter(pa.array(inside))
+        with within.named(self.time):
+            period = name_periods(times, str(self.unit), self.time_zone)
+        return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
+
+    def _describe(self, table: InputTable) -> StatedReading:
+        """Describe for the card how a table is read."""
+        columns = {
+            end: column if isinstance(column, str) else ", ".join(column)
+            for end, column in self._places()
+        }
+        return StatedReading(
+            form="table",
+            layout=describe_layout(table.columns),
+            places=columns,
+            crs=self.crs,
+            person=self.person,
+        )
+
+
+def read_trips(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    origin: Place | None = None,
+    destination: Place | None = None,
+    person: str | None = None,
+    trips: int | None = None,
+    per_pair: int | None = None,
+    unit: str | None = None,
+    time: str | None = None,
+    time_zone: str | None = None,
+    value: str | None = None,
+    crs: str | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    key: NoiseKey | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+    **options: Any,
+) -> CountTable:
+    """Count trips by pair of zones, with the trips of every person bounded.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+    grid : str or Grid
+        The public grid of zones: one map of cells.
+    origin, destination : str or pair of str
+        Columns of codes; or pairs of columns: row and column on a grid that lies nowhere,
+        otherwise y and x, such as latitude and longitude.
+    person : str, optional
+        Column that identifies persons; rows without an id are refused. Without it
+        :func:`geodp.flows.publish` asks for the contribution.
+    trips, per_pair : int
+        Most trips that are kept of a unit, in all (default: 1) and between two zones (default:
+        ``trips``). They are a uniform sample of the unit's trips, unless ``per_pair`` is smaller:
+        pairs that a unit travels often then have fewer of the kept trips. Which are kept depends
+        on the unit's own trips and the key alone, not on the order of rows.
+    unit : {"person", "person-day", "person-week", "person-month"}
+        What is protected, and whose trips are bounded; default: a person. The table carries it, and
+        is published for this unit only.
+    time, time_zone : str, optional
+        Column of the times at which trips began, for units of periods; and the IANA name of the
+        zone of their days, if they count from UTC. Days follow summer time.
+    value : str, optional
+        Column of counts, if a row is several trips; no person is known then.
+    crs : str, optional
+        CRS of coordinates, if it is not the grid's.
+    where, outside, memory, scratch
+        See :func:`geodp.read_points`. A trip is outside if one of its ends is.
+    key : NoiseKey, optional
+        Key of the choice of trips; default: a fresh one.
+    **options
+        ``delimiter``, ``encoding``, ``layer``, ``header_row``, ``first_row``, ``last_row`` and
+        ``member``, as for :func:`geodp.read_table`.
+
+    Returns
+    -------
+    CountTable
+        On the grid of pairs, for :func:`geodp.flows.publish`.
+
+    Raises
+    ------
+    InputError
+        A person or a time is missing, or a place is no zone; it names file and row.
+    UsageError
+        Columns or bounds that do not go together.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> rows = {"id": ["a", "a", "b"], "oy": [0, 0, 1], "ox": [0, 0, 1]}
+    >>> trips = pa.table({**rows, "dy": [1, 1, 0], "dx": [1, 1, 1]})
+    >>> places = {"origin": ("oy", "ox"), "destination": ("dy", "dx")}
+    >>> grid = geodp.Grid.regular((2, 2))
+    >>> table = geodp.flows.read_trips(trips, grid=grid, **places, person="id", trips=1)
+    >>> int(table.count.sum()), table.bound
+    (2, ContributionBound(value=1, stated_by='geodp', unit='person'))
+    """
+    return Trips(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        origin=origin,
+        destination=destination,
+        person=person,
+        trips=trips,
+        per_pair=per_pair,
+        unit=unit,
+        time=time,
+        time_zone=time_zone,
+        value=value,
+        crs=crs,
+        where=where or {},
+        outside=outside,
+        key=key,
+        options=options,
+        memory=memory,
+        scratch=scratch,
+    ).read(paths)

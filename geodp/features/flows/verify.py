@@ -1,0 +1,154 @@
+"""Verification of a written release of flows: index, tables, budget and margins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from geodp.errors import Rule
+from geodp.features.flows.card import (
+    DESTINATIONS,
+    FLOWS,
+    INDEX,
+    ORIGINS,
+    TABLES,
+    FlowsCard,
+)
+from geodp.features.flows.flows import (
+    CONSTRAINTS,
+    describe_identity,
+    make_plan_of,
+    name_flows,
+    read_design,
+    state_guarantee,
+)
+from geodp.features.flows.formats.noisy import write_noisy
+from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.opening import read_levels
+from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
+from geodp.io.folder.kinds import Check
+from geodp.io.verify.card import read_table_card, require
+from geodp.io.verify.files import check_restricted
+from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
+from geodp.io.verify.intervals import ErrorsOf
+from geodp.io.verify.readback import event_of, read_release_table
+from geodp.io.verify.rewritten import Written, check_rewritten
+from geodp.privacy.event import Measurement
+from geodp.table.counts import coalesce
+
+
+def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
+    """Verify that the index matches the tables, each of these, and that both ends are met.
+
+    ``folder`` holds the public files; the other parameter and the result are those of
+    :func:`geodp.io.verify.index.verify_index`.
+    """
+    return verify_index(
+        folder / INDEX,
+        FlowsCard.from_json,
+        lambda card: f"schema {card.schema}",
+        QUESTIONS,
+        lambda card: (one.name for one in card.tables),
+        errors,
+    )
+
+
+def _check_checksums(folder: Path, card: FlowsCard) -> str:
+    return check_checksums(folder / INDEX, card.files, (one.name for one in card.tables))
+
+
+def _check_tables(folder: Path, card: FlowsCard) -> str:
+    """Check that every table is the one in the index, charged once for all of them."""
+    return check_tables(folder, card, (TABLES,))
+
+
+def _check_guarantee(folder: Path, card: FlowsCard) -> str:
+    """Check that the shares add up, and that every table has the noise that they imply."""
+    promise = card.guarantee
+    design = read_design(card)
+    require(
+        design.sides == tuple(one.side for one in promise.levels)
+        and design.end_share == Fraction(promise.end_share)
+        and 2 * design.end_share + sum(design.shares) == 1,
+        Rule("flows-shares-differ", "The shares of the budget do not add up to 1."),
+    )
+    events = {name: event_of(read_table_card(folder / name)) for name in TABLES}
+    whole, of_origins = events[FLOWS], events[ORIGINS]
+    require(
+        isinstance(whole, Measurement) and isinstance(of_origins, Measurement),
+        Rule("flows-not-measured", "A table of the release was not measured."),
+    )
+    assert isinstance(whole, Measurement)
+    assert isinstance(of_origins, Measurement)
+    plan = make_plan_of(whole, of_origins, design, read_release_table(folder / FLOWS)[0].grid)
+    ends = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
+    expected = {FLOWS: plan.whole, ORIGINS: ends, DESTINATIONS: ends}
+    require(
+        plan.whole.mechanism == name_flows(design.sides, design.shares).spec and events == expected,
+        Rule("flows-event-differs", "A table has another noise than the index implies."),
+    )
+    require(
+        promise == state_guarantee(plan)
+        and card.private is plan.whole.is_private
+        and card.constraints == CONSTRAINTS,
+        Rule("flows-guarantee-differs", "The index contradicts its tables."),
+    )
+    return f"{promise.spends} for one {promise.unit}, once for all tables"
+
+
+def _check_margins(folder: Path, card: FlowsCard) -> str:
+    """Check that flows add up to both maps of ends, in every zone and so in every area."""
+    flows, origins, destinations = (read_release_table(folder / name)[0] for name in TABLES)
+    require(
+        origins.grid == destinations.grid and Grid(flows.grid.places[:1]) == origins.grid,
+        Rule("flows-grids-differ", "Flows and their ends have different zones."),
+    )
+    index, count = flows.grid.decode(flows.key), np.asarray(flows.count, np.int64)
+    for at, ends in ((0, origins), (2, destinations)):
+        key, total = coalesce(ends.grid.encode(index[at : at + 2]), count)
+        require(
+            np.array_equal(key, ends.key) and np.array_equal(total, ends.count),
+            Rule("flows-margins-differ", "The flows do not add up to the released ends."),
+        )
+    return f"{flows.key.size:,} flows add up to both ends in {origins.key.size:,} zones"
+
+
+def _check_noisy(folder: Path, card: FlowsCard) -> str:
+    """Check that the files of noisy pairs are those that their numbers make, and nothing else."""
+    zones = Zones.of(Grid(read_release_table(folder / FLOWS)[0].grid.places[:1]))
+    noisy = read_levels(folder, card, zones.grid)
+
+    def write(again: Path) -> Written:
+        return write_noisy(noisy, again), ()
+
+    check_rewritten(folder, (card.files, card.left_out), write, zones.grid)
+    return f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
+
+
+def _check_identity(folder: Path, card: FlowsCard) -> str:
+    """Check that tables, noisy pairs and decay are all of one release."""
+    tables = [read_release_table(folder / name)[0] for name in TABLES]
+    zones = Zones.of(Grid(tables[0].grid.places[:1]))
+    noisy = read_levels(folder, card, zones.grid)
+    require(
+        card.decay.unit == zones.steps[2],
+        Rule("flows-decay-unit-differs", "The decay has another unit than the grid."),
+    )
+    check_identity(folder, card.tables, describe_identity(tables, noisy, card.decay))
+    return "tables, noisy pairs and decay have the digest that every card states"
+
+
+QUESTIONS: list[tuple[str, Callable[[Path, FlowsCard], str]]] = [
+    ("checksums", _check_checksums),
+    ("tables", _check_tables),
+    ("guarantee", _check_guarantee),
+    ("margins", _check_margins),
+    ("noisy pairs", _check_noisy),
+    ("one release", _check_identity),
+    ("restricted", check_restricted),
+]

@@ -1,0 +1,100 @@
+"""The benchmark of flows: its figures are what they are said to be, and the goals are met."""
+
+import json
+
+import numpy as np
+import pytest
+
+import geodp
+from bench.inputs.trips import make_radiation
+from bench.suites import flows
+from geodp.errors import UsageError
+from geodp.privacy.key import NoiseKey
+
+FOUND = json.loads(flows.SAVED.read_text(encoding="utf-8"))
+GOALS = {
+    ("taxis", 10): ((72, 83, 92, 96), (2.7, 6.1, 11.5, 31)),
+    ("destinations mirrored", 10): ((67, 77, 91, 95), None),
+    ("taxis", 1): ((82, 91, 95, 97), None),
+}
+"""Least per cent of trips that are placed right, and largest errors, by squares of 1 to 8 zones."""
+
+
+def row_of(name, most, method="geodp.flows"):
+    (row,) = (
+        row
+        for row in FOUND["rows"]
+        if (row["table"], row["most trips"], row["method"]) == (name, most, method)
+    )
+    return row
+
+
+@pytest.mark.parametrize(("name", "most"), GOALS)
+def test_the_kept_figures_meet_the_goals(name, most):
+    right, errors = GOALS[name, most]
+    row = row_of(name, most)
+    assert all(
+        row[f"right {side}"] >= least for side, least in zip(flows.SIDES, right, strict=True)
+    )
+    if errors is not None:
+        assert all(row[f"error {s}"] <= e for s, e in zip(flows.SIDES, errors, strict=True))
+
+
+def test_a_wrong_law_of_distance_costs_at_most_a_point():
+    with_law = row_of("destinations mirrored", 10)
+    without = row_of("destinations mirrored", 10, "the same, no law of distance")
+    assert all(with_law[f"right {s}"] > without[f"right {s}"] - 1 for s in flows.SIDES)
+
+
+def test_intervals_hold_the_truth_as_the_guide_says():
+    held = {(r["table"], r["most trips"], r["regions"]): r["held"] for r in FOUND["coverage"]}
+    assert {most for _, most, _ in held} == {10, 1}
+    assert min(share for (_, most, _), share in held.items() if most == 10) >= 95
+    worst = min(held, key=held.__getitem__)
+    assert worst == ("commuters", 1, "8 x 8")
+    text = (flows.DOCUMENT.parents[1] / "flows.md").read_text(encoding="utf-8")
+    assert f"The worst row of all is {held[worst]:.0f} %" in text
+
+
+def test_what_a_bound_leaves_is_as_long_as_what_it_drops():
+    for most in (10, 1):
+        row = row_of("radiation", most, "trips that are dropped, no noise")
+        assert 99 < row["length"] < 101
+
+
+def test_the_document_shows_the_kept_figures():
+    text = flows.DOCUMENT.read_text(encoding="utf-8")
+    for part in flows.PARTS:
+        table = text.partition(f"<!-- bench:flows:{part} -->\n")[2].partition("\n<!-- /bench")[0]
+        assert table == flows.markdown(flows.lines(part, FOUND))
+
+
+def test_figures_of_a_table_beside_itself_are_perfect():
+    trips = make_radiation(1, 200, side=8).table
+    dense = flows.spread_out(trips)
+    figures = flows.compare(dense, dense)
+    assert all(figures[f"right {side}"] == 100 for side in flows.SIDES)
+    assert all(figures[f"error {side}"] == 0 for side in flows.SIDES)
+    assert (figures["empty"], figures["missing"], figures["length"]) == (0, 0, 100)
+    nothing = flows.compare(dense, np.zeros_like(dense))
+    assert (nothing["right 8"], nothing["missing"]) == (0, 100)
+
+
+@pytest.mark.parametrize("peer", set(flows.PEERS) - {"OpenDP, threshold"})
+def test_every_peer_releases_pairs(peer):
+    trips = make_radiation(2, 300, side=8).table
+    released = flows.PEERS[peer](trips, 1, NoiseKey(bytes(32)))
+    assert isinstance(released, geodp.CountTable)
+    assert released.grid == trips.grid
+
+
+def test_made_trips_follow_no_law_of_distance():
+    made = make_radiation(3, 500, side=8)
+    assert made.person.size == made.index.shape[1]
+    assert made.index.max() < 8
+    assert made.table.count.sum() == made.person.size
+
+
+def test_without_the_public_statistics_a_sentence_says_so():
+    with pytest.raises(UsageError, match="--data DIR"):
+        flows.measure()

@@ -1,0 +1,72 @@
+"""Local days, weeks and months of times, with summer time and across midnight."""
+
+import datetime
+
+import pyarrow as pa
+import pytest
+
+from geodp import CodeError, UsageError
+from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
+from tests.refusals import refuses
+
+
+def days(times, zone=None, unit="person-day"):
+    return name_periods(pa.array(times), unit, zone).to_pylist()
+
+
+def test_local_times_are_taken_as_they_are():
+    assert days(["2024-05-01", "2024-05-01T23:59", "2024-05-02 00:00:01"]) == [
+        "2024-05-01",
+        "2024-05-01",
+        "2024-05-02",
+    ]
+    assert days([datetime.date(2024, 12, 30)], unit="person-week") == ["2025-W01"]
+    assert days(["2024-12-30"], unit="person-month") == ["2024-12"]
+
+
+def test_days_follow_summer_time():
+    # Clocks go forward on 31 March 2024: at 22:30 UTC it is 23:30 before, and 00:30 after.
+    texts = ["2024-03-30T22:30:00Z", "2024-03-31T22:30:00Z"]
+    assert days(texts, "Europe/Berlin") == ["2024-03-30", "2024-04-01"]
+    moments = pa.array([datetime.datetime(2024, 3, 31, 22, 30)], pa.timestamp("s", "UTC"))
+    assert name_periods(moments, "person-day", "Europe/Berlin").to_pylist() == ["2024-04-01"]
+    assert days(["2024-05-01T20:00+00:00"], "Asia/Tokyo") == ["2024-05-02"]
+
+
+def test_parts_of_seconds_and_short_offsets_are_read():
+    texts = ["2024-05-01T23:30:00.123", "2024-05-01T23:30:00,5", "2024-05-01T23:30:00.000000"]
+    assert days(texts) == ["2024-05-01"] * 3
+    texts = ["2024-05-01T20:00:00.000Z", "2024-05-01T20:00:00.5+00:00", "2024-05-01T20:00+00"]
+    assert days(texts, "Asia/Tokyo") == ["2024-05-02"] * 3
+    with refuses(UsageError, "flows-time-zone"):
+        days(["2024-05-01T20:00+09"])
+
+
+def test_moments_need_a_zone():
+    with refuses(UsageError, "flows-time-zone"):
+        days(["2024-05-01T20:00:00Z"])
+    with refuses(UsageError, "flows-time-zone"):
+        name_periods(pa.array([0], pa.timestamp("s", "UTC")), "person-day", None)
+    with refuses(UsageError, "flows-time-zone-unknown"):
+        days(["2024-05-01T20:00:00Z"], "Mars/Olympus")
+
+
+@pytest.mark.parametrize("wrong", ["", "yesterday", "2024-13-01", "1714521600", None])
+def test_other_forms_are_refused_with_their_place(wrong):
+    with refuses(CodeError, "flows-time-form") as refused:
+        days(["2024-05-01", wrong])
+    assert refused.value.position == 1
+
+
+def test_local_times_are_refused_where_a_zone_is_named():
+    with refuses(CodeError, "flows-time-form"):
+        days(["2024-05-01T20:00"], "Asia/Tokyo")
+    with refuses(CodeError, "flows-time-form"):
+        name_periods(pa.array([0], pa.timestamp("s")), "person-day", "Asia/Tokyo")
+    with refuses(CodeError, "flows-time-form"):
+        days([1714521600])
+
+
+def test_units_are_those_with_periods():
+    assert require_unit("person", None) == "person"
+    assert [require_unit(unit, "t") for unit in UNITS] == [*UNITS]
