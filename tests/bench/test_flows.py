@@ -80,7 +80,7 @@ def test_figures_of_a_table_beside_itself_are_perfect():
     assert (nothing["right 8"], nothing["missing"]) == (0, 100)
 
 
-@pytest.mark.parametrize("peer", set(flows.PEERS) - {"OpenDP, threshold"})
+@pytest.mark.parametrize("peer", [one for one in flows.PEERS if not one.startswith("OpenDP")])
 def test_every_peer_releases_pairs(peer):
     trips = make_radiation(2, 300, side=8).table
     released = flows.PEERS[peer](trips, 1, NoiseKey(bytes(32)))
