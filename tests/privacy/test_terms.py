@@ -116,12 +116,14 @@ FRONT_DOORS = [
     geodp.planning.serve,
     geodp.cluster.publish,
     geodp.cluster.write,
+    geodp.amounts.publish,
 ]
 CHOOSE = [
     geodp.select.level,
     geodp.select.median_centre,
     geodp.select.quantile,
     geodp.select.top_cells,
+    geodp.amounts.choose_clip,
 ]
 """Selections have a budget of one kind only."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -18,6 +18,8 @@ from geodp.features.select.quantiles import Quantile
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
 from geodp.privacy.budget import Budget
 from geodp.privacy.key import NoiseKey
 from geodp.privacy.ledger import Ledger
@@ -71,16 +73,30 @@ def choose_clip(
     lower: Any = 0,
     share: Budget = "0.01",
     step: Any = 1,
-    contribution: int | None = None,
+    grid: str | Grid,
+    amount: str,
+    unit_of_amount: str,
+    code: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+    crs: str | None = None,
+    value: str | None = None,
+    weight: str | None = None,
+    max_weight: int = 1,
+    person: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    decimal: Any = None,
     epsilon: Budget,
     neighbours: str = ADD_REMOVE,
+    contribution: int | None = None,
     unit: str = "person",
     allow_empty: bool = False,
     key: NoiseKey | None = None,
     ledger: Ledger | None = None,
     dataset: str | None = None,
     records: str | None = None,
-    **reading: Any,
 ) -> ClipChoice:
     """Choose the upper end of the clip so that about a share of the records lies above it.
 
@@ -100,13 +116,12 @@ def choose_clip(
         Lower end of the clip.
     share : number
         Of the records above the chosen end, above 0 and below 1.
-    step, contribution
+    step, grid, amount, unit_of_amount, code, x, y, crs, value, weight, max_weight, person, columns
+        As of :func:`geodp.amounts.publish`.
+    where, outside, decimal, contribution
         As of :func:`geodp.amounts.publish`.
     epsilon, neighbours, unit, allow_empty, key, ledger, dataset, records
         As for :func:`geodp.select.quantile`.
-    **reading
-        Where records and amounts are: ``grid``, ``amount``, ``unit_of_amount``, ``code``, ``x``,
-        ``y``, ``person`` ..., as for :func:`geodp.amounts.read_records`.
 
     Raises
     ------
@@ -136,8 +151,22 @@ def choose_clip(
         clip=(lower, uppers[-1]),
         classes=uppers[:-1],
         step=step,
+        grid=grid,
+        amount=amount,
+        unit_of_amount=unit_of_amount,
+        code=code,
+        x=x,
+        y=y,
+        crs=crs,
+        value=value,
+        weight=weight,
+        max_weight=max_weight,
+        person=person,
+        columns=columns,
+        where=where,
+        outside=outside,
+        decimal=decimal,
         contribution=contribution,
-        **reading,
     )
     request = Request(
         terms=Terms.of(epsilon, None, None, neighbours, contribution, unit),
