@@ -18,10 +18,10 @@ import numpy as np
 
 from geodp import progress
 from geodp.features.flows.kernels import balancing
+from geodp.features.flows.merging import merge
 from geodp.features.flows.rounding import round_table
 from geodp.features.flows.zones import Blocks, Zones
-from geodp.table.counts import coalesce
-from geodp.typing import FloatArray, IntArray
+from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 DECAYS = 9
 """Number of decays that are tried, from a zone's width to a quarter of the map's diagonal."""
@@ -113,16 +113,29 @@ class EstimatedFlows:
 
     Attributes
     ----------
-    origin, destination, count : int64[m]
-        Numbers of zones, in increasing order; every count is above 0.
+    zones : int
+        Number of zones.
+    place, count : uint64[m], int64[m]
+        Numbers of pairs, which are those of the origin times ``zones`` and of the destination, in
+        increasing order; every count is above 0.
     decay : float
         Chosen decay, in the unit of the zones; ``FLAT``: distance plays no role.
     """
 
-    origin: IntArray = field(repr=False)
-    destination: IntArray = field(repr=False)
+    zones: int
+    place: KeyArray = field(repr=False)
     count: IntArray = field(repr=False)
     decay: float
+
+    @property
+    def origin(self) -> IntArray:
+        """Numbers of the zones of origin: int64[m]."""
+        return (self.place // np.uint64(self.zones)).view(np.int64)
+
+    @property
+    def destination(self) -> IntArray:
+        """Numbers of the zones of destination: int64[m]."""
+        return (self.place % np.uint64(self.zones)).view(np.int64)
 
 
 def estimate_flows(
@@ -148,8 +161,7 @@ def estimate_flows(
     """
     state = np.array([seed], np.int64)
     if not ends[0].any():
-        none = np.empty(0, np.int64)
-        return EstimatedFlows(none, none, none, FLAT)
+        return EstimatedFlows(zones.number, np.empty(0, np.uint64), np.empty(0, np.int64), FLAT)
     progress.begin("Fitting flows")
     blocks = pairs[0].blocks
     margins = blocks.sums(ends[0]), blocks.sums(ends[1])
@@ -159,10 +171,15 @@ def estimate_flows(
     coarse = round_table(fitted.expected, margins, state)
     del fitted
     if blocks.side == 1:
-        return EstimatedFlows(*coarse, decay)
+        row, column, count = coarse
+        place = (row * zones.number + column).view(np.uint64)
+        return EstimatedFlows(zones.number, place, count, decay)
     table = zones.table(decay)
     between = divide_origins(zones, ends, blocks, coarse, table, state)
-    return EstimatedFlows(*divide_destinations(zones, ends, blocks, between, table, state), decay)
+    parts = divide_destinations(zones, ends, blocks, between, table, state)
+    # Of many trips these are a third of the memory.
+    del between
+    return EstimatedFlows(zones.number, *merge(parts), decay)
 
 
 def fit_pairs(
@@ -437,8 +454,10 @@ def divide_origins(
         places = zones.row, zones.column
         balancing.attract(places, zone, block[inside], blocks.first, weight, table, value)
         row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
-        parts.append((block[inside][column] * zones.number + zone[row], trips))
-    return _sort(parts, zones.number)
+        place = block[inside][column] * zones.number + zone[row]
+        parts.append((place.view(np.uint64), trips))
+    joined, trips = merge(parts)
+    return *np.divmod(joined.view(np.int64), zones.number), trips
 
 
 def divide_destinations(
@@ -448,15 +467,16 @@ def divide_destinations(
     between: tuple[IntArray, IntArray, IntArray],
     table: FloatArray,
     state: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
+) -> list[KeyedCounts]:
     """Divide trips from zones to blocks among the destinations of each.
 
     ``between``: from :func:`divide_origins`.
 
     Returns
     -------
-    origin, destination, count : int64[m]
-        Trips between zones, by origin and destination.
+    list of (uint64[m], int64[m])
+        Trips between zones, of each block of destinations: places and counts, as of
+        :class:`EstimatedFlows`.
     """
     block, zone, count = between
     starts, parts = np.searchsorted(block, np.arange(blocks.number + 1)), []
@@ -470,8 +490,9 @@ def divide_destinations(
         balancing.attract(places, zone[inside], target, singles, ones, table, value)
         value *= ends[1][target]
         row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
-        parts.append((zone[inside][row] * zones.number + target[column], trips))
-    return _sort(parts, zones.number)
+        place = zone[inside][row] * zones.number + target[column]
+        parts.append((place.view(np.uint64), trips))
+    return parts
 
 
 def _divide_one(
@@ -481,20 +502,3 @@ def _divide_one(
     rows, columns = (np.ascontiguousarray(margin) for margin in margins)
     balancing.balance(value, (rows, columns), DIVIDED, np.empty(columns.size))
     return round_table(value, (rows, columns), state)
-
-
-def _sort(
-    parts: list[tuple[IntArray, IntArray]], columns: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Join the entries of several tables, by row and column; the parts are emptied.
-
-    ``parts``: places, which are ``row * columns + column``, and counts.
-    """
-    places, counts = zip(*parts, strict=True)
-    # Of many trips the parts are most of the memory.
-    parts.clear()
-    place = np.concatenate(places).view(np.uint64)
-    del places
-    key, count = coalesce(place, np.concatenate(counts))
-    sorted_places = key.view(np.int64)
-    return sorted_places // columns, sorted_places % columns, count

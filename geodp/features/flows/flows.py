@@ -27,6 +27,7 @@ from geodp.features.flows.design import Design
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
+from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.streams import Plan, share_terms
 from geodp.features.flows.zones import Zones
@@ -41,7 +42,6 @@ from geodp.release.card import state_budget
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
-from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
 
@@ -290,11 +290,17 @@ def describe_identity(
 
 
 def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedTable:
-    """Make the released table of estimated flows, on the grid of pairs."""
-    pairs = zones.grid.pairs()
-    ends = flows.origin, flows.destination
-    index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
-    return ReleasedTable(pairs, *coalesce(pairs.encode(index), flows.count), event)
+    """Make the released table of flows, on the grid of pairs; ``flows`` are overwritten."""
+    pairs, number, parts = zones.grid.pairs(), np.uint64(zones.number), []
+    for start in range(0, flows.count.size, AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        place = flows.place[some]
+        ends = (place // number).view(np.int64), (place % number).view(np.int64)
+        index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
+        # In place: of many trips these arrays are most of the memory.
+        place[:] = pairs.encode(index)
+        parts.append((place, flows.count[some]))
+    return ReleasedTable(pairs, *merge(parts), event)
 
 
 def read_design(card: FlowsCard) -> Design:
