@@ -108,8 +108,8 @@ NOISY = {
     cell_paths: (
         "_above _sum _find_meeting find_full find_company _derive_state _follow _max_dropped "
         "_move _wake _scan_children _move_people _pass_states _pass_node _climb_level "
-        "_look_around _states _prepare climb _loss_of _margins _class_of find_classes "
-        "find_ends",
+        "_look_around _states _prepare _count_reached climb _loss_of _margins _class_of "
+        "find_classes find_ends",
         "released counts, and what is known of their errors",
     ),
 }
