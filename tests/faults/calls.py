@@ -39,6 +39,7 @@ READ = {
                 "explain",
                 "export",
                 "flows estimate",
+                "flows report",
                 "households estimate",
                 "households report",
                 "map",
@@ -52,7 +53,18 @@ READ = {
 """Options with a path of which a command writes nothing, by command."""
 
 READ_BY_ALL = {
-    *("about", "cells", "compare", "inputs", "key_file", "mask", "metadata", "new", "old"),
+    *(
+        "about",
+        "across",
+        "cells",
+        "compare",
+        "inputs",
+        "key_file",
+        "mask",
+        "metadata",
+        "new",
+        "old",
+    ),
     *(
         "parts",
         "places",
@@ -263,6 +275,7 @@ CALLS = {
     "select median-centre": charged("select", "median-centre", *TABLE, *TERMS),
     "flows publish": charged("flows", "publish", "in.csv", *GRID, "--from", "y,x", "--to", "x,y",
                              "--value", "n", *TERMS, require=require_release, slow=True),
+    "flows report": file("flows", "report", "flows", "--output", "place/a.html", replaces=None),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",
                                   require=require_release, slow=True),

@@ -244,7 +244,15 @@ TERMS: Mapping[str, str] = {
 
 UNITS: Mapping[str, str] = {
     one: one
-    for one in ("person", "household", "trip", "person-day", "person-week", "person-month", "device")
+    for one in (
+        "person",
+        "household",
+        "trip",
+        "person-day",
+        "person-week",
+        "person-month",
+        "device",
+    )
 }
 """One unit of privacy, by how a card names it."""
 

@@ -80,7 +80,7 @@ class Ground:
             down = place.rows - 1 - row if place.northwards else row
             middle[at] = (col.mean() + 0.5) * wide * scale, (down.mean() + 0.5) * high * scale
         areas = np.array([one.cells for one in places]) * wide * high
-        kind = classify(trips / areas)
+        kind = classify(trips / areas).astype(np.int64)
         return cls(width, height, middle, _paint(number, kind, place.northwards))
 
     def define(self) -> Html:
@@ -93,7 +93,7 @@ class Ground:
                 "marker",
                 element("path", d="M0 0L6 3L0 6z", fill=colour),
                 id=f"head-{colour[1:]}", viewBox="0 0 6 6", refX="5.4", refY="3", orient="auto",
-                markerWidth="11", markerHeight="11", markerUnits="userSpaceOnUse",
+                markerWidth="8", markerHeight="8", markerUnits="userSpaceOnUse",
             )
             for colour in (OUT, INTO, ALL)
         )  # fmt: skip
@@ -118,9 +118,16 @@ class Ground:
         d = "M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}".format(*a, *bend, *b)
         width = max(WIDEST * share, THINNEST)
         return element(
-            "path", d=d, fill="none", stroke=colour, stroke_width=f"{width:.1f}", stroke_opacity="0.8",
-            marker_end=f"url(#head-{colour[1:]})",
+            "path", d=d, fill="none", stroke=colour, stroke_width=f"{width:.1f}",
+            stroke_opacity="0.8", marker_end=f"url(#head-{colour[1:]})",
         )  # fmt: skip
+
+    def dot(self, place: int) -> Html:
+        """Draw a dot in the middle of a place."""
+        x, y = self.middle[place]
+        return element(
+            "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="5", fill="#1d1c1a", stroke="#ffffff"
+        )
 
     def mark(self, place: int, text: str, colour: str, aside: float) -> Html:
         """Write a number beside the middle of a place, so many pixels to the right of it."""
@@ -136,7 +143,7 @@ def _paint(number: IntArray, kind: IntArray, northwards: bool) -> bytes:
     """Draw places with their colours and their edges as PNG; ``number``: 0 for no place."""
     times = max(1, WIDE // max(number.shape))
     seen = np.kron(number[::-1] if northwards else number, np.ones((times, times), np.int64))
-    colour = np.append(0, kind.astype(np.int64) + 2)[seen].astype(np.uint8)
+    colour = np.append(0, kind + 2)[seen].astype(np.uint8)
     colour[:, 1:][seen[:, 1:] != seen[:, :-1]] = 1
     colour[1:][seen[1:] != seen[:-1]] = 1
     rows, columns = colour.shape

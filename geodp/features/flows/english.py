@@ -12,9 +12,9 @@ PAGE: Mapping[str, str] = {
     "total": "In all, {count} trips were made ({low} to {high}).",
     "heading_largest": "The largest flows",
     "largest_map": "Map of the largest flows between places.",
-    "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for more "
-    "trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger than half "
-    "the width of their intervals.",
+    "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
+    "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger than "
+    "half the width of their intervals.",
     "largest_none": "No flow between two places is larger than half the width of its interval, so "
     "that no line is drawn.",
     "ground_help": "Places are grey by the trips that begin in them, for each square kilometre.",
@@ -23,9 +23,10 @@ PAGE: Mapping[str, str] = {
     "column_to": "To",
     "column_trips": "Trips",
     "heading_places": "Flows of a place",
-    "places_help": "Choose one of the {n} places with the most trips. Its map shows the largest flows "
-    "out of it and into it, with their numbers in the tables.",
+    "places_help": "Choose one of the {n} places with the most trips. Its map shows the largest "
+    "flows out of it and into it, with their numbers in the tables.",
     "places_none": "This map is too large to list places: give a list of them (--places).",
+    "places_empty": "No trips are released, so that no place has flows.",
     "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
     "could make them, and they are not drawn.",
     "place_summary": "{place}: {out} trips begin here ({out_low} to {out_high}), {into} end here "
@@ -34,6 +35,7 @@ PAGE: Mapping[str, str] = {
     "place_out": "Trips out of it",
     "place_into": "Trips into it",
     "place_within": "within the place",
+    "place_none": "no trips are released",
     "place_map": "Map of the largest flows of {place}.",
     "figures": "{count} ({low} to {high})",
     "below": "fewer than {limit}",
@@ -41,8 +43,8 @@ PAGE: Mapping[str, str] = {
     "map_origins": "Map of where trips begin, for each square kilometre.",
     "map_destinations": "Map of where trips end, for each square kilometre.",
     "heading_always": "How to read flows",
-    "always_agree": "Trips from every zone add up to its trips that begin, and trips to it to those "
-    "that end. So they do in every area.",
+    "always_agree": "Trips from every zone add up to its trips that begin, and trips to it to "
+    "those that end. So they do in every area.",
     "always_estimated": "Trips were counted between blocks of {side} × {side} zones and larger "
     "ones. Between smaller places they are estimated from these, from both maps and from "
     "distance.",
@@ -51,7 +53,7 @@ PAGE: Mapping[str, str] = {
     "always_far": "Very long trips, and trips within one zone, may be too many where they are "
     "estimated.",
     "always_bounded": "At most {contribution} trips of one {unit} are counted.",
-    "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, with "
-    "files for GIS",
+    "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, "
+    "with files for GIS",
 }
 """Texts by name; the context of each in the catalogue is ``flows.`` and its name."""

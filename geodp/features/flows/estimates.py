@@ -23,8 +23,9 @@ from geodp.features.flows.estimator import (
     fit_pairs,
 )
 from geodp.features.flows.kernels import balancing
+from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.streams import Plan, TripStreams
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -61,6 +62,8 @@ class RegionPair:
         Share of the trips between two blocks that is between the regions.
     within : float
         Variance of the true trips between the regions, given those between the blocks.
+    noise : float
+        Standard error of the measurement that tells the most of them, with no model.
     """
 
     count: int
@@ -68,6 +71,7 @@ class RegionPair:
     destination: IntArray = field(repr=False)
     share: FloatArray = field(repr=False)
     within: float
+    noise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,12 @@ class FlowEstimator:
         errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
         ends = np.cumsum([len(group) for group in groups])[:-1]
         return [
-            make_estimate(sum(one.count for one in group), error.sum(axis=0), self.repeated)
+            make_estimate(
+                sum(one.count for one in group),
+                error.sum(axis=0),
+                self.repeated,
+                sqrt(sum(one.noise**2 for one in group)),
+            )
             for group, error in zip(
                 _split(pairs, ends.tolist()), np.split(errors.T, ends), strict=True
             )
@@ -144,11 +153,29 @@ class FlowEstimator:
 
     def match(self, fitted: FittedPairs, origin: Any, destination: Any) -> RegionPair:
         """Find what two regions share with the finest blocks."""
-        zones, blocks = self.plan.zones, self.noisy[0].blocks
-        inside = [find_zones(zones, one) for one in (origin, destination)]
+        inside = [find_zones(self.plan.zones, one) for one in (origin, destination)]
+        finest = self.noisy[0].blocks
+        start, end, count = self._leave(np.unique(finest.of_zone[inside[0]]), finest)
+        some = inside[0][start] & inside[1][end]
+        touched, share = self._share(finest, inside)
+        errors = [(share**2).sum() * self.noisy[0].variance]
+        for one in self.noisy[1:]:
+            errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
+        noise = min(sqrt(min(errors)), self._total_error)
+        within = self._vary(fitted, inside, touched, share)
+        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within, noise)
+
+    def _share(self, blocks: Blocks, inside: list[BoolArray]) -> tuple[list[IntArray], FloatArray]:
+        """Return blocks that two regions touch, and the share of their trips that is between them.
+
+        Returns
+        -------
+        touched : list of int64[a] and int64[b]
+        share : float64[a, b]
+        """
         of_zone = blocks.of_zone
         touched = [np.unique(of_zone[one]) for one in inside]
-        start, end, count = self._leave(touched[0])
+        start, end, count = self._leave(touched[0], blocks)
         some = inside[0][start] & inside[1][end]
         place = np.full((2, blocks.number), -1)
         for row, one in zip(place, touched, strict=True):
@@ -156,7 +183,7 @@ class FlowEstimator:
         shape = touched[0].size, touched[1].size
         part, whole = np.zeros(shape), np.zeros(shape)
         rows, columns = place[0][of_zone[start]], place[1][of_zone[end]]
-        both = (rows >= 0) & (columns >= 0)
+        both = columns >= 0
         np.add.at(whole, (rows[both], columns[both]), count[both])
         np.add.at(part, (rows[some], columns[some]), count[some])
         # Where no trips are released, the zones of both regions have an equal part.
@@ -166,8 +193,14 @@ class FlowEstimator:
         ]
         share = np.outer(*equal)
         np.divide(part, whole, out=share, where=whole > 0)
-        within = self._vary(fitted, inside, touched, share)
-        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within)
+        return touched, share
+
+    @cached_property
+    def _total_error(self) -> float:
+        """Standard error of the total of all trips, which no sum of them exceeds by much."""
+        method, grid = EndsOfFlows.of(self.plan.method), self.plan.zones.grid
+        errors = method.block_errors(grid, self.plan.ends)
+        return float("inf") if errors is None else float(errors[0].largest)
 
     def _vary(
         self,
@@ -187,12 +220,14 @@ class FlowEstimator:
             parts.append([total[at] for total in sums])
         (origin, origin_squares), (destination, destination_squares) = parts
         expected = fitted.expected[np.ix_(*touched)]
+        # Flows that noise may hide vary as much as those that it shows.
+        hidden_by_noise = expected + sqrt(self.noisy[0].variance)
         portion = np.outer(origin, destination)
         # Nothing varies where both blocks lie in the regions.
         partial = portion < 1 - 1e-9
         squares = expected**2 * np.outer(origin_squares, destination_squares)
         # All trips of a unit may be between the same two zones.
-        among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
+        among = self.repeated * np.maximum(hidden_by_noise * np.maximum(portion, share), 0)
         # As trips of a pair differ from the law where they were measured, so within the blocks.
         within = (among + relative_variance(fitted) * squares)[partial].sum()
         hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
@@ -227,11 +262,11 @@ class FlowEstimator:
             np.asarray(table.count, np.int64)[order],
         )
 
-    def _leave(self, blocks: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the released pairs that leave blocks: zones of both ends, and trips."""
-        listed, first = self._listed, self.noisy[0].blocks.first
+    def _leave(self, number: IntArray, blocks: Blocks) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the released pairs that leave some blocks: zones of both ends, and trips."""
+        listed, first = self._listed, blocks.first
         # Zones of a block follow each other, and so do the pairs that leave them.
-        begins, ends = listed.first[first[blocks]], listed.first[first[blocks + 1]]
+        begins, ends = listed.first[first[number]], listed.first[first[number + 1]]
         at = [np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)]
         some = np.concatenate([np.empty(0, np.int64), *at])
         return listed.origin[some], listed.destination[some], listed.count[some]
@@ -337,14 +372,17 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
     return np.asarray(ends - before_zone, np.int64)
 
 
-def make_estimate(count: int, errors: FloatArray, repeated: int) -> Estimate:
+def make_estimate(count: int, errors: FloatArray, repeated: int, noise: float = 0.0) -> Estimate:
     """Make the estimate of released trips from simulated errors: float64[simulations].
 
-    ``repeated``: most trips of a unit, which may all be between these regions.
+    ``repeated``: most trips of a unit, which may all be between these regions; ``noise``: least
+    standard error.
     """
     bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
     # What the simulation shows of the bias, and what no simulation of the model itself shows.
     error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * count) ** 2)
+    # Where noise hides all trips, releases of none are simulated, which are hardly ever wrong.
+    error = max(error, noise)
     # The variance of so few simulations is uncertain itself.
     spread = QUANTILE * error * (1 + 1 / errors.size)
     # Few trips are skewed: as in the score interval of a Poisson variable, of units with all their

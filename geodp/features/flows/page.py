@@ -24,7 +24,7 @@ from geodp.io.write.view import View
 from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import Rounded, list_regions
+from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions
 from geodp.release.report.html.quotes import quote_places, write_count
 from geodp.release.report.html.static import (
     draw_translated,
@@ -50,7 +50,8 @@ LINES = 40
 """Most lines on the map of the largest flows."""
 
 STYLE = (
-    "svg.flows{display:block;max-width:100%;height:auto;border:1px solid #6b6b70}"
+    "svg.flows{display:block;border:1px solid #6b6b70}"
+    ".two td{white-space:nowrap}"
     ".faded{color:#6b6b70;font-style:italic}"
     "details{border-top:1px solid #c9c9d0;padding:.4rem 0}"
     "summary{cursor:pointer;overflow-wrap:anywhere}"
@@ -59,9 +60,16 @@ STYLE = (
 """Styles of this page besides those of every page."""
 
 
+Shown = tuple[int, tuple[str, ...]]
+"""A place whose flows are listed, and in which directions."""
+
+WAYS, COLOURS = ("out", "into"), (OUT, INTO)
+"""Directions of the flows of a place, and their colours."""
+
+
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Places of a page, those with the most trips first.
+    """Places of a page, those with the most trips first, and then a chosen one.
 
     Attributes
     ----------
@@ -71,6 +79,10 @@ class Places:
         Trips that begin and that end in them.
     trips : int64[n, n]
         Released trips between them.
+    listed : int
+        Number of places without those that were chosen besides.
+    shown : list of Shown
+        Places whose flows are listed.
     """
 
     names: list[str]
@@ -78,6 +90,13 @@ class Places:
     out: list[Estimate]
     into: list[Estimate]
     trips: IntArray
+    listed: int
+    shown: list[Shown]
+
+    @property
+    def apart(self) -> IntArray:
+        """Released trips between different places: int64[n, n]."""
+        return np.where(np.eye(len(self.names), dtype=np.bool_), 0, self.trips)
 
 
 Found = Mapping[tuple[int, int], Estimate]
@@ -89,6 +108,8 @@ def write_page(
     language: Language = "en",
     places: Mapping[str, Any] | None = None,
     *,
+    origin: str | None = None,
+    destination: str | None = None,
     simulations: int = SIMULATIONS,
 ) -> str:
     """Write a release as one HTML page that loads nothing from the network and runs no script.
@@ -102,19 +123,22 @@ def write_page(
         A public list of at most 100 places; see
         :func:`geodp.release.report.html.places.list_places`. Default: areas of the grid's code
         system, or squares.
+    origin, destination : str, optional
+        Name of a place, or code of an area: the page is about trips out of it, or into it, alone.
     simulations : int
         Of the intervals of flows; see :meth:`Flows.estimate`.
 
     Raises
     ------
     UsageError
-        The language is not available, or there are too many places.
+        The language is not available, there are too many places, or the chosen one is unknown.
     """
     texts = texts_of(language)
     page = {**texts.page, **translate_texts(PAGE, language, "flows")}
     page = {name: bind(text) for name, text in page.items()}
     view, limit = release.origins.view(ORIGINS), release.flows.card().display_below
-    found = find_places(release, places, {**texts.script, **name_domain(view, page)})
+    words = {**texts.script, **name_domain(view, page)}
+    found = find_places(release, places, words, (origin, destination))
     sections = []
     if found.names:
         chosen = _choose(found)
@@ -127,7 +151,8 @@ def write_page(
             ("places", _places_section(found, flows, ground, page, limit)),
         ]
     else:
-        sections.append(("places", element("p", page["places_none"])))
+        large = release.origins.grid.size > MAX_CELLS
+        sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
     sections += [
         ("maps", _maps_section(release, page, language)),
         ("always", _always_section(release, page, language)),
@@ -158,10 +183,16 @@ def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
 
 
 def find_places(
-    release: Flows, public_list: Mapping[str, Any] | None, texts: Mapping[str, str]
+    release: Flows,
+    public_list: Mapping[str, Any] | None,
+    texts: Mapping[str, str],
+    chosen: tuple[str | None, str | None] = (None, None),
 ) -> Places:
-    """Find the places of a page with their trips; UsageError for too many of a public list."""
-    grid = release.origins.grid
+    """Find the places of a page with their trips; UsageError for too many, or an unknown one.
+
+    ``chosen``: the place out of which, and that into which, flows are listed; None for both: all.
+    """
+    grid, ends = release.origins.grid, (release.origins, release.destinations)
     listed = list_regions(grid, public_list, side=choose_side(grid))
     if len(listed) > MOST_PLACES:
         raise UsageError(
@@ -169,25 +200,28 @@ def find_places(
             "(--places).",
             code="flows-places-many",
         )
-    ends = [
-        one.estimate_all(each.region for each in listed)
-        for one in (release.origins, release.destinations)
-    ]
-    quoted = quote_places(
-        [each.with_estimate(one) for each, one in zip(listed, ends[0], strict=True)], texts, None
-    )
-    busy = sorted(
-        (at for at, pair in enumerate(zip(*ends, strict=True)) if max(o.count for o in pair) > 0),
-        key=lambda at: (-ends[0][at].count - ends[1][at].count, at),
-    )
-    regions = [listed[at].region for at in busy]
-    return Places(
-        [quoted[at].place for at in busy],
-        regions,
-        [ends[0][at] for at in busy],
-        [ends[1][at] for at in busy],
-        sum_between(release, regions),
-    )
+    out, into = ([*one.estimate_all(each.region for each in listed)] for one in ends)
+    placed = [each.with_estimate(one) for each, one in zip(listed, out, strict=True)]
+    named = [one.place for one in quote_places(placed, texts, None)]
+    sizes = [(-out[at].count - into[at].count, at) for at in range(len(listed))]
+    busy = [at for size, at in sorted(sizes) if size < 0]
+    names, regions = [named[at] for at in busy], [listed[at].region for at in busy]
+    shown: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
+    number = {listed[old].name: new for new, old in enumerate(busy)}
+    if chosen != (None, None):
+        shown = []
+        for code, way in zip(chosen, WAYS, strict=True):
+            if code is None:
+                continue
+            if code not in number:
+                number[code] = len(names)
+                names.append(code)
+                regions.append(Region.of(grid, code))
+            shown.append((number[code], (way,)))
+        if len(shown) == len(WAYS) and shown[0][0] == shown[1][0]:
+            shown = [(shown[0][0], WAYS)]
+    out, into = ([*one.estimate_all(regions)] for one in ends)
+    return Places(names, regions, out, into, sum_between(release, regions), len(busy), shown)
 
 
 def choose_side(grid: Grid) -> int:
@@ -211,22 +245,21 @@ def sum_between(release: Flows, regions: Sequence[Region]) -> IntArray:
     inside = [[np.isin(key, one.key) for one in regions] for key in keys]
     count = np.asarray(flows.count, np.int64)
     trips = [[count[start & end].sum() for end in inside[1]] for start in inside[0]]
-    return np.array(trips, np.int64).reshape(len(regions), -1)
+    return np.array(trips, np.int64).reshape(len(regions), len(regions))
 
 
 def _choose(found: Places) -> list[tuple[int, int]]:
-    """Choose the flows that are estimated: the largest of all, and those of every place."""
-    number = len(found.names)
-    apart = np.where(np.eye(number, dtype=np.bool_), 0, found.trips)
-    chosen: dict[tuple[int, int], None] = {}
-    for flow in np.argsort(-apart, axis=None, kind="stable")[:LINES].tolist():
-        chosen[divmod(flow, number)] = None
-    for place in range(min(number, LISTED)):
+    """Choose the flows that are estimated: the largest of all, and those of listed places."""
+    apart = found.apart
+    among = apart[: found.listed, : found.listed]
+    largest = np.argsort(-among, axis=None, kind="stable")[:LINES].tolist()
+    chosen = dict.fromkeys(divmod(flow, found.listed) for flow in largest)
+    for place, ways in found.shown:
         chosen[place, place] = None
-        for other in _rank(apart[place]):
-            chosen[place, other] = None
-        for other in _rank(apart[:, place]):
-            chosen[other, place] = None
+        if "out" in ways:
+            chosen |= dict.fromkeys((place, other) for other in _rank(apart[place]))
+        if "into" in ways:
+            chosen |= dict.fromkeys((other, place) for other in _rank(apart[:, place]))
     return [pair for pair in chosen if found.trips[pair] > 0]
 
 
@@ -246,10 +279,10 @@ def _largest_section(
     found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
 ) -> Html:
     """Draw the map of the largest flows, with a table of the first of them."""
-    apart = [pair for pair in flows if pair[0] != pair[1]]
+    apart = [pair for pair in flows if pair[0] != pair[1] and max(pair) < found.listed]
     ranked = sorted(apart, key=lambda pair: (-flows[pair].count, pair))[:LINES]
     sure = [pair for pair in ranked if is_believed(flows[pair], limit)]
-    some = int((found.trips > 0).sum() - (np.diag(found.trips) > 0).sum())
+    some = int((found.apart[: found.listed, : found.listed] > 0).sum())
     # The largest last, so that they lie on top.
     most = max((flows[pair].count for pair in sure), default=1)
     lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
@@ -274,17 +307,16 @@ def _largest_section(
 def _places_section(
     found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
 ) -> Html:
-    """Write the flows of every place, of which a reader opens one."""
-    number = min(len(found.names), LISTED)
-    parts = [
-        element("p", page["places_help"].format(n=f"{number:,}")),
-        element("p", page["places_faded"], class_="small"),
-    ]
-    for place in range(number):
+    """Write the flows of places, of which a reader opens one."""
+    number = len(found.shown)
+    parts = [element("p", page["places_faded"], class_="small")]
+    if number > len(WAYS):
+        parts.insert(0, element("p", page["places_help"].format(n=f"{number:,}")))
+    for at, (place, ways) in enumerate(found.shown):
         summary = element("summary", _summarise(found, place, page, limit))
-        content = _describe(found, flows, ground, place, page, limit)
-        # The place with the most trips shows what the others have.
-        parts.append(element("details", summary, content, open=place == 0))
+        content = _describe(found, flows, ground, (place, ways), page, limit)
+        # Chosen places are open; of all, the first shows what the others have.
+        parts.append(element("details", summary, content, open=at == 0 or number <= len(WAYS)))
     return join(parts)
 
 
@@ -302,32 +334,45 @@ def _summarise(found: Places, place: int, page: Page, limit: int | None) -> str:
 
 
 def _describe(
-    found: Places, flows: Found, ground: Ground, place: int, page: Page, limit: int | None
+    found: Places,
+    flows: Found,
+    ground: Ground,
+    shown: Shown,
+    page: Page,
+    limit: int | None,
 ) -> Html:
     """Draw the largest flows of a place, and list them."""
+    place, ways = shown
     drawn = list[tuple[int, int]]()
     numbers, tables = list[Html](), list[Html]()
-    for way, own, colour in (("out", 0, OUT), ("into", 1, INTO)):
-        ranked = _list_partners(flows, place, own)
-        rows = []
-        for number, pair in enumerate(ranked, 1):
+    for way in ways:
+        own = WAYS.index(way)
+        rows = list[tuple[str, str]]()
+        for number, pair in enumerate(_list_partners(flows, place, own), 1):
             if is_believed(flows[pair], limit):
                 drawn.append(pair)
-                aside = 8 if way == "out" else -8
-                numbers.append(ground.mark(pair[1 - own], f"{number}", colour, aside))
+                text, aside = f"{number}", 8 * (-1) ** own
+                numbers.append(ground.mark(pair[1 - own], text, COLOURS[own], aside))
             name = f"{number}  {found.names[pair[1 - own]]}"
             rows.append((name, _write(flows[pair], page, limit)))
         if (place, place) in flows:
             rows.append((page["place_within"], _write(flows[place, place], page, limit)))
-        head = [page["column_to" if way == "out" else "column_from"], page["column_trips"]]
+        if not rows:
+            rows.append((page["place_none"], "0"))
+        head = [page["column_from" if own else "column_to"], page["column_trips"]]
         tables.append(table(page[f"place_{way}"], head, rows))
     most = max((flows[pair].count for pair in drawn), default=1)
     lines = [
-        ground.line(*pair, flows[pair].count / most, OUT if pair[0] == place else INTO)
+        ground.line(*pair, flows[pair].count / most, COLOURS[int(pair[0] != place)])
         for pair in drawn
     ]
     label = page["place_map"].format(place=found.names[place])
-    return join([ground.draw([*lines, *numbers], label), element("div", *tables, class_="two")])
+    return join(
+        [
+            ground.draw([*lines, ground.dot(place), *numbers], label),
+            element("div", *tables, class_="two"),
+        ]
+    )
 
 
 def _list_partners(flows: Found, place: int, own: int) -> list[tuple[int, int]]:

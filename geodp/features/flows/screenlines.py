@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from geodp.accuracy.interval import Estimate
-from geodp.errors import Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, middles_of
+from geodp.io.read.public.polygons import LINES, NAMES, NO_EARTH, read_shapes_in
+from geodp.io.read.rows.input_files import FilePath
 
 LINE_FORM = Rule(
     "flows-line-form", "A screenline is a LineString of shapely, without crossing itself."
@@ -46,6 +49,38 @@ class Crossing:
     both: Estimate
 
 
+def read_lines(path: FilePath, grid: Grid) -> dict[str, Any]:
+    """Read the lines of a file by name, in the grid's CRS.
+
+    Names are those of a field ``name``, ``id`` or ``code``, otherwise numbers from 1.
+
+    Raises
+    ------
+    UsageError
+        The grid has no CRS, or PROJ knows no way to it.
+    InputError
+        The file is unreadable, holds anything but lines, or two of one name.
+    """
+    import shapely
+
+    crs = grid.require_map(NO_EARTH).crs
+    if crs is None:
+        raise UsageError(NO_EARTH)
+    shapes, fields = read_shapes_in(path, crs, LINES)
+    plain = {field.casefold(): field for field in reversed(fields)}
+    chosen = next((plain[one] for one in NAMES if one in plain), None)
+    names = [str(n) for n in (range(1, len(shapes) + 1) if chosen is None else fields[chosen])]
+    if len({*names}) < len(names):
+        raise InputError(
+            f"The names in the field {chosen} do not differ.",
+            file=os.fspath(path),
+            code="polygon-names-alike",
+        )
+    # A file of one line may hold it as one of several lines.
+    merged = [shapely.line_merge(one) for one in shapes]
+    return dict(zip(names, merged, strict=True))
+
+
 def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     """Return the zones on the left and on the right of a line.
 
@@ -77,8 +112,8 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     inside = shapely.contains_xy(left, x, y[:, None])
     if inside.all() or not inside.any():
         raise UsageError(DIVIDES)
-    there, here = (Region.of_map(grid, *np.nonzero(one)) for one in (inside, ~inside))
-    return there, here
+    there, here = (np.nonzero(one) for one in (inside, ~inside))
+    return Region.of_map(grid, there[0], there[1]), Region.of_map(grid, here[0], here[1])
 
 
 def _lies_left(part: Any, line: Any, box: Any) -> bool:

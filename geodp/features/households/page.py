@@ -246,7 +246,10 @@ def _maps_section(release: Households, page: Page, language: Language) -> list[t
     views = {name: getattr(release, name).view(name) for name in ("persons", "households")}
     if why_no_picture(views["persons"].table.grid) is not None:
         return []
-    maps = (embed_picture(draw_translated(view, language), page[f"map_{name}"]) for name, view in views.items())
+    maps = (
+        embed_picture(draw_translated(view, language), page[f"map_{name}"])
+        for name, view in views.items()
+    )
     return [("maps", join(maps))]
 
 

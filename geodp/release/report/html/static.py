@@ -21,6 +21,9 @@ from geodp.release.report.html.page import (
     write_section,
 )
 
+STYLE = "main svg{max-width:100%;height:auto}"
+"""Styles of these pages: pictures are at most as wide as the window."""
+
 DPI = 100
 """Resolution of the embedded maps, in pixels per inch."""
 
@@ -87,5 +90,5 @@ def write_static(
         element("main", *(write_section(*one) for one in headed)),
         element("footer", element("p", write_release(view.card, page)), class_="small"),
     ]
-    joined = "".join(read_asset(f"{name}.css") for name in STYLES) + style
+    joined = "".join(read_asset(f"{name}.css") for name in STYLES) + STYLE + style
     return write_document(title_or(view, page), view.card, joined, body, language)
