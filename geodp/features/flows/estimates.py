@@ -220,14 +220,12 @@ class FlowEstimator:
             parts.append([total[at] for total in sums])
         (origin, origin_squares), (destination, destination_squares) = parts
         expected = fitted.expected[np.ix_(*touched)]
-        # Flows that noise may hide vary as much as those that it shows.
-        hidden_by_noise = expected + sqrt(self.noisy[0].variance)
         portion = np.outer(origin, destination)
         # Nothing varies where both blocks lie in the regions.
         partial = portion < 1 - 1e-9
         squares = expected**2 * np.outer(origin_squares, destination_squares)
         # All trips of a unit may be between the same two zones.
-        among = self.repeated * np.maximum(hidden_by_noise * np.maximum(portion, share), 0)
+        among = self.repeated * np.maximum(expected * np.maximum(portion, share), 0)
         # As trips of a pair differ from the law where they were measured, so within the blocks.
         within = (among + relative_variance(fitted) * squares)[partial].sum()
         hidden = hidden_variance(fitted.levels[-1], expected, self.repeated)
