@@ -13,8 +13,8 @@ PAGE: Mapping[str, str] = {
     "heading_largest": "The largest flows",
     "largest_map": "Map of the largest flows between places.",
     "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
-    "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger than "
-    "half the width of their intervals.",
+    "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger "
+    "than half the width of their intervals.",
     "largest_none": "No flow between two places is larger than half the width of its interval, so "
     "that no line is drawn.",
     "ground_help": "Places are grey by the trips that begin in them, for each square kilometre.",
