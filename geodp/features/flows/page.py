@@ -21,6 +21,7 @@ from geodp.grid.grid import Grid
 from geodp.grid.region import Region
 from geodp.io.write.map.captions import Language
 from geodp.io.write.view import View
+from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
@@ -366,10 +367,14 @@ def _describe(
         ground.line(*pair, flows[pair].count / most, COLOURS[int(pair[0] != place)])
         for pair in drawn
     ]
+    legend = [
+        element("li", swatch([COLOURS[WAYS.index(way)]]), page[f"place_{way}"]) for way in ways
+    ]
     label = page["place_map"].format(place=found.names[place])
     return join(
         [
             ground.draw([*lines, ground.dot(place), *numbers], label),
+            element("div", element("ul", *legend), class_="legend"),
             element("div", *tables, class_="two"),
         ]
     )
