@@ -166,10 +166,6 @@ def write_page(
 
 def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
     """Write the title, a warning where there is no privacy, and the sum of all trips."""
-    grid = release.origins.grid
-    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
-    one, limit = release.origins.estimate(every), release.flows.card().display_below
-    total = [] if is_below(one.count, limit) else [page["total"].format(**_ends(one))]
     return element(
         "header",
         element("h1", title_or(view, page)),
@@ -179,8 +175,23 @@ def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
             page["intro"].format(unit=Writer(language).unit(release.index.guarantee.unit)),
             class_="intro",
         ),
-        *(element("p", element("strong", text)) for text in total),
+        *_total(release, page),
     )
+
+
+def _total(release: Flows, page: Page) -> list[Html]:
+    """Write the sentence on all trips.
+
+    None where the map is too large to sum up, or below the office's limit of display.
+    """
+    grid = release.origins.grid
+    if grid.size > MAX_CELLS:
+        return []
+    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
+    one = release.origins.estimate(every)
+    if is_below(one.count, release.flows.card().display_below):
+        return []
+    return [element("p", element("strong", page["total"].format(**_ends(one))))]
 
 
 def find_places(
