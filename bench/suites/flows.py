@@ -18,6 +18,7 @@ from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
 from geodp.features.flows.estimator import FLAT, estimate_flows
 from geodp.features.flows.rounding import round_table
+from geodp.features.flows.screenlines import divide_zones
 from geodp.features.flows.streams import TripStreams
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
@@ -46,6 +47,12 @@ GRAVITY = 4.0
 
 REGION_SIDES, REGIONS = (1, 2, 4, 8, 16), 40
 """Sides of squares between which intervals are measured, and pairs of each in a trial."""
+
+LINES = 20
+"""Lines across the map in a trial, half of them from west to east."""
+
+THIN = 0.004
+"""Share of the taxis' pairs in the table of few trips."""
 
 FAR = (30, 40, 50)
 """Lengths in zones beyond which trips are counted."""
@@ -178,17 +185,24 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
         for most in (10, 1)
         for peer, one in measure_persons(made, most, trials)
     ]
+    tables = [*cases[:2], *bound_tables(made), ("few taxis", thin(right), 10)]
     coverage = [
         {"table": name, "most trips": most, **row}
-        for name, trips, most in (*cases[:2], *bound_tables(made))
+        for name, trips, most in tables
         for row in cover(trips, most, trials)
+    ]
+    screenlines = [
+        {"table": name, "most trips": most, **row}
+        for name, trips, most in tables
+        for row in cross(trips, most, trials)
     ]
     reach = [
         {"table": name, "most trips": most, **row}
         for name, trips, most in cases
         for row in measure_reach(trips, most, trials)
     ]
-    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage, "reach": reach}
+    result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
+    result |= {"screenlines": screenlines, "reach": reach}
     return {**result, "large": [measure_large()]} if large else result
 
 
@@ -319,6 +333,50 @@ def cover(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]
         }
 
 
+def thin(trips: CountTable) -> CountTable:
+    """Keep few of the pairs of a table, so that noise hides most trips."""
+    some = np.random.default_rng(0).random(trips.count.size) < THIN
+    return CountTable.from_keys(trips.grid, trips.key[some], trips.count[some])
+
+
+def cross(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of trips across lines hold the truth."""
+    import shapely
+
+    held: dict[str, list[tuple[bool, float, int]]] = {"one way": [], "both ways": []}
+    grid, index = geodp.Grid(trips.grid.places[:1]), trips.grid.decode(trips.key)
+    for trial in range(trials):
+        key = NoiseKey((3000 + trial).to_bytes(32, "little"))
+        release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
+        draw, (rows, columns) = np.random.default_rng(trial), grid.shape
+        lines = []
+        # Within the middle part of the map, where trips are.
+        for place in draw.uniform(0.15, 0.85, (LINES, 2)).tolist():
+            a, b = ((0, rows * place[0]), (columns, rows * place[1]))
+            if len(lines) % 2:
+                a, b = ((columns * place[0], 0), (columns * place[1], rows))
+            lines.append(shapely.LineString([a, b]))
+        found = release.estimate_screenlines(lines, simulations=20)
+        for line, one in zip(lines, found, strict=True):
+            left = divide_zones(grid, line)[0].key
+            ends = [np.isin(grid.encode(index[at : at + 2]), left) for at in (0, 2)]
+            there, back = (int(trips.count[x & ~y].sum()) for x, y in (ends, ends[::-1]))
+            for name, each, true in (
+                ("one way", one.there, there),
+                ("one way", one.back, back),
+                ("both ways", one.both, there + back),
+            ):
+                held[name].append((each.low <= true <= each.high, each.high - each.low, true))
+    for name, each in held.items():
+        yield {
+            "trips": name,
+            "estimates": len(each),
+            "held": 100 * float(np.mean([one for one, _, _ in each])),
+            "width": float(np.median([width for _, width, _ in each])),
+            "true": float(np.median([true for _, _, true in each])),
+        }
+
+
 def measure_reach(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
     """Yield the trips within a zone, and those that are longer than so many zones."""
 
@@ -367,7 +425,7 @@ def measure_large() -> dict[str, Any]:
     }
 
 
-PARTS = ("placed", "coverage", "reach", "large")
+PARTS = ("placed", "coverage", "screenlines", "reach", "large")
 """Tables of the document, by their markers."""
 
 

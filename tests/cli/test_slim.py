@@ -16,8 +16,8 @@ FILE = str(ROOT / "data" / "kanto" / "tblT999999H5339.zip")
 RUN = """
 import json, sys
 
-ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "matplotlib", "openpyxl", "pandas",
-          "pmtiles", "pyogrio", "python_calamine", "s2geometry", "scipy", "xarray"}
+ABSENT = {"dask", "distributed", "fpdf", "geopandas", "h3", "h5py", "matplotlib", "openpyxl",
+          "pandas", "pmtiles", "pyogrio", "python_calamine", "s2geometry", "scipy", "xarray"}
 
 class Absent:
     @staticmethod

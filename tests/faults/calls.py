@@ -41,6 +41,7 @@ READ = {
                 "explain",
                 "export",
                 "flows estimate",
+                "flows report",
                 "households estimate",
                 "households report",
                 "map",
@@ -54,7 +55,18 @@ READ = {
 """Options with a path of which a command writes nothing, by command."""
 
 READ_BY_ALL = {
-    *("about", "cells", "compare", "inputs", "key_file", "mask", "metadata", "new", "old"),
+    *(
+        "about",
+        "across",
+        "cells",
+        "compare",
+        "inputs",
+        "key_file",
+        "mask",
+        "metadata",
+        "new",
+        "old",
+    ),
     *(
         "parts",
         "places",
@@ -268,6 +280,7 @@ CALLS = {
                                *TERMS, require=require_release, slow=True),
     "flows publish": charged("flows", "publish", "trips.csv", *GRID, "--from", "oy,ox", "--to",
                              "dy,dx", "--value", "n", *TERMS, require=require_release, slow=True),
+    "flows report": file("flows", "report", "flows", "--output", "place/a.html", replaces=None),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",
                                   require=require_release, slow=True),

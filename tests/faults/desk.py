@@ -14,7 +14,7 @@ import geodp as package
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import ApproximateDP, PureDP
 from tests.command import geodp
-from tests.faults.calls import CALLS, PLACE, ROUND, SMALL, TABLE, TERMS, Call
+from tests.faults.calls import CALLS, GRID, PLACE, ROUND, SMALL, TABLE, TERMS, Call
 
 HERE = Path(__file__).parent
 MANY = 1 << 30
@@ -87,6 +87,10 @@ class Desk:
                 "person",
                 "--output",
                 "homes",
+            ),
+            (
+                *("flows", "publish", "in.csv", *GRID, "--from", "y,x", "--to", "x,y"),
+                *("--value", "n", *TERMS, "--output", "flows"),
             ),
             (*codes, "--metadata", "office.toml", "--output", "mesh"),
             ("local", "plan", *ROUND, "--output", "plan.toml"),

@@ -446,6 +446,7 @@ READERS = {
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
+    "flows report": (("flows", "report", "flows", "--output", "made.html"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),

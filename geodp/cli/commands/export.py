@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "formats",
     required=True,
     help="Formats, separated by commas: gpkg, qml, fgb, parquet, csv:excel, csv:estat, xlsx, "
-    "geojson, pmtiles, maplibre, netcdf, stac.",
+    "geojson, pmtiles, maplibre, netcdf, omx, stac.",
 )
 @click.option(
     "--output",

@@ -177,6 +177,20 @@ SENTENCES: Mapping[str, str] = {
     "amounts_weights": "A record counts as many times as its weight says, at most {largest:n} "
     "times. Weights are taken as given: one that was calibrated on other respondents depends on "
     "these, which the guarantee does not cover.",
+    "flows_title": "What trips and the maps of their ends together reveal",
+    "flows_agree": "Trips between zones, origins and destinations are one release: trips from a "
+    "zone add up to its origins, and trips to it to its destinations.",
+    "flows_pairs": "Trips between blocks of {side:n} by {side:n} zones, and between larger ones, "
+    "were counted and got noise.",
+    "flows_zones": "Trips between single zones were counted and got noise, and so were those "
+    "between blocks of zones.",
+    "flows_estimated": "Trips between two smaller places are an estimate from these and from both "
+    "maps of ends: nobody's trips were looked at again.",
+    "flows_enforced": "Of one {unit}, at most {contribution:n} trips count; geodp made sure of it.",
+    "flows_vouched": "It holds if one {unit} has at most {contribution:n} of all trips; the office "
+    "answers for that.",
+    "flows_period": "What is protected is one {unit}. One person's trips over a longer time are as "
+    "many of these together, and are protected less.",
     "selection_title": "What the choice {release_id} reveals",
     "heading_answer": "What was asked, and how sure the answer is",
     "asked_top": "The question was which cells hold the most people.",
@@ -244,7 +258,16 @@ TERMS: Mapping[str, str] = {
 }
 
 UNITS: Mapping[str, str] = {
-    one: one for one in ("person", "household", "trip", "person-day", "device")
+    one: one
+    for one in (
+        "person",
+        "household",
+        "trip",
+        "person-day",
+        "person-week",
+        "person-month",
+        "device",
+    )
 }
 """One unit of privacy, by how a card names it."""
 

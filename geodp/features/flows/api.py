@@ -5,5 +5,6 @@ from geodp.features.flows.flows import Flows
 from geodp.features.flows.plan import PlannedFlows, plan
 from geodp.features.flows.publish import publish
 from geodp.features.flows.reading.trips import read_trips
+from geodp.features.flows.screenlines import Crossing
 
-__all__ = ["Flows", "FlowsCard", "PlannedFlows", "plan", "publish", "read_trips"]
+__all__ = ["Crossing", "Flows", "FlowsCard", "PlannedFlows", "plan", "publish", "read_trips"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -21,8 +23,9 @@ from geodp.features.flows.estimator import (
     fit_pairs,
 )
 from geodp.features.flows.kernels import balancing
+from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.streams import Plan, TripStreams
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
@@ -59,6 +62,8 @@ class RegionPair:
         Share of the trips between two blocks that is between the regions.
     within : float
         Variance of the true trips between the regions, given those between the blocks.
+    noise : float
+        Standard error of the measurement that tells the most of them, with no model.
     """
 
     count: int
@@ -66,6 +71,26 @@ class RegionPair:
     destination: IntArray = field(repr=False)
     share: FloatArray = field(repr=False)
     within: float
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class ListedPairs:
+    """Released pairs of zones, sorted by their origins.
+
+    Attributes
+    ----------
+    first : int64[zones + 1]
+        Pairs from zone i are those from ``first[i]`` to ``first[i + 1]``.
+    origin, destination : int64[n]
+        Numbers of zones.
+    count : int64[n]
+    """
+
+    first: IntArray = field(repr=False)
+    origin: IntArray = field(repr=False)
+    destination: IntArray = field(repr=False)
+    count: IntArray = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +117,31 @@ class FlowEstimator:
         self, regions: Sequence[tuple[Any, Any]], simulations: int, seed: int
     ) -> list[Estimate]:
         """Estimate the trips between pairs of regions; see :meth:`Flows.estimate`."""
+        return self.estimate_sums([[one] for one in regions], simulations, seed)
+
+    def estimate_sums(
+        self, groups: Sequence[Sequence[tuple[Any, Any]]], simulations: int, seed: int
+    ) -> list[Estimate]:
+        """Estimate the trips of groups of pairs of regions, which share no pair of zones."""
         if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
             raise UsageError(
                 f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
                 code="flows-simulations-few",
             )
         fitted = self.fit()
-        pairs = [self.match(fitted, *one) for one in regions]
+        pairs = [self.match(fitted, *one) for group in groups for one in group]
         errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
+        ends = np.cumsum([len(group) for group in groups])[:-1]
         return [
-            make_estimate(one, error, self.repeated)
-            for one, error in zip(pairs, errors.T, strict=True)
+            make_estimate(
+                sum(one.count for one in group),
+                error.sum(axis=0),
+                self.repeated,
+                sqrt(sum(one.noise**2 for one in group)),
+            )
+            for group, error in zip(
+                _split(pairs, ends.tolist()), np.split(errors.T, ends), strict=True
+            )
         ]
 
     def fit(self) -> FittedPairs:
@@ -114,19 +153,37 @@ class FlowEstimator:
 
     def match(self, fitted: FittedPairs, origin: Any, destination: Any) -> RegionPair:
         """Find what two regions share with the finest blocks."""
-        zones, blocks = self.plan.zones, self.noisy[0].blocks
-        inside = [find_zones(zones, one) for one in (origin, destination)]
-        start, end, count = self._listed()
+        inside = [find_zones(self.plan.zones, one) for one in (origin, destination)]
+        finest = self.noisy[0].blocks
+        start, end, count = self._leave(np.unique(finest.of_zone[inside[0]]), finest)
         some = inside[0][start] & inside[1][end]
+        touched, share = self._share(finest, inside)
+        errors = [(share**2).sum() * self.noisy[0].variance]
+        for one in self.noisy[1:]:
+            errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
+        noise = min(sqrt(min(errors)), self._total_error)
+        within = self._vary(fitted, inside, touched, share)
+        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within, noise)
+
+    def _share(self, blocks: Blocks, inside: list[BoolArray]) -> tuple[list[IntArray], FloatArray]:
+        """Return blocks that two regions touch, and the share of their trips that is between them.
+
+        Returns
+        -------
+        touched : list of int64[a] and int64[b]
+        share : float64[a, b]
+        """
         of_zone = blocks.of_zone
         touched = [np.unique(of_zone[one]) for one in inside]
+        start, end, count = self._leave(touched[0], blocks)
+        some = inside[0][start] & inside[1][end]
         place = np.full((2, blocks.number), -1)
         for row, one in zip(place, touched, strict=True):
             row[one] = np.arange(one.size)
         shape = touched[0].size, touched[1].size
         part, whole = np.zeros(shape), np.zeros(shape)
         rows, columns = place[0][of_zone[start]], place[1][of_zone[end]]
-        both = (rows >= 0) & (columns >= 0)
+        both = columns >= 0
         np.add.at(whole, (rows[both], columns[both]), count[both])
         np.add.at(part, (rows[some], columns[some]), count[some])
         # Where no trips are released, the zones of both regions have an equal part.
@@ -136,8 +193,14 @@ class FlowEstimator:
         ]
         share = np.outer(*equal)
         np.divide(part, whole, out=share, where=whole > 0)
-        within = self._vary(fitted, inside, touched, share)
-        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within)
+        return touched, share
+
+    @cached_property
+    def _total_error(self) -> float:
+        """Standard error of the total of all trips, which no sum of them exceeds by much."""
+        method, grid = EndsOfFlows.of(self.plan.method), self.plan.zones.grid
+        errors = method.block_errors(grid, self.plan.ends)
+        return float("inf") if errors is None else float(errors[0].largest)
 
     def _vary(
         self,
@@ -148,8 +211,7 @@ class FlowEstimator:
     ) -> float:
         """Return the variance of trips between regions, given those between their blocks."""
         blocks, parts = self.noisy[0].blocks, []
-        for one, at, table in zip(inside, touched, (self.origins, self.destinations), strict=True):
-            ends = table.counts_at(self.plan.zones.key).astype(np.float64)
+        for one, at, ends in zip(inside, touched, self._ends, strict=True):
             whole = np.add.reduceat(ends, blocks.first[:-1])[blocks.of_zone]
             portion = np.divide(ends, whole, out=np.zeros(ends.size), where=whole > 0)
             sums = [
@@ -174,12 +236,38 @@ class FlowEstimator:
         """Most trips of a unit, by which trips vary more than if all were of different units."""
         return self.plan.whole.contribution
 
-    def _listed(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return zones and trips of the released pairs."""
+    @cached_property
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """Trips from and to every zone: float64[zones] each."""
+        key = self.plan.zones.key
+        origins, destinations = (
+            one.counts_at(key).astype(np.float64) for one in (self.origins, self.destinations)
+        )
+        return origins, destinations
+
+    @cached_property
+    def _listed(self) -> ListedPairs:
+        """The released pairs."""
         zones, table = self.plan.zones, self.flows
         index = table.grid.decode(table.key)
         ends = [np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
-        return ends[0], ends[1], np.asarray(table.count, np.int64)
+        order = np.argsort(ends[0], kind="stable")
+        first = np.searchsorted(ends[0][order], np.arange(zones.number + 1))
+        return ListedPairs(
+            np.asarray(first, np.int64),
+            ends[0][order],
+            ends[1][order],
+            np.asarray(table.count, np.int64)[order],
+        )
+
+    def _leave(self, number: IntArray, blocks: Blocks) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the released pairs that leave some blocks: zones of both ends, and trips."""
+        listed, first = self._listed, blocks.first
+        # Zones of a block follow each other, and so do the pairs that leave them.
+        begins, ends = listed.first[first[number]], listed.first[first[number + 1]]
+        at = [np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)]
+        some = np.concatenate([np.empty(0, np.int64), *at])
+        return listed.origin[some], listed.destination[some], listed.count[some]
 
     def simulate(
         self,
@@ -225,6 +313,11 @@ class FlowEstimator:
         key.forget()
         sums = [blocks.sums(one.counts_at(plan.zones.key)) for one in released]
         return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay).expected
+
+
+def _split(pairs: Sequence[RegionPair], ends: Sequence[int]) -> list[Sequence[RegionPair]]:
+    """Split pairs of regions into their groups; ``ends``: of all groups but the last."""
+    return [pairs[a:b] for a, b in pairwise([0, *ends, len(pairs)])]
 
 
 def find_zones(zones: Zones, region: Any) -> BoolArray:
@@ -277,19 +370,22 @@ def spread_ends(first: IntArray, total: IntArray, released: IntArray) -> IntArra
     return np.asarray(ends - before_zone, np.int64)
 
 
-def make_estimate(pair: RegionPair, errors: FloatArray, repeated: int) -> Estimate:
-    """Make the estimate of a pair of regions from simulated errors: float64[simulations].
+def make_estimate(count: int, errors: FloatArray, repeated: int, noise: float = 0.0) -> Estimate:
+    """Make the estimate of released trips from simulated errors: float64[simulations].
 
-    ``repeated``: most trips of a unit, which may all be between these regions.
+    ``repeated``: most trips of a unit, which may all be between these regions; ``noise``: least
+    standard error.
     """
     bias, deviation = float(np.mean(errors)), float(np.std(errors, ddof=1))
     # What the simulation shows of the bias, and what no simulation of the model itself shows.
-    error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * pair.count) ** 2)
+    error = sqrt(deviation**2 + bias**2 + (MODEL_ERROR * count) ** 2)
+    # Where noise hides all trips, releases of none are simulated, which are hardly ever wrong.
+    error = max(error, noise)
     # The variance of so few simulations is uncertain itself.
     spread = QUANTILE * error * (1 + 1 / errors.size)
     # Few trips are skewed: as in the score interval of a Poisson variable, of units with all their
     # trips there.
-    centre, skew = pair.count - bias, repeated * QUANTILE**2 / 2
+    centre, skew = count - bias, repeated * QUANTILE**2 / 2
     low, high = centre - spread, centre + skew + sqrt(spread**2 + skew**2)
-    low, high = min(max(low, 0.0), pair.count), max(high, pair.count)
-    return Estimate(pair.count, error, float(low), float(high), False)
+    low, high = min(max(low, 0.0), count), max(high, count)
+    return Estimate(count, error, float(low), float(high), False)

@@ -29,6 +29,7 @@ from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
+from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, share_terms
 from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
@@ -171,10 +172,63 @@ class Flows:
         self, regions: Iterable[tuple[Any, Any]], *, simulations: int = SIMULATIONS, seed: int = 0
     ) -> list[Estimate]:
         """Estimate many pairs of regions, all from the same simulated releases."""
+        return self._estimator().estimate_all([*regions], simulations, seed)
+
+    def estimate_across(
+        self, line: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> Crossing:
+        """Estimate the trips that begin on one side of a line and end on the other.
+
+        Parameters
+        ----------
+        line : shapely LineString
+            In the grid's CRS, or in columns and rows on a grid that lies nowhere, where (0, 0) is
+            a corner of the first zone. It divides the map in two: it reaches from edge to edge, or
+            is closed. A zone lies where its centre does.
+        simulations, seed : int
+            See :meth:`estimate`.
+
+        Returns
+        -------
+        Crossing
+            Trips from left to right along the line, from right to left, and both together.
+
+        Raises
+        ------
+        UsageError
+            It is no line, or divides the map in another way.
+
+        Examples
+        --------
+        >>> import numpy as np, geodp, shapely
+        >>> grid = geodp.Grid.regular((16, 16))
+        >>> key = np.random.default_rng(0).integers(0, 1 << 16, 5000).astype(np.uint64)
+        >>> trips = geodp.CountTable.from_keys(grid.pairs(), key, np.ones(5000, np.int64))
+        >>> release = geodp.flows.publish(trips, contribution=1, epsilon=1)
+        >>> one = release.estimate_across(shapely.LineString([(0, 5), (16, 5)]))
+        >>> one.there.count + one.back.count == one.both.count
+        True
+        """
+        return self.estimate_screenlines([line], simulations=simulations, seed=seed)[0]
+
+    def estimate_screenlines(
+        self, lines: Iterable[Any], *, simulations: int = SIMULATIONS, seed: int = 0
+    ) -> list[Crossing]:
+        """Estimate the trips across many lines, all from the same simulated releases."""
+        groups: list[list[tuple[Any, Any]]] = []
+        for line in lines:
+            left, right = divide_zones(self.origins.grid, line)
+            there, back = (left, right), (right, left)
+            groups += [[there], [back], [there, back]]
+        found = self._estimator().estimate_sums(groups, simulations, seed)
+        return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
+
+    def _estimator(self) -> FlowEstimator:
+        """Return what estimates the flows of this release."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
         decay = self.index.decay.length
-        estimator = FlowEstimator(
+        return FlowEstimator(
             plan,
             self.flows.table,
             self.origins.table,
@@ -182,7 +236,6 @@ class Flows:
             self.noisy,
             FLAT if decay is None else decay,
         )
-        return estimator.estimate_all([*regions], simulations, seed)
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""

@@ -12,6 +12,7 @@ from geodp.io.folder.kinds import Check, Kind
 from geodp.io.opening import read_json
 
 if TYPE_CHECKING:
+    from geodp.features.explain.page import Explanation
     from geodp.features.flows.flows import Flows
 
 
@@ -39,6 +40,12 @@ class FlowsKind(Kind):
         from geodp.features.flows.opening import open_flows
 
         return open_flows(folder, self.read_card(folder))
+
+    def explain(self, card: Any, language: str) -> Explanation:
+        """Explain what all tables together reveal, in plain sentences."""
+        from geodp.features.flows.explanation import explain_flows
+
+        return explain_flows(card, language)
 
     def refuse_table(self) -> NoReturn:
         """Raise VerificationError, as each of its tables has a folder of its own."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from geodp.errors import UsageError
 from geodp.features.explain.page import Writer
 from geodp.features.households.card import OTHERS
 from geodp.features.households.english import PAGE
@@ -25,20 +22,11 @@ from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
 from geodp.io.write.map.captions import Language
-from geodp.io.write.map.look import Look
-from geodp.io.write.picture import draw_map, why_no_picture
+from geodp.io.write.picture import why_no_picture
 from geodp.io.write.view import View
 from geodp.release.report.html.frame import swatch
-from geodp.release.report.html.head import write_release
 from geodp.release.report.html.markup import Html, Page, bind, element, join, table
-from geodp.release.report.html.page import (
-    STYLES,
-    name_domain,
-    read_asset,
-    write_contents,
-    write_document,
-    write_section,
-)
+from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
 from geodp.release.report.html.places import (
     MAX_CELLS,
@@ -48,6 +36,12 @@ from geodp.release.report.html.places import (
     step_of,
 )
 from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.static import (
+    draw_translated,
+    embed_picture,
+    title_or,
+    write_static,
+)
 from geodp.release.report.html.texts import texts_of
 from geodp.release.report.translation import translate_texts
 from geodp.table.display import is_below
@@ -69,9 +63,6 @@ UNTOLD = "–"
 
 MAX_LISTED = 1000
 """Most rows of the table of places."""
-
-DPI = 100
-"""Resolution of the embedded maps, in pixels per inch."""
 
 
 @dataclass(frozen=True)
@@ -119,29 +110,13 @@ def write_page(
     unit = Writer(language).unit(release.index.protects)
     header = element(
         "header",
-        element("h1", _title(view, page)),
+        element("h1", title_or(view, page)),
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
         element("p", page["intro"].format(unit=unit), class_="intro"),
         *_total(release, page, limit),
         *([] if release.others is None else [element("p", page["others"].format(table=OTHERS))]),
     )
-    style = "".join(read_asset(f"{name}.css") for name in STYLES)
-    headed = [(name, page[f"heading_{name}"], content) for name, content in sections]
-    body = [
-        header,
-        write_contents(headed, page),
-        element("main", *(write_section(*one) for one in headed)),
-        element("footer", element("p", write_release(view.card, page)), class_="small"),
-    ]
-    return write_document(_title(view, page), view.card, style, body, language)
-
-
-def _title(view: View, page: Page) -> str:
-    """Return the publisher's title, or that of the kind."""
-    metadata = view.card.metadata
-    if metadata is not None and metadata.title is not None:
-        return metadata.title
-    return page["title"]
+    return write_static(view, header, sections, page, language)
 
 
 def _estimate(
@@ -228,24 +203,10 @@ def _sizes_section(
     )
     content = (
         element("p", page["sizes_help"]),
-        _picture(draw_cells(raster), page["sizes_map"], width / height),
+        embed_picture(draw_cells(raster), page["sizes_map"], width / height),
         element("div", element("ul", *legend), class_="legend"),
     )
     return [("sizes", join(content))]
-
-
-def _picture(data: bytes, label: str, aspect: float = 1.0) -> Html:
-    """Embed a picture in PNG, ``aspect`` times as wide as it is, or smaller in narrow windows."""
-    source = f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"
-    # The width and the height of a PNG stand at a fixed place of its header.
-    columns, rows = struct.unpack(">II", data[16:24])
-    width, height = str(round(columns * aspect)), str(rows)
-    image = element("image", href=source, width=width, height=height, preserveAspectRatio="none")
-    return element(
-        "p",
-        element("svg", image, viewBox=f"0 0 {width} {height}", width=width, role="img",
-                aria_label=label),
-    )  # fmt: skip
 
 
 def _places_section(rows: Sequence[_Row], page: Page, limit: int | None) -> Html:
@@ -285,18 +246,11 @@ def _maps_section(release: Households, page: Page, language: Language) -> list[t
     views = {name: getattr(release, name).view(name) for name in ("persons", "households")}
     if why_no_picture(views["persons"].table.grid) is not None:
         return []
-    maps = (_picture(_draw(view, language), page[f"map_{name}"]) for name, view in views.items())
+    maps = (
+        embed_picture(draw_translated(view, language), page[f"map_{name}"])
+        for name, view in views.items()
+    )
     return [("maps", join(maps))]
-
-
-def _draw(view: View, language: Language) -> bytes:
-    """Draw a map with captions in a language; in English where no font has its letters."""
-    try:
-        return draw_map(view, Look(language=language), dpi=DPI)
-    except UsageError as error:
-        if error.code != "font-lacks-letters":
-            raise
-    return draw_map(view, dpi=DPI)
 
 
 def _always_section(release: Households, page: Page) -> Html:

@@ -98,3 +98,31 @@ def test_intervals_hold_the_truth_about_as_often_as_stated():
         for one, n in zip(release.estimate_all(pairs, simulations=20), true, strict=True):
             held.append(one.low <= n <= one.high)
     assert np.mean(held) > 0.92
+
+
+def test_where_noise_hides_all_trips_intervals_are_as_wide_as_the_noise():
+    """Releases that are simulated from hardly any trips are hardly ever wrong."""
+    table, held = trips_on(number=400), []
+    y, x, to_y, to_x = table.grid.decode(table.key)
+    quarters = [(row, col, row + 8, col + 8) for row in (0, 8) for col in (0, 8)]
+    pairs = [(start, end) for start in quarters for end in quarters]
+    true = []
+    for start, end in pairs:
+        inside = (y // 8 * 8 == start[0]) & (x // 8 * 8 == start[1])
+        inside &= (to_y // 8 * 8 == end[0]) & (to_x // 8 * 8 == end[1])
+        true.append(int(table.count[inside].sum()))
+    for number in range(4):
+        key = NoiseKey(number.to_bytes(32, "little"))
+        release = publish(table, contribution=10, epsilon="1/2", key=key)
+        found = release.estimate_all([(region(a), region(b)) for a, b in pairs], simulations=20)
+        held += [one.low <= n <= one.high for one, n in zip(found, true, strict=True)]
+    assert np.mean(held) >= 0.94
+
+
+def test_groups_of_regions_are_summed(release):
+    quarters = [region((row, col, row + 8, col + 8)) for row in (0, 8) for col in (0, 8)]
+    pairs = [(quarters[0], one) for one in quarters]
+    (whole,) = release._estimator().estimate_sums([pairs], 20, 0)
+    each = release.estimate_all(pairs, simulations=20)
+    assert whole.count == sum(one.count for one in each)
+    assert whole.standard_error < sum(one.standard_error for one in each)

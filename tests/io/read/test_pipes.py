@@ -153,6 +153,11 @@ READ = {
         "mask": ("in.csv", *TRIPS, "--mask", PIPE, "--mask-source", "s"),
         "regions": ("in.csv", *TRIPS, "--regions", PIPE, "--regions-source", "s"),
     },
+    "flows estimate": {
+        "polygons": ("flows", "--polygons", PIPE),
+        "across": ("flows", "--across", PIPE),
+    },
+    "flows report": {"places": ("flows", "--places", PIPE, "--output", "x.html")},
     "flows plan": {
         "mask": (*MESH, "--trips", "1", "--mask", PIPE, "--mask-source", "s"),
         "regions": (*MESH, "--trips", "1", "--regions", PIPE, "--regions-source", "s"),
@@ -203,6 +208,7 @@ def prepared(tmp_path_factory):
     (folder / "in.csv").write_bytes(TEXT)
     (folder / "mesh.csv").write_text("code,n\n53394611,5\n")
     (folder / "codes.csv").write_text("code\n53394611\n")
+    (folder / "trips.csv").write_text("o,d\n53394611,53394612\n")
     grid = "--grid", "jis:basic", "--primary", "5339"
     mesh = *grid, "--code", "code", "--value", "n"
     for call in (
@@ -215,6 +221,10 @@ def prepared(tmp_path_factory):
         (
             *("amounts", "publish", "mesh.csv", *mesh[:-2], "--amount", "n", "--clip", "0", "9"),
             *("--unit-of-amount", "EUR", *TERMS[:-1], "incomes"),
+        ),
+        (
+            *("flows", "publish", "trips.csv", *grid, "--from", "o", "--to", "d"),
+            *("--contribution", "1", "--epsilon", "1", "--output", "flows"),
         ),
         ("local", "plan", *grid, "--devices", "1e6", "--epsilon", "1", "--output", "plan.toml"),
         ("local", "open", "--plan", "plan.toml", "--output", "round.json"),

@@ -9,6 +9,7 @@ from babel.messages.pofile import read_po
 
 from geodp.errors import UsageError
 from geodp.features.explain import english as explanation
+from geodp.features.flows import english as of_flows
 from geodp.features.households import english as of_households
 from geodp.release.report.html import english
 from geodp.release.report.html.texts import texts_of
@@ -29,6 +30,7 @@ GROUPS = {
     "page_of_units": english.PAGE_OF_UNITS,
     "script_of_units": english.SCRIPT_OF_UNITS,
     "sentence": explanation.SENTENCES,
+    "flows": of_flows.PAGE,
     "households": of_households.PAGE,
 }
 UNUSED_TERM = ("contribution", "the most that one person adds to the sum of all counts")

@@ -21,6 +21,8 @@ from geodp.cli.options import (
     inputs,
     output_folder,
 )
+from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.regions import POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
 from geodp.cli.translation import translate_message
@@ -28,6 +30,7 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.accuracy.interval import Estimate
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
@@ -179,6 +182,7 @@ def flows() -> None:
         --person id --trips 10 --epsilon 1 --output out
     geodp flows plan --grid jis:basic --bounds tokyo --trips 10 --epsilon 1
     geodp flows estimate out --from 5339 --to 5340
+    geodp flows report out --output out.html
     """
 
 
@@ -289,7 +293,6 @@ def plan(**options: Any) -> None:
     "origins",
     group="Options",
     everyday=True,
-    required=True,
     multiple=True,
     metavar="AREA",
     help="Code of an area or of a zone from which trips begin; repeatable, together with --to.",
@@ -299,10 +302,18 @@ def plan(**options: Any) -> None:
     "destinations",
     group="Options",
     everyday=True,
-    required=True,
     multiple=True,
     metavar="AREA",
     help="Code of the area in which they end.",
+)
+@polygons_option("--polygons")
+@POLYGON_NAME
+@option(
+    "--across",
+    group="Domain",
+    type=click.Path(path_type=Path),
+    help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
+    "or GeoParquet. Each divides the map in two.",
 )
 @option(
     "--simulations",
@@ -316,49 +327,189 @@ def plan(**options: Any) -> None:
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
-    """Estimate trips from one area to another of a RELEASE, with 95 % intervals; costs no budget.
+    """Estimate trips between areas of a RELEASE, or across lines; costs no budget.
 
     \b
     geodp flows estimate out --from 5339 --to 5340 --from 5340 --to 5339
-    """
-    from geodp.features.flows.flows import Flows
-    from geodp.release.opening import open_written
+    geodp flows estimate out --polygons cities.geojson
+    geodp flows estimate out --across river.geojson
 
+    All have 95 % intervals. Between at most 32 polygons, all pairs are estimated. Across a line,
+    trips from its left to its right, as seen along it, from its right to its left, and both
+    together; zones lie where their centres do.
+    """
+    require_named(options)
+    _require_what(options)
+    release = _open(options["release"])
+    with report_progress():
+        rows = _estimate(release, options)
+    if options["as_json"]:
+        document = [{"from": start, "to": end, **asdict(one)} for start, end, one in rows]
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate(rows, release.flows.card().display_below)))
+
+
+MOST_POLYGONS = 32
+"""Most polygons between all of which flows are estimated."""
+
+
+def _require_what(options: Mapping[str, Any]) -> None:
+    """Raise UsageError unless it is said in one way what is estimated."""
     if len(options["origins"]) != len(options["destinations"]):
         raise UsageError(
             "Every --from needs a --to: give as many of both.", code="flows-from-without-to"
         )
-    release = open_written(options["release"])
+    ways = (options["origins"] or None, options["polygons"], options["across"])
+    if sum(one is not None for one in ways) != 1:
+        raise UsageError(
+            "Say in one way what to estimate: --from and --to, --polygons or --across.",
+            code="flows-estimate-what",
+        )
+
+
+Row = tuple[str, str, "Estimate"]
+"""Names of both ends, and the estimate."""
+
+
+def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
+    """Estimate what is asked for."""
+    grid, simulations = release.origins.grid, options["simulations"]
+    if options["across"] is not None:
+        from geodp.features.flows.screenlines import read_lines
+
+        lines = read_lines(options["across"], grid)
+        found = release.estimate_screenlines(lines.values(), simulations=simulations)
+        rows: list[Row] = []
+        for name, one in zip(lines, found, strict=True):
+            left, right = f"{name}: left", f"{name}: right"
+            rows += [(left, right, one.there), (right, left, one.back)]
+            rows.append((f"{name}: both", f"{name}: both", one.both))
+        return rows
+    names = [*zip(options["origins"], options["destinations"], strict=True)]
+    regions: dict[str, Any] = {code: code for pair in names for code in pair}
+    if options["polygons"] is not None:
+        regions = read_shapes({**options, "area": ()}, release.origins)
+        names = [(start, end) for start in regions for end in regions]
+    if len(regions) > MOST_POLYGONS and options["polygons"] is not None:
+        raise UsageError(
+            f"Flows are estimated between at most {MOST_POLYGONS} polygons, as all pairs of them "
+            "are.",
+            code="flows-polygons-many",
+        )
+    pairs = [(regions[start], regions[end]) for start, end in names]
+    estimates = release.estimate_all(pairs, simulations=simulations)
+    return [(*pair, one) for pair, one in zip(names, estimates, strict=True)]
+
+
+def _open(path: Path) -> Flows:
+    """Open a written release of flows; UsageError for another one."""
+    from geodp.features.flows.flows import Flows
+    from geodp.release.opening import open_written
+
+    release = open_written(path)
     if not isinstance(release, Flows):
         raise UsageError(
-            "This is no release of flows; geodp estimate knows it.", code="flows-release-expected"
+            "This is no release of flows; geodp estimate and geodp report know others.",
+            code="flows-release-expected",
         )
-    pairs = [*zip(options["origins"], options["destinations"], strict=True)]
-    with report_progress():
-        estimates = release.estimate_all(pairs, simulations=options["simulations"])
-    if options["as_json"]:
-        document = [
-            {"from": pair[0], "to": pair[1], **asdict(one)}
-            for pair, one in zip(pairs, estimates, strict=True)
-        ]
-        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    click.echo("\n".join(_tabulate(pairs, estimates, release.flows.card().display_below)))
+    return release
 
 
-def _tabulate(
-    pairs: Sequence[tuple[str, str]], estimates: Sequence[Any], limit: int | None
-) -> list[str]:
+def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
     """Return the lines of a table of estimates; ``limit``: the office's limit of display."""
     from geodp.table.display import show_count, show_interval
 
-    width = max(6, *(len(code) for pair in pairs for code in pair))
+    width = max(6, *(len(name) for row in rows for name in row[:2]))
     lines = [f"{'from':<{width}}  {'to':<{width}}  {'trips':>12}  {'95 % interval':>25}"]
-    for (start, end), one in zip(pairs, estimates, strict=True):
+    for start, end, one in rows:
         interval = show_interval(one.count, one.low, one.high, limit)
         count = show_count(one.count, limit)
         lines.append(f"{start:<{width}}  {end:<{width}}  {count:>12}  {interval:>25}")
     return lines
+
+
+@flows.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("release", type=click.Path(path_type=Path))
+@option(
+    "--output",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    help="HTML file to write.",
+)
+@option(
+    "--language",
+    group="Output",
+    type=click.Choice(["en", "ja"]),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
+)
+@option(
+    "--from",
+    "begins",
+    group="Domain",
+    everyday=True,
+    metavar="AREA",
+    help="Code of an area, or name of one of --places: the page is about trips out of it alone.",
+)
+@option(
+    "--to",
+    "ends",
+    group="Domain",
+    everyday=True,
+    metavar="AREA",
+    help="Area or place: the page is about trips into it alone; with --from, about both ways.",
+)
+@option(
+    "--places",
+    group="Domain",
+    type=click.Path(path_type=Path),
+    help="Public list of at most 100 places, as of geodp report --places. Default: areas of the "
+    "grid's codes, or squares.",
+)
+@option(
+    "--place-name",
+    group="Domain",
+    help="Field or column of --places that names the places; default: name.",
+)
+def report(release: Path, output: Path, **options: Any) -> None:
+    """Write a page on trips out of and into places of a RELEASE; costs no budget.
+
+    \b
+    geodp flows report out --output out.html
+    geodp flows report out --from 533945 --language ja --output out.html
+    geodp flows report out --places towns.geojson --output out.html
+
+    One HTML file with maps, the largest flows of every place with 95 % intervals, and the
+    guarantee in plain words. It loads nothing from the network.
+    """
+    from geodp.features.flows.page import write_page
+    from geodp.io.read.public.places import read_places
+
+    places = options["places"]
+    if options["place_name"] is not None and places is None:
+        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
+    require_unsealed(output)
+    opened = _open(release)
+    named = None
+    if places is not None:
+        named = read_places(places, opened.origins.grid, name=options["place_name"])
+    with report_progress():
+        progress.begin("Writing the page", public=True)
+        text = write_page(
+            opened,
+            options["language"],
+            named,
+            origin=options["begins"],
+            destination=options["ends"],
+        )
+    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
+    complete_with_commit()
+    write_file(output, text.encode(), True, True)
+    click.echo(str(output))
 
 
 COMMAND = flows

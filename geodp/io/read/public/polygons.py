@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,23 @@ NO_POLYGONS = Rule(
     "FlatGeobuf (.fgb) and GeoParquet (.parquet); this file is none. A table of cells and their "
     "areas goes into geodp publish (--regions), whose areas are then asked for by their codes "
     "(--area).",
+)
+
+
+@dataclass(frozen=True)
+class ShapeKind:
+    """A kind of shapes that a file must hold: shapely's type ids, and the refusal of others."""
+
+    types: frozenset[int]
+    others: Rule
+
+
+POLYGONS = ShapeKind(
+    frozenset((3, 6)), Rule("not-only-polygons", "The file must hold polygons and nothing else.")
+)
+
+LINES = ShapeKind(
+    frozenset((1, 5)), Rule("not-only-lines", "The file must hold lines and nothing else.")
 )
 
 DEGREES = "EPSG:4326"
@@ -125,6 +143,11 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
 
     Raises as :func:`read_polygons` does.
     """
+    return read_shapes_in(path, crs, POLYGONS)
+
+
+def read_shapes_in(path: FilePath, crs: str, kind: ShapeKind) -> tuple[Any, dict[str, list[Any]]]:
+    """Read the shapes of one kind in a file, as :func:`read_outlines` reads polygons."""
     import shapely
 
     kind_of(path)  # raises if the file does not exist
@@ -132,12 +155,8 @@ def read_outlines(path: FilePath, crs: str) -> tuple[Any, dict[str, list[Any]]]:
         shapes, fields, crs_of_file = _geojson(path)
     else:
         shapes, fields, crs_of_file = _of_table(path)
-    if not shapes.size or not {*shapely.get_type_id(shapes)} <= {3, 6}:
-        raise InputError(
-            "The file must hold polygons and nothing else.",
-            file=os.fspath(path),
-            code="not-only-polygons",
-        )
+    if not shapes.size or not {*shapely.get_type_id(shapes)} <= kind.types:
+        raise InputError(kind.others, file=os.fspath(path))
     if crs_of_file is None:
         raise InputError(
             f"The file does not say the CRS of its polygons; write it into the file ({crs}).",

@@ -425,7 +425,9 @@ def _of_codes(grid: Grid, codes: Sequence[str]) -> Region:
     return Region(grid, np.unique(np.concatenate([np.empty(0, np.uint64), *each])))
 
 
-def list_regions(grid: Grid, public_list: Mapping[str, Any] | None = None) -> list[NamedRegion]:
+def list_regions(
+    grid: Grid, public_list: Mapping[str, Any] | None = None, *, side: int | None = None
+) -> list[NamedRegion]:
     """List the places of a page that have a cell in the domain, without their estimates.
 
     Parameters
@@ -434,12 +436,15 @@ def list_regions(grid: Grid, public_list: Mapping[str, Any] | None = None) -> li
         A single map.
     public_list : mapping of str to polygon or list of codes, optional
         See `list_places`.
+    side : int, optional
+        Cells along a side of the squares that are listed where there is no public list. Default:
+        the finest squares that are few enough.
     """
-    named = _list_areas(grid) if public_list is None else _list_public(grid, public_list)
+    named = _list_areas(grid, side) if public_list is None else _list_public(grid, public_list)
     return [one for one in named if one.region.cells]
 
 
-def _list_areas(grid: Grid) -> list[NamedRegion]:
+def _list_areas(grid: Grid, side: int | None) -> list[NamedRegion]:
     """List the regions of the grid's table, or areas of its code system, or squares of cells."""
     place = grid.places[0]
     if grid.size > MAX_CELLS:
@@ -451,7 +456,11 @@ def _list_areas(grid: Grid) -> list[NamedRegion]:
     official = sorted((side, name) for name, side in grid.maps.areas if side > 1)
     # The finest squares that are few enough for a list.
     doubled = [(1 << power, "") for power in range(1, 64)]
-    side, level = next(one for one in (*official, *doubled) if _count(place, one[0]) < MAX_SQUARES)
+    if side is None:
+        few = (one for one in (*official, *doubled) if _count(place, one[0]) < MAX_SQUARES)
+        side, level = next(few)
+    else:
+        level = dict(official).get(side, "")
     first = [index[0] + place.row0, index[1] + place.col0] if level else [*index]
     row, col = (each // side for each in first)
     wide = int(col.max()) + 1

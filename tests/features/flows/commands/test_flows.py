@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import geodp as package
+from geodp.features.flows.commands import flows as commands
 from geodp.io.folder import staged_tables
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
+from tests.features.flows.test_publish import MESH, publish, trips_on
 
 GRID = ("--grid", "regular:8x8")
 PLACES = ("--from", "oy,ox", "--to", "dy,dx")
@@ -167,3 +169,77 @@ def test_flows_of_areas_are_estimated(trips, tmp_path):
     assert geodp(*words, "--from", "1", "--from", "2", "--to", "3").returncode == 2
     table = tmp_path / "out" / "public" / "origins"
     assert "geodp estimate" in geodp("flows", "estimate", table, *areas).stderr
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A written release on a mesh."""
+    path = tmp_path_factory.mktemp("written") / "out"
+    publish(trips_on(MESH)).write(path)
+    return path
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Trips between"), ("ja", "ゾーン間")])
+def test_a_page_is_written(written, tmp_path, language, title):
+    page = tmp_path / "out.html"
+    words = ("flows", "report", written, "--language", language, "--output", page)
+    assert done(*words).stdout.strip() == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert f"<title>{title}" in text
+    done(*words, "--from", "52394000", "--to", "52394000")
+    chosen = page.read_text(encoding="utf-8")
+    assert chosen != text
+    assert "52394000: " in chosen
+    assert geodp(*words, "--place-name", "x").returncode == 2
+    assert geodp(*words, "--from", "nowhere").returncode == 5
+
+
+def shapes(path, *geometries):
+    """Write GeoJSON of shapes named a, b and so on."""
+    features = [
+        {"type": "Feature", "properties": {"name": name}, "geometry": one}
+        for name, one in zip("abcdefgh", geometries, strict=False)
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    return path
+
+
+def box(west, south, east, north):
+    ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+    return {"type": "Polygon", "coordinates": [ring]}
+
+
+def test_flows_between_polygons_and_across_lines_are_estimated(written, tmp_path):
+    words = ("flows", "estimate", written, "--simulations", "20")
+    areas = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2), box(139.1, 35, 139.3, 35.2))
+    rows = json.loads(done(*words, "--polygons", areas, "--json").stdout)
+    named = {(row["from"], row["to"]): row["count"] for row in rows}
+    assert [*named] == [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
+    line = {"type": "LineString", "coordinates": [[139.1, 34], [139.1, 36]]}
+    path = shapes(tmp_path / "l.json", line)
+    rows = json.loads(done(*words, "--across", path, "--json").stdout)
+    assert [row["from"] for row in rows] == ["a: left", "a: right", "a: both"]
+    # The west is left of a line to the north.
+    there, back = named["a", "b"], named["b", "a"]
+    assert [row["count"] for row in rows] == [there, back, there + back]
+    shown = done(*words, "--across", path).stdout.splitlines()
+    assert len(shown) == 4
+
+
+def test_what_is_estimated_is_said_in_one_way(written, tmp_path, monkeypatch):
+    words = ("flows", "estimate", written, "--simulations", "20")
+    path = shapes(tmp_path / "a.json", box(139, 35, 139.1, 35.2))
+    for more in ((), ("--polygons", path, "--across", path), ("--polygon-name", "name")):
+        assert geodp(*words, *more).returncode == 2
+    monkeypatch.setattr(commands, "MOST_POLYGONS", 0)
+    refused = geodp(*words, "--polygons", path)
+    assert refused.returncode == 2
+    assert "at most 0 polygons" in refused.stderr
+
+
+def test_pairs_are_exported_as_a_matrix(written, tmp_path):
+    pytest.importorskip("h5py", reason="the extra `omx` is not installed")
+    public = written / "public"
+    done("export", public / "flows", "--to", "omx", "--output", tmp_path / "made")
+    assert (tmp_path / "made" / "flows.omx").exists()
+    assert geodp("export", public / "origins", "--to", "omx", "--output", "x").returncode == 2

@@ -9,6 +9,7 @@ import pytest
 import geodp
 from geodp.io.write.export.geojson import GeoJSON
 from geodp.io.write.export.netcdf import NetCDF
+from geodp.io.write.export.omx import OMX
 from geodp.io.write.export.pmtiles import PMTiles
 from geodp.io.write.export.spreadsheet import EStat, Excel
 from geodp.io.write.export.stac import Stac
@@ -20,15 +21,15 @@ from tests.release.test_frames import GRIDS, release
 
 EVERY = (
     *(NetCDF(), EStat(), Excel(), Stac(), FlatGeobuf(), GeoPackageExport(), Parquet()),
-    *(GeoJSON(), PMTiles(), MapLibre(), Qml(), Xlsx()),
+    *(GeoJSON(), OMX(), PMTiles(), MapLibre(), Qml(), Xlsx()),
 )
 WEB = {"geojson", "pmtiles", "maplibre"}
 REFUSED = {
-    "mesh": {"stac"},
-    "metres": {"stac", "csv:estat"},
-    "attribute": {"stac", "csv:estat", "netcdf"},
+    "mesh": {"stac", "omx"},
+    "metres": {"stac", "csv:estat", "omx"},
+    "attribute": {"stac", "csv:estat", "netcdf", "omx"},
     "pairs": {"stac", "csv:estat", "netcdf", *WEB},
-    "nowhere": {"stac", "csv:estat", "gpkg", "fgb", *WEB},
+    "nowhere": {"stac", "csv:estat", "omx", "gpkg", "fgb", *WEB},
 }
 
 

@@ -458,3 +458,12 @@ def test_the_command_reads_a_list_and_refuses_what_does_not_fit(tmp_path):
     ):
         with refuses(UsageError, code):
             raise report(*options).exception
+
+
+def test_squares_of_a_side_are_areas_of_codes_where_there_are_some():
+    official = places.list_regions(MESH, side=10)
+    assert {one.level for one in official} == {"inspire:10km"}
+    squares = places.list_regions(MESH, side=7)
+    assert {one.level for one in squares} == {""}
+    assert len(squares) == 3 * 5
+    assert sum(one.region.cells for one in squares) == MESH.size

@@ -1,0 +1,59 @@
+"""Texts of the page of a release in English, with fields in braces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PAGE: Mapping[str, str] = {
+    "title": "Trips between zones",
+    "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
+    "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
+    "Each number has an interval in brackets, which holds the true number in 19 of 20 cases.",
+    "total": "In all, {count} trips were made ({low} to {high}).",
+    "heading_largest": "The largest flows",
+    "largest_map": "Map of the largest flows between places.",
+    "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
+    "more trips. Of {all} flows with trips, the {n} largest are drawn of those that are larger "
+    "than half the width of their intervals.",
+    "largest_none": "No flow between two places is larger than half the width of its interval, so "
+    "that no line is drawn.",
+    "ground_help": "Places are grey by the trips that begin in them, for each square kilometre.",
+    "ground_help_cells": "Places are grey by the trips that begin in them, for each zone.",
+    "column_from": "From",
+    "column_to": "To",
+    "column_trips": "Trips",
+    "heading_places": "Flows of a place",
+    "places_help": "Choose one of the {n} places with the most trips. Its map shows the largest "
+    "flows out of it and into it, with their numbers in the tables.",
+    "places_none": "This map is too large to list places: give a list of them (--places).",
+    "places_empty": "No trips are released, so that no place has flows.",
+    "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
+    "could make them, and they are not drawn.",
+    "place_summary": "{place}: {out} trips begin here ({out_low} to {out_high}), {into} end here "
+    "({into_low} to {into_high})",
+    "place_few": "{place}",
+    "place_out": "Trips out of it",
+    "place_into": "Trips into it",
+    "place_within": "within the place",
+    "place_none": "no trips are released",
+    "place_map": "Map of the largest flows of {place}.",
+    "figures": "{count} ({low} to {high})",
+    "below": "fewer than {limit}",
+    "heading_maps": "Where trips begin and end",
+    "map_origins": "Map of where trips begin, for each square kilometre.",
+    "map_destinations": "Map of where trips end, for each square kilometre.",
+    "heading_always": "How to read flows",
+    "always_agree": "Trips from every zone add up to its trips that begin, and trips to it to "
+    "those that end. So they do in every area.",
+    "always_estimated": "Trips were counted between blocks of {side} × {side} zones and larger "
+    "ones. Between smaller places they are estimated from these, from both maps and from "
+    "distance.",
+    "always_counted": "Trips were counted between single zones, with much noise; distance and both "
+    "maps fill in what the noise hides.",
+    "always_far": "Very long trips, and trips within one zone, may be too many where they are "
+    "estimated.",
+    "always_bounded": "At most {contribution} trips of one {unit} are counted.",
+    "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, "
+    "with files for GIS",
+}
+"""Texts by name; the context of each in the catalogue is ``flows.`` and its name."""

@@ -1,0 +1,67 @@
+"""Explain a release of flows from its public index alone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
+from geodp.features.explain.page import Explanation, Section, Writer
+from geodp.features.explain.sections import (
+    beliefs_section,
+    factor_sentence,
+    guess_section,
+    households_section,
+    open_section,
+    where_section,
+)
+from geodp.features.flows.card import FlowsCard
+from geodp.privacy.neighbours import ADD_REMOVE
+
+
+def explain_flows(card: FlowsCard, language: str) -> Explanation:
+    """Explain a release in plain sentences; errors are those of :func:`geodp.explain.explain`.
+
+    ``language``: "en" or "ja".
+    """
+    page = Writer(language)
+    title = page.write("flows_title")
+    return write_explanation(page, title, card.private, partial(_sections, page, card))
+
+
+def _sections(page: Writer, card: FlowsCard) -> tuple[Section, ...]:
+    """Write the sections of the page."""
+    guarantee = card.guarantee
+    reach_of, unit = reach_of_budget(guarantee), page.unit(guarantee.unit)
+    alone = reach_of(1)
+    kind = "add" if guarantee.neighbours == ADD_REMOVE else "replace"
+    rule = "households_epsilon" if guarantee.rho is None else "households_rho"
+    enforced = guarantee.assumptions[0].stated_by == "geodp"
+    answers = "flows_enforced" if enforced else "flows_vouched"
+    promise = [
+        page.write(f"suppose_{kind}", unit=unit),
+        factor_sentence(page, alone),
+        *budget_sentences(page, guarantee),
+        page.write(answers, unit=unit, contribution=guarantee.contribution),
+    ]
+    # Units of periods are named after what they are periods of.
+    if guarantee.unit.startswith("person-"):
+        promise.append(page.write("flows_period", unit=unit))
+    return (
+        _together_section(page, card),
+        Section(page.write("heading_promise"), tuple(promise)),
+        beliefs_section(page, alone, unit, kind),
+        *([where_section(page, reach_of, unit)] if kind == "add" else ()),
+        guess_section(page, alone, page.write(f"guess_{kind}", unit=unit)),
+        households_section(page, reach_of, rule),
+        open_section(page, (), card.budget, unit),
+    )
+
+
+def _together_section(page: Writer, card: FlowsCard) -> Section:
+    """Write what is released, and what of it was measured."""
+    side = card.guarantee.levels[0].side
+    measured = [page.write("flows_zones")]
+    if side > 1:
+        measured = [page.write("flows_pairs", side=side), page.write("flows_estimated")]
+    sentences = (page.write("flows_agree"), *measured, page.write("together_once"))
+    return Section(page.write("heading_together"), sentences)

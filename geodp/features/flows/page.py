@@ -1,0 +1,434 @@
+"""The page of a release: flows of every place, with intervals and lines, in one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.errors import UsageError
+from geodp.features.explain.page import Writer
+from geodp.features.flows.card import DESTINATIONS, ORIGINS
+from geodp.features.flows.drawing import ALL, INTO, OUT, Ground
+from geodp.features.flows.english import PAGE
+from geodp.features.flows.estimates import SIMULATIONS
+from geodp.features.flows.explanation import explain_flows
+from geodp.features.flows.flows import Flows
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region
+from geodp.io.write.map.captions import Language
+from geodp.io.write.view import View
+from geodp.release.report.html.frame import swatch
+from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
+from geodp.release.report.html.page import name_domain
+from geodp.release.report.html.parts import files_section, guarantee_section
+from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions
+from geodp.release.report.html.quotes import quote_places, write_count
+from geodp.release.report.html.static import (
+    draw_translated,
+    embed_picture,
+    title_or,
+    write_static,
+)
+from geodp.release.report.html.texts import texts_of
+from geodp.release.report.translation import translate_texts
+from geodp.table.display import is_below
+from geodp.typing import IntArray
+
+MOST_PLACES, FEWEST_PLACES = 100, 12
+"""Most places between which flows are drawn, and fewest areas of a code system that are taken."""
+
+LISTED = 40
+"""Most places whose flows are listed."""
+
+PARTNERS = 8
+"""Most partners of a place in each direction, and flows in the table of the largest."""
+
+LINES = 40
+"""Most lines on the map of the largest flows."""
+
+STYLE = (
+    "svg.flows{display:block;border:1px solid #6b6b70}"
+    ".two td{white-space:nowrap}"
+    ".faded{color:#6b6b70;font-style:italic}"
+    "details{border-top:1px solid #c9c9d0;padding:.4rem 0}"
+    "summary{cursor:pointer;overflow-wrap:anywhere}"
+    "@media print{summary{display:block!important}}"
+)
+"""Styles of this page besides those of every page."""
+
+
+Shown = tuple[int, tuple[str, ...]]
+"""A place whose flows are listed, and in which directions."""
+
+WAYS, COLOURS = ("out", "into"), (OUT, INTO)
+"""Directions of the flows of a place, and their colours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places of a page, those with the most trips first, and then a chosen one.
+
+    Attributes
+    ----------
+    names : list of str
+    regions : list of Region
+    out, into : list of Estimate
+        Trips that begin and that end in them.
+    trips : int64[n, n]
+        Released trips between them.
+    listed : int
+        Number of places without those that were chosen besides.
+    shown : list of Shown
+        Places whose flows are listed.
+    """
+
+    names: list[str]
+    regions: list[Region]
+    out: list[Estimate]
+    into: list[Estimate]
+    trips: IntArray
+    listed: int
+    shown: list[Shown]
+
+    @property
+    def apart(self) -> IntArray:
+        """Released trips between different places: int64[n, n]."""
+        return np.where(np.eye(len(self.names), dtype=np.bool_), 0, self.trips)
+
+
+Found = Mapping[tuple[int, int], Estimate]
+"""Estimates of flows by the numbers of their places."""
+
+
+def write_page(
+    release: Flows,
+    language: Language = "en",
+    places: Mapping[str, Any] | None = None,
+    *,
+    origin: str | None = None,
+    destination: str | None = None,
+    simulations: int = SIMULATIONS,
+) -> str:
+    """Write a release as one HTML page that loads nothing from the network and runs no script.
+
+    Parameters
+    ----------
+    release : Flows
+        A written release.
+    language : {"en", "ja"}
+    places : mapping of str to polygon or list of codes, optional
+        A public list of at most 100 places; see
+        :func:`geodp.release.report.html.places.list_places`. Default: areas of the grid's code
+        system, or squares.
+    origin, destination : str, optional
+        Name of a place, or code of an area: the page is about trips out of it, or into it, alone.
+    simulations : int
+        Of the intervals of flows; see :meth:`Flows.estimate`.
+
+    Raises
+    ------
+    UsageError
+        The language is not available, there are too many places, or the chosen one is unknown.
+    """
+    texts = texts_of(language)
+    page = {**texts.page, **translate_texts(PAGE, language, "flows")}
+    page = {name: bind(text) for name, text in page.items()}
+    view, limit = release.origins.view(ORIGINS), release.flows.card().display_below
+    words = {**texts.script, **name_domain(view, page)}
+    found = find_places(release, places, words, (origin, destination))
+    sections = []
+    if found.names:
+        chosen = _choose(found)
+        pairs = [(found.regions[a], found.regions[b]) for a, b in chosen]
+        estimates = release.estimate_all(pairs, simulations=simulations)
+        flows = dict(zip(chosen, estimates, strict=True))
+        ground = Ground.of(found.regions, np.array([one.count for one in found.out]))
+        sections += [
+            ("largest", _largest_section(found, flows, ground, page, limit)),
+            ("places", _places_section(found, flows, ground, page, limit)),
+        ]
+    else:
+        large = release.origins.grid.size > MAX_CELLS
+        sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
+    sections += [
+        ("maps", _maps_section(release, page, language)),
+        ("always", _always_section(release, page, language)),
+        ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
+        ("files", files_section(page, release.index)),
+    ]
+    header = _header(release, view, page, language)
+    return write_static(view, header, sections, page, language, STYLE)
+
+
+def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
+    """Write the title, a warning where there is no privacy, and the sum of all trips."""
+    return element(
+        "header",
+        element("h1", title_or(view, page)),
+        *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
+        element(
+            "p",
+            page["intro"].format(unit=Writer(language).unit(release.index.guarantee.unit)),
+            class_="intro",
+        ),
+        *_total(release, page),
+    )
+
+
+def _total(release: Flows, page: Page) -> list[Html]:
+    """Write the sentence on all trips.
+
+    None where the map is too large to sum up, or below the office's limit of display.
+    """
+    grid = release.origins.grid
+    if grid.size > MAX_CELLS:
+        return []
+    every = Region(grid, np.sort(grid.domain.keys_of_ranks(np.arange(grid.size))))
+    one = release.origins.estimate(every)
+    if is_below(one.count, release.flows.card().display_below):
+        return []
+    return [element("p", element("strong", page["total"].format(**_ends(one))))]
+
+
+def find_places(
+    release: Flows,
+    public_list: Mapping[str, Any] | None,
+    texts: Mapping[str, str],
+    chosen: tuple[str | None, str | None] = (None, None),
+) -> Places:
+    """Find the places of a page with their trips; UsageError for too many, or an unknown one.
+
+    ``chosen``: the place out of which, and that into which, flows are listed; None for both: all.
+    """
+    grid, ends = release.origins.grid, (release.origins, release.destinations)
+    listed = list_regions(grid, public_list, side=choose_side(grid))
+    if len(listed) > MOST_PLACES:
+        raise UsageError(
+            f"A page shows flows between at most {MOST_PLACES} places; give a shorter list "
+            "(--places).",
+            code="flows-places-many",
+        )
+    out, into = ([*one.estimate_all(each.region for each in listed)] for one in ends)
+    placed = [each.with_estimate(one) for each, one in zip(listed, out, strict=True)]
+    named = [one.place for one in quote_places(placed, texts, None)]
+    sizes = [(-out[at].count - into[at].count, at) for at in range(len(listed))]
+    busy = [at for size, at in sorted(sizes) if size < 0]
+    names, regions = [named[at] for at in busy], [listed[at].region for at in busy]
+    shown: list[Shown] = [(at, WAYS) for at in range(min(len(busy), LISTED))]
+    number = {listed[old].name: new for new, old in enumerate(busy)}
+    if chosen != (None, None):
+        shown = []
+        for code, way in zip(chosen, WAYS, strict=True):
+            if code is None:
+                continue
+            if code not in number:
+                number[code] = len(names)
+                names.append(code)
+                regions.append(Region.of(grid, code))
+            shown.append((number[code], (way,)))
+        if len(shown) == len(WAYS) and shown[0][0] == shown[1][0]:
+            shown = [(shown[0][0], WAYS)]
+    out, into = ([*one.estimate_all(regions)] for one in ends)
+    return Places(names, regions, out, into, sum_between(release, regions), len(busy), shown)
+
+
+def choose_side(grid: Grid) -> int:
+    """Choose the side of the squares of a page: areas of the code system, or any squares."""
+    place = grid.places[0]
+
+    def count(side: int) -> int:
+        return -(-place.rows // side) * -(-place.cols // side)
+
+    official = sorted(side for _, side in grid.maps.areas if side > 1)
+    few = [side for side in official if FEWEST_PLACES <= count(side) <= MOST_PLACES]
+    doubled = (1 << power for power in range(64))
+    return few[0] if few else next(side for side in doubled if count(side) <= MOST_PLACES)
+
+
+def sum_between(release: Flows, regions: Sequence[Region]) -> IntArray:
+    """Sum the released trips between all pairs of regions: int64[n, n]."""
+    flows, grid = release.flows.table, release.origins.grid
+    index = flows.grid.decode(flows.key)
+    keys = [grid.encode(index[at : at + 2]) for at in (0, 2)]
+    inside = [[np.isin(key, one.key) for one in regions] for key in keys]
+    count = np.asarray(flows.count, np.int64)
+    trips = [[count[start & end].sum() for end in inside[1]] for start in inside[0]]
+    return np.array(trips, np.int64).reshape(len(regions), len(regions))
+
+
+def _choose(found: Places) -> list[tuple[int, int]]:
+    """Choose the flows that are estimated: the largest of all, and those of listed places."""
+    apart = found.apart
+    among = apart[: found.listed, : found.listed]
+    largest = np.argsort(-among, axis=None, kind="stable")[:LINES].tolist()
+    chosen = dict.fromkeys(divmod(flow, found.listed) for flow in largest)
+    for place, ways in found.shown:
+        chosen[place, place] = None
+        if "out" in ways:
+            chosen |= dict.fromkeys((place, other) for other in _rank(apart[place]))
+        if "into" in ways:
+            chosen |= dict.fromkeys((other, place) for other in _rank(apart[:, place]))
+    return [pair for pair in chosen if found.trips[pair] > 0]
+
+
+def _rank(trips: IntArray) -> list[int]:
+    """Return the places with the most trips, those without any left out."""
+    some: list[int] = np.argsort(-trips, kind="stable")[:PARTNERS].tolist()
+    return [place for place in some if trips[place] > 0]
+
+
+def is_believed(one: Estimate, limit: int | None) -> bool:
+    """Return whether a flow reaches its 95 % margin, as on maps, and is shown at all."""
+    margin = (one.high - one.low) / 2
+    return one.count >= margin and not is_below(one.count, limit)
+
+
+def _largest_section(
+    found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
+) -> Html:
+    """Draw the map of the largest flows, with a table of the first of them."""
+    apart = [pair for pair in flows if pair[0] != pair[1] and max(pair) < found.listed]
+    ranked = sorted(apart, key=lambda pair: (-flows[pair].count, pair))[:LINES]
+    sure = [pair for pair in ranked if is_believed(flows[pair], limit)]
+    some = int((found.apart[: found.listed, : found.listed] > 0).sum())
+    # The largest last, so that they lie on top.
+    most = max((flows[pair].count for pair in sure), default=1)
+    lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
+    unit = "ground_help" if found.regions[0].grid.places[0].crs else "ground_help_cells"
+    rows = [
+        (found.names[a], found.names[b], _write(flows[a, b], page, limit))
+        for a, b in sure[:PARTNERS]
+    ]
+    head = [page[name] for name in ("column_from", "column_to", "column_trips")]
+    help_ = page["largest_help"].format(n=f"{len(sure):,}", all=f"{some:,}")
+    return join(
+        [
+            ground.define(),
+            element("p", help_ if sure else page["largest_none"]),
+            ground.draw(lines, page["largest_map"]),
+            element("p", page[unit], class_="small"),
+            *([table(page["heading_largest"], head, rows, repeats=True)] if sure else []),
+        ]
+    )
+
+
+def _places_section(
+    found: Places, flows: Found, ground: Ground, page: Page, limit: int | None
+) -> Html:
+    """Write the flows of places, of which a reader opens one."""
+    number = len(found.shown)
+    parts = [element("p", page["places_faded"], class_="small")]
+    if number > len(WAYS):
+        parts.insert(0, element("p", page["places_help"].format(n=f"{number:,}")))
+    for at, (place, ways) in enumerate(found.shown):
+        summary = element("summary", _summarise(found, place, page, limit))
+        content = _describe(found, flows, ground, (place, ways), page, limit)
+        # Chosen places are open; of all, the first shows what the others have.
+        parts.append(element("details", summary, content, open=at == 0 or number <= len(WAYS)))
+    return join(parts)
+
+
+def _summarise(found: Places, place: int, page: Page, limit: int | None) -> str:
+    """Write the trips from and to a place; its name alone where they are below the limit."""
+    ends = {"out": found.out[place], "into": found.into[place]}
+    if any(is_below(one.count, limit) for one in ends.values()):
+        return page["place_few"].format(place=found.names[place])
+    fields = {
+        f"{name}{end}": text
+        for name, one in ends.items()
+        for end, text in zip(("", "_low", "_high"), _ends(one).values(), strict=True)
+    }
+    return page["place_summary"].format(place=found.names[place], **fields)
+
+
+def _describe(
+    found: Places,
+    flows: Found,
+    ground: Ground,
+    shown: Shown,
+    page: Page,
+    limit: int | None,
+) -> Html:
+    """Draw the largest flows of a place, and list them."""
+    place, ways = shown
+    drawn = list[tuple[int, int]]()
+    numbers, tables = list[Html](), list[Html]()
+    for way in ways:
+        own = WAYS.index(way)
+        rows = list[tuple[str, str]]()
+        for number, pair in enumerate(_list_partners(flows, place, own), 1):
+            if is_believed(flows[pair], limit):
+                drawn.append(pair)
+                text, aside = f"{number}", 8 * (-1) ** own
+                numbers.append(ground.mark(pair[1 - own], text, COLOURS[own], aside))
+            name = f"{number}  {found.names[pair[1 - own]]}"
+            rows.append((name, _write(flows[pair], page, limit)))
+        if (place, place) in flows:
+            rows.append((page["place_within"], _write(flows[place, place], page, limit)))
+        if not rows:
+            rows.append((page["place_none"], "0"))
+        head = [page["column_from" if own else "column_to"], page["column_trips"]]
+        tables.append(table(page[f"place_{way}"], head, rows))
+    most = max((flows[pair].count for pair in drawn), default=1)
+    lines = [
+        ground.line(*pair, flows[pair].count / most, COLOURS[int(pair[0] != place)])
+        for pair in drawn
+    ]
+    legend = [
+        element("li", swatch([COLOURS[WAYS.index(way)]]), page[f"place_{way}"]) for way in ways
+    ]
+    label = page["place_map"].format(place=found.names[place])
+    return join(
+        [
+            ground.draw([*lines, ground.dot(place), *numbers], label),
+            element("div", element("ul", *legend), class_="legend"),
+            element("div", *tables, class_="two"),
+        ]
+    )
+
+
+def _list_partners(flows: Found, place: int, own: int) -> list[tuple[int, int]]:
+    """List the largest flows of a place with others; ``own``: 0 for those out of it, 1 into it."""
+    pairs = [pair for pair in flows if pair[own] == place != pair[1 - own]]
+    return sorted(pairs, key=lambda pair: (-flows[pair].count, pair))[:PARTNERS]
+
+
+def _ends(one: Estimate) -> dict[str, str]:
+    """Write an estimate and its interval, rounded to what the interval supports."""
+    rounded = Rounded.of(one)
+    return {name: write_count(getattr(rounded, name)) for name in ("count", "low", "high")}
+
+
+def _write(one: Estimate, page: Page, limit: int | None) -> Html:
+    """Write an estimate; faded where noise alone could make it."""
+    if is_below(one.count, limit):
+        return element("span", page["below"].format(limit=f"{limit:,}"), class_="faded")
+    text = page["figures"].format(**_ends(one))
+    return element("span", text, class_=None if is_believed(one, limit) else "faded")
+
+
+def _maps_section(release: Flows, page: Page, language: Language) -> Html:
+    """Draw the maps of origins and of destinations."""
+    views = {name: release.tables[name].view(name) for name in (ORIGINS, DESTINATIONS)}
+    return join(
+        embed_picture(draw_translated(one, language), page[f"map_{name}"])
+        for name, one in views.items()
+    )
+
+
+def _always_section(release: Flows, page: Page, language: Language) -> Html:
+    """Write what holds in every area, and what readers of flows have to know."""
+    guarantee = release.index.guarantee
+    side = guarantee.levels[0].side
+    unit = Writer(language).unit(guarantee.unit)
+    texts = [
+        page["always_agree"],
+        page["always_counted" if side == 1 else "always_estimated"].format(side=side),
+        page["always_far"],
+        page["always_bounded"].format(contribution=f"{guarantee.contribution:,}", unit=unit),
+    ]
+    return bullets(texts)

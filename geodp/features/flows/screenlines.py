@@ -1,0 +1,131 @@
+"""Lines that divide a map of zones in two, and the trips that cross them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodp.accuracy.interval import Estimate
+from geodp.errors import InputError, Rule, UsageError
+from geodp.grid.grid import Grid
+from geodp.grid.region import Region, middles_of
+from geodp.io.read.public.polygons import LINES, NAMES, NO_EARTH, read_shapes_in
+from geodp.io.read.rows.input_files import FilePath
+
+LINE_FORM = Rule(
+    "flows-line-form", "A screenline is a LineString of shapely, without crossing itself."
+)
+
+DIVIDES = Rule(
+    "flows-line-divides",
+    "The line does not divide the map in two: let it reach from edge to edge, cross no edge in "
+    "between, or be closed.",
+)
+
+ASIDE = 1e-6
+"""Distance from a line at which its sides are told apart, relative to the step of the line."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Trips across a line.
+
+    Attributes
+    ----------
+    there : Estimate
+        From its left to its right, as seen along the line; out of a line that is closed
+        anticlockwise.
+    back : Estimate
+        From its right to its left.
+    both : Estimate
+        Trips in both directions.
+    """
+
+    there: Estimate
+    back: Estimate
+    both: Estimate
+
+
+def read_lines(path: FilePath, grid: Grid) -> dict[str, Any]:
+    """Read the lines of a file by name, in the grid's CRS.
+
+    Names are those of a field ``name``, ``id`` or ``code``, otherwise numbers from 1.
+
+    Raises
+    ------
+    UsageError
+        The grid has no CRS, or PROJ knows no way to it.
+    InputError
+        The file is unreadable, holds anything but lines, or two of one name.
+    """
+    import shapely
+
+    crs = grid.require_map(NO_EARTH).crs
+    if crs is None:
+        raise UsageError(NO_EARTH)
+    shapes, fields = read_shapes_in(path, crs, LINES)
+    plain = {field.casefold(): field for field in reversed(fields)}
+    chosen = next((plain[one] for one in NAMES if one in plain), None)
+    names = [str(n) for n in (range(1, len(shapes) + 1) if chosen is None else fields[chosen])]
+    if len({*names}) < len(names):
+        raise InputError(
+            f"The names in the field {chosen} do not differ.",
+            file=os.fspath(path),
+            code="polygon-names-alike",
+        )
+    # A file of one line may hold it as one of several lines.
+    merged = [shapely.line_merge(one) for one in shapes]
+    return dict(zip(names, merged, strict=True))
+
+
+def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
+    """Return the zones on the left and on the right of a line.
+
+    Parameters
+    ----------
+    grid : Grid
+        One map.
+    line : shapely LineString
+        In the grid's CRS, or in columns and rows; see :meth:`Flows.estimate_across`.
+
+    Raises
+    ------
+    UsageError
+        It is no line, or does not divide the map in two.
+    """
+    import shapely
+    from shapely.ops import split
+
+    if not isinstance(line, shapely.LineString) or line.is_empty or not line.is_simple:
+        raise UsageError(LINE_FORM)
+    place = grid.places[0]
+    box = shapely.box(*place.bounds)
+    parts = [*split(box, line).geoms]
+    if len(parts) != 2:
+        raise UsageError(DIVIDES)
+    y, x = middles_of(place)
+    left = parts[0] if _lies_left(parts[0], line, box) else parts[1]
+    # Centres on the line itself are within neither part: they are of its right side.
+    inside = shapely.contains_xy(left, x, y[:, None])
+    if inside.all() or not inside.any():
+        raise UsageError(DIVIDES)
+    there, here = (np.nonzero(one) for one in (inside, ~inside))
+    return Region.of_map(grid, there[0], there[1]), Region.of_map(grid, here[0], here[1])
+
+
+def _lies_left(part: Any, line: Any, box: Any) -> bool:
+    """Test whether a part of the map lies on the left of the line that cuts it."""
+    import shapely
+
+    points, piece = shapely.get_coordinates(
+        shapely.get_parts(shapely.intersection(line, box)), return_index=True
+    )
+    way, middle = np.diff(points, axis=0), (points[1:] + points[:-1]) / 2
+    # Steps along an edge of the map border one part alone.
+    inside = shapely.contains_xy(box, *middle.T) & (piece[1:] == piece[:-1])
+    at = int(np.argmax(np.where(inside, np.hypot(*way.T), -1)))
+    aside = np.array([-way[at, 1], way[at, 0]]) * ASIDE
+    return bool(shapely.contains_xy(part, *(middle[at] + aside)))

@@ -1,0 +1,51 @@
+"""The explanation of flows: of all tables together, from the index alone."""
+
+import pytest
+
+import geodp
+from tests.command import geodp as run
+from tests.features.flows.test_publish import publish
+from tests.features.flows.worlds import table_of
+
+
+def sentences(card, language="en"):
+    page = geodp.explain.explain(card, language)
+    return page, " ".join(one for section in page.sections for one in section.sentences)
+
+
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"epsilon": None, "rho": "1/2"}], ids=str)
+@pytest.mark.parametrize("neighbours", ["add-remove-one", "replace-one"])
+def test_it_says_what_is_promised_in_every_language(amounts, neighbours):
+    card = publish(neighbours=neighbours, levels={2: "1/2"}, **amounts).card()
+    page, text = sentences(card)
+    assert "blocks of 2 by 2 zones" in text
+    assert "if one person has at most 3 of all trips" in text
+    headings = [section.heading for section in page.sections]
+    assert headings[:2] == ["What is released together", "What is promised"]
+    japanese, translated = sentences(card, "ja")
+    assert "移動" in japanese.title
+    assert "最大 3 回" in translated
+
+
+def test_bounded_persons_and_periods_are_named():
+    bounded = table_of([[(0, 1)], [(1, 3), (1, 0)]], 2)
+    _, text = sentences(geodp.flows.publish(bounded, epsilon=1, levels={1: "1/2"}).card())
+    assert "at most 2 trips count; geodp made sure" in text
+    assert "between single zones were counted" in text
+    assert "longer time" not in text
+    _, text = sentences(publish(unit="person-day").card())
+    assert "longer time" in text
+    _, translated = sentences(publish(unit="person-week").card(), "ja")
+    assert "一人の一週間" in translated
+
+
+def test_a_release_with_a_fixed_key_promises_nothing():
+    page, text = sentences(publish(key=geodp.NoiseKey(bytes(32))).card())
+    assert len(page.sections) == 2
+    assert "of all trips" not in text
+
+
+def test_the_command_explains_the_folder(public):
+    done = run("explain", public.parent)
+    assert done.returncode == 0, done.stderr
+    assert "What trips and the maps of their ends together reveal" in done.stdout

@@ -1,0 +1,149 @@
+"""One page of a release: what it shows is what estimates say, in every language, and no script."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.features.flows.page import (
+    MOST_PLACES,
+    choose_side,
+    find_places,
+    is_believed,
+    write_page,
+)
+from geodp.release.report.html.texts import texts_of
+from tests.features.flows.test_publish import GRID, publish, trips_on
+from tests.refusals import refuses
+
+MESH = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.5, "35.3333333333"))
+
+
+@pytest.fixture(scope="module")
+def release():
+    return publish(trips_on(MESH, number=200_000))
+
+
+class Reader(HTMLParser):
+    """Rows of tables, lines of maps, and whether all elements are closed in order."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.rows, self.tags, self.sources, self.lines = [], [], set(), [], 0
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.sources += [value for name, value in attributes if name in ("src", "href")]
+        self.lines += tag == "path" and "marker-end" in dict(attributes)
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & {*self.open} and self.rows:
+            self.rows[-1].append(data)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_page_shows_what_estimates_say(release, language):
+    page = write_page(release, language, simulations=20)
+    read = Reader(page)
+    assert f'lang="{language}"' in page
+    assert {"script", "img"}.isdisjoint(read.tags)
+    assert all(one.startswith(("#", "data:image/png;base64,")) for one in read.sources)
+    flows = [row for row in read.rows if len(row) == 3 and re.search("5[0-9]{6}", row[0])]
+    assert flows
+    assert read.lines >= len(flows)
+    codes = [[re.search("[0-9]{7}", one)[0] for one in row[:2]] for row in flows]
+    estimates = release.estimate_all(codes, simulations=20)
+    for row, one in zip(flows, estimates, strict=True):
+        shown = int(re.match("[0-9,]+", row[2])[0].replace(",", ""))
+        assert abs(shown - one.count) <= one.high - one.low
+
+
+def test_a_chosen_place_is_shown_in_the_chosen_direction(release):
+    every = Reader(write_page(release, simulations=20))
+    code = "52397061"
+    out = write_page(release, origin=code, simulations=20)
+    assert "Trips out of it" in out
+    assert "Trips into it" not in out
+    assert f"{code}: " in out
+    both = write_page(release, origin="523970", destination="523970", simulations=20)
+    assert both.count("<details") == 1
+    assert "Trips out of it" in both
+    assert "Trips into it" in both
+    assert Reader(out).lines < every.lines
+    with refuses(geodp.errors.CodeError, "area-outside-domain"):
+        write_page(release, destination="533945", simulations=20)
+
+
+def test_a_list_of_places_is_shown_by_its_names(release):
+    places = {"Shore <b>": ["523970"], "Hill": ["523971"]}
+    page = write_page(release, "en", places, simulations=20)
+    names = {part for row in Reader(page).rows for part in row}
+    assert {"Shore <b>", "Hill"} <= names
+    assert page == write_page(release, "en", places, simulations=20)
+    many = {str(n): ["523970"] for n in range(MOST_PLACES + 1)}
+    with refuses(UsageError, "flows-places-many"):
+        write_page(release, "en", many)
+
+
+def test_trips_between_places_are_sums_of_the_flows(release):
+    found = find_places(release, None, texts_of("en").script)
+    assert found.listed == len(found.names)
+    assert found.trips.sum() == release.flows.table.count.sum()
+    for place in range(3):
+        assert found.trips[place].sum() == found.out[place].count
+        assert found.trips[:, place].sum() == found.into[place].count
+
+
+def test_what_noise_may_have_made_is_faded_and_not_drawn():
+    few = publish(trips_on(MESH, number=2000), key=geodp.NoiseKey(bytes(32)), epsilon="1/2")
+    page = write_page(few, simulations=20)
+    assert 'class="faded"' in page
+    assert Reader(page).lines == 0
+    assert "no line is drawn" in page
+
+
+def test_a_flow_is_believed_from_its_margin_on():
+    estimate = geodp.Estimate(10, 5.0, 0.0, 20.0, clamped=False)
+    assert is_believed(estimate, None)
+    assert not is_believed(estimate, 11)
+    assert not is_believed(geodp.Estimate(9, 5.0, 0.0, 20.0, clamped=False), None)
+
+
+def test_few_are_shown_as_the_office_shows_them(release):
+    table = trips_on(MESH, number=20_000)
+    limited = publish(table, metadata={"display_below": 100_000_000})
+    read = Reader(write_page(limited, simulations=20))
+    assert read.lines == 0
+    assert not any(re.fullmatch("[0-9,]+ .*to.*", one) for row in read.rows for one in row)
+
+
+@pytest.mark.parametrize(
+    ("grid", "side"),
+    [(GRID, 2), (MESH, 5), (geodp.Grid.regular((5, 11)), 1), (geodp.Grid.regular((300, 2)), 4)],
+)
+def test_squares_are_areas_of_codes_or_few(grid, side):
+    assert choose_side(grid) == side
+
+
+def test_a_map_that_lies_nowhere_has_a_page_too():
+    page = write_page(publish(trips_on(number=60_000), contribution=1), simulations=20)
+    assert "for each zone" in page
+    assert Reader(page).lines > 0
+
+
+def test_without_any_trip_there_is_a_sentence():
+    empty = geodp.CountTable.from_keys(GRID.pairs(), np.empty(0, np.uint64), np.empty(0, np.int64))
+    page = write_page(publish(empty, epsilon=1000, allow_empty=True), simulations=20)
+    assert "No trips are released" in page
