@@ -18,6 +18,9 @@ from geodp.typing import IntArray, KeyArray
 Position: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 """Coordinates in space: int32[n] each, in centimetres."""
 
+Mean: TypeAlias = tuple[np.int64, np.int64, np.int64]
+"""A mean position, in centimetres."""
+
 FAR = np.int64(1 << 31)
 """More centimetres than there are between two places, and few enough to be squared."""
 
@@ -132,7 +135,7 @@ def find_end(
 
 
 @bare_inline
-def average(at: Position, kept: IntArray, start: int, end: int) -> tuple[int, int, int]:
+def average(at: Position, kept: IntArray, start: int, end: int) -> Mean:
     """Return the mean position of the records from ``start`` to ``end``, rounded down."""
     x, y, z = np.int64(0), np.int64(0), np.int64(0)
     for i in range(start, end + 1):
@@ -142,9 +145,7 @@ def average(at: Position, kept: IntArray, start: int, end: int) -> tuple[int, in
 
 
 @bare_inline
-def find_nearest(
-    at: Position, kept: IntArray, start: int, end: int, mean: tuple[int, int, int]
-) -> int:
+def find_nearest(at: Position, kept: IntArray, start: int, end: int, mean: Mean) -> int:
     """Return the record from ``start`` to ``end`` that is the closest to a position."""
     best, nearest = FAR * FAR, start
     for i in range(start, end + 1):

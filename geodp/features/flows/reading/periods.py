@@ -118,7 +118,7 @@ def read_seconds(times: pa.Array, zone: str | None) -> IntArray:
 
 
 def number_periods(seconds: IntArray, unit: str, zone: str | None) -> IntArray:
-    """Return the numbers of the local periods of times: int64[n], each one more than the one before.
+    """Return the numbers of the local periods of times: int64[n], one more for the next period.
 
     Parameters
     ----------
