@@ -1,6 +1,6 @@
 """Slow, obvious twins of the kernels that find stays, for one unit at a time."""
 
-from itertools import groupby
+from itertools import groupby, pairwise
 
 
 def squared(a, b):
@@ -66,8 +66,4 @@ def trips_of_stays(stays, gap):
             joined[-1][1] = max(joined[-1][1], end)
         else:
             joined.append([begin, end, zone])
-    return [
-        (one[2], other[2])
-        for one, other in zip(joined, joined[1:], strict=False)
-        if other[0] - one[1] <= gap
-    ]
+    return [(one[2], other[2]) for one, other in pairwise(joined) if other[0] - one[1] <= gap]

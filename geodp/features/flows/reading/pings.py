@@ -13,11 +13,17 @@ from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
-from geodp.features.flows.reading.periods import UNITS, number_periods, read_seconds
+from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space
 from geodp.features.flows.reading.rules import ACCURACY_FACT, StayRules, require_accuracy
-from geodp.features.flows.reading.traces import Traces, number_units, refuse, sort_rows
-from geodp.features.flows.reading.trips import SAME_PLACES, Place
+from geodp.features.flows.reading.traces import (
+    COLUMNS_SAME,
+    Traces,
+    number_units,
+    refuse,
+    sort_rows,
+)
+from geodp.features.flows.reading.trips import Place
 from geodp.grid.grid import Grid
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
@@ -85,7 +91,7 @@ class Pings(Traces):
         columns = [*self.place, self.time]
         columns += [] if self.accuracy is None else [self.accuracy]
         if len({*columns, self.person}) <= len(columns):
-            raise UsageError(SAME_PLACES)
+            raise UsageError(COLUMNS_SAME)
         return columns
 
     @cached_property
@@ -98,7 +104,9 @@ class Pings(Traces):
         """The function from coordinates to positions in space."""
         return locate_in_space(self.crs or str(self.grid.places[0].crs))
 
-    def read_batch(self, rows: Rows, arrays: Sequence[pa.Array]) -> tuple[Rows, Any, pa.Array, Any]:
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
         """Return rows that are accurate enough, their cells, persons, times and positions."""
         y, x, time, *accuracy, names = arrays
         if accuracy:
@@ -106,16 +114,13 @@ class Pings(Traces):
             rows, mask = rows.select(accurate), pa.array(accurate)
             y, x, time, names = (one.filter(mask) for one in (y, x, time, names))
         assert isinstance(self.place, tuple)
-        assert self.time is not None
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
             position = self._in_space(east, north)
             if self._move is not None:
                 east, north = self._move(east, north)
             index = np.stack(self.grid.places[0].locate(east, north))
-        zone = self.zone_of(time)
-        with rows.named(self.time):
-            seconds = read_seconds(time, zone)
+        seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
             more.append(number_periods(seconds, self._unit, zone).astype(np.int32))

@@ -12,10 +12,16 @@ import pyarrow as pa
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
-from geodp.features.flows.reading.periods import UNITS, number_periods, read_seconds
+from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.rules import read_duration, say_duration
-from geodp.features.flows.reading.traces import Traces, number_units, refuse, sort_rows
-from geodp.features.flows.reading.trips import CRS_UNUSED, SAME_PLACES, Place
+from geodp.features.flows.reading.traces import (
+    COLUMNS_SAME,
+    Traces,
+    number_units,
+    refuse,
+    sort_rows,
+)
+from geodp.features.flows.reading.trips import CRS_UNUSED, Place
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
@@ -88,7 +94,7 @@ class Stays(Traces):
         places = [self.place] if isinstance(self.place, str) else [*self.place]
         columns = [*places, self.time, *([] if self.end is None else [self.end])]
         if len({*columns, self.person}) <= len(columns):
-            raise UsageError(SAME_PLACES)
+            raise UsageError(COLUMNS_SAME)
         if self.crs is not None and (len(places) < 2 or self.grid.places[0].transform is None):
             raise UsageError(CRS_UNUSED)
         return columns
@@ -108,25 +114,22 @@ class Stays(Traces):
         # The columns are read in the order in which they are named.
         return [replace(one, columns=(y, x), read=lambda ys, xs: one.read(xs, ys))]
 
-    def read_batch(self, rows: Rows, arrays: Sequence[pa.Array]) -> tuple[Rows, Any, pa.Array, Any]:
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
         """Return rows, one for each period of a stay, their cells, persons and times."""
         size = 1 if isinstance(self.place, str) else 2
         time, *end, names = arrays[size:]
         index = locate(self.grid, rows, self._locators, arrays[:size])
-        assert self.time is not None
-        zone = self.zone_of(time)
-        with rows.named(self.time):
-            begins = read_seconds(time, zone)
-        ends = begins
+        begins = ends = self.read_times(rows, self.time, time, zone)
         if self.end is not None:
-            with rows.named(self.end):
-                ends = read_seconds(end[0], zone)
+            ends = self.read_times(rows, self.end, end[0], zone)
             refuse(ends < begins, rows, self.end, REVERSED)
         if not UNITS[self._unit]:
             return rows, index, names, [begins, ends]
         first, last = (number_periods(one, self._unit, zone) for one in (begins, ends))
         number = np.maximum(last - first, 0) + 1
-        refuse(number > MOST_PERIODS, rows, self.end or self.time, TOO_LONG)
+        refuse(number > MOST_PERIODS, rows, str(self.end), TOO_LONG)
         at = np.repeat(np.arange(number.size), number)
         within = np.arange(at.size) - np.repeat(np.cumsum(number) - number, number)
         begins = np.where(within > 0, BEFORE, begins[at])

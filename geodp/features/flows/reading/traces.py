@@ -8,6 +8,7 @@ another period; then the trips of the unit are bounded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn
@@ -24,6 +25,7 @@ from geodp.features.flows.reading.periods import (
     UNITS,
     have_offsets,
     name_numbers,
+    read_seconds,
     require_unit,
 )
 from geodp.features.flows.reading.trips import KEPT_FACT, SEPARATOR, WHERE_FACT, Place
@@ -55,10 +57,20 @@ UNTIMED = Rule(
     "persons (--person, person=).",
 )
 
+COLUMNS_SAME = Rule(
+    "flows-columns-same",
+    "Both coordinates, times, persons and accuracies are columns of their own.",
+)
+
 NO_PERIODS = Rule(
     "flows-time-zone-unused",
     "time_zone (--time-zone) is for units of periods, such as person-day: name one (--unit, "
     "unit=), or leave it out.",
+)
+
+TIMES_MIXED = Rule(
+    "flows-times-mixed",
+    "Some times say how they differ from UTC, and others do not: write all of them in one way.",
 )
 
 NAMED_FACT = (
@@ -127,10 +139,12 @@ class Traces:
         """Return the columns that are read besides that of persons, those of the place first."""
         raise NotImplementedError
 
-    def read_batch(self, rows: Rows, arrays: Sequence[pa.Array]) -> tuple[Rows, Any, pa.Array, Any]:
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
         """Return rows, their indices int64[2, n], names and further columns, of a batch.
 
-        ``arrays``: those of :meth:`list_columns`, and the persons.
+        ``arrays``: those of :meth:`list_columns`, and the persons; ``zone``: of the times.
         """
         raise NotImplementedError
 
@@ -168,7 +182,16 @@ class Traces:
             raise UsageError(NO_PERIODS)
         return unit
 
-    def zone_of(self, times: pa.Array) -> str | None:
+    def read_times(
+        self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
+    ) -> IntArray:
+        """Return times in seconds: int64[n]; InputError for one that is none."""
+        with rows.named(column), suppress(UsageError):
+            return read_seconds(times, zone)
+        # The first times were local, and others are not.
+        raise UsageError(TIMES_MIXED)
+
+    def _find_zone(self, times: pa.Array) -> str | None:
         """Return the time zone by which times are read; UsageError where one must be named."""
         if self.time_zone is None and have_offsets(times):
             if UNITS[self._unit]:
@@ -182,14 +205,18 @@ class Traces:
     ) -> Iterator[tuple[Rows, pa.Array, KeyArray, Sequence[NDArray[Any]]]]:
         """Yield rows, the names of persons, zones, and further columns."""
         assert self.person is not None
-        wanted = [*self.list_columns(), self.person]
+        wanted, zones = [*self.list_columns(), self.person], list[str | None]()
         for table in open_tables(paths, scratch=self.scratch, **self.options):
             survey.note(table.name, ())
             chosen = [find_column(table, name, wanted) for name in wanted]
             where = {find_column(table, name, wanted): self.where[name] for name in self.where}
             survey.state(self._describe(table))
             for read, arrays in batches(table, chosen, where, survey):
-                rows, index, names, more = self.read_batch(read, arrays)
+                if not zones and len(arrays[0]):
+                    # Of all files together, as moments and local times are not compared.
+                    zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
+                zone_of_times = zones[0] if zones else None
+                rows, index, names, more = self.read_batch(read, arrays, zone_of_times)
                 _, key, inside = place(self.grid, rows, index, self.outside or "error")
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
                 zone = key
