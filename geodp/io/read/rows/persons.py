@@ -366,6 +366,13 @@ def hash_names(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64
     Names have at least one byte; each byte has the random weight of its position.
     """
     at, data = _pack(names)
-    place = np.arange(data.size) - np.repeat(at[:-1], np.diff(at))
+    sizes = np.diff(at)
+    if sizes.size and sizes[0] <= weight.size and (sizes == sizes[0]).all():
+        # Ids often have one length; their bytes are a table, which is many times faster.
+        total = np.zeros(sizes.size, np.uint64)
+        for column, one in zip(data.reshape(sizes.size, sizes[0]).T, weight, strict=False):
+            total += (column + np.uint64(1)) * one
+        return total
+    place = np.arange(data.size) - np.repeat(at[:-1], sizes)
     # One more than the byte, so that a longer name is another.
     return np.add.reduceat((data + np.uint64(1)) * weight[place % weight.size], at[:-1])

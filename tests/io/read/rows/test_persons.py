@@ -195,3 +195,11 @@ def test_persons_as_floats_are_refused(coded):
     )
     with refuses(InputError, "persons-not-told-apart"):
         read_points(rows, **OPTIONS)
+
+
+def test_names_of_one_length_have_the_hash_that_they_have_among_others():
+    weights = module.draw_weights()
+    names = [f"p{n:04d}" for n in range(500)]
+    alone = module.hash_names(pa.array(names), weights)
+    assert np.array_equal(alone, module.hash_names(pa.array([*names, "longer"]), weights)[:-1])
+    assert np.unique(alone).size == 500
