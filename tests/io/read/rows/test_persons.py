@@ -197,9 +197,15 @@ def test_persons_as_floats_are_refused(coded):
         read_points(rows, **OPTIONS)
 
 
-def test_names_of_one_length_have_the_hash_that_they_have_among_others():
+def test_names_have_the_hash_that_they_have_among_long_ones():
     weights = module.draw_weights()
-    names = [f"p{n:04d}" for n in range(500)]
-    alone = module.hash_names(pa.array(names), weights)
-    assert np.array_equal(alone, module.hash_names(pa.array([*names, "longer"]), weights)[:-1])
-    assert np.unique(alone).size == 500
+    names = [f"p{n}" for n in range(500)]
+    short = module.hash_names(pa.array(names), weights)
+    long = pa.array([*names, "x" * (module.SHORT + 1)])
+    assert np.array_equal(short, module.hash_names(long, weights)[:-1])
+    wanted = [
+        sum((byte + 1) * int(w) for byte, w in zip(name.encode(), weights, strict=False)) % 2**64
+        for name in names
+    ]
+    assert short.tolist() == wanted
+    assert module.hash_names(long[:0], weights).size == 0
