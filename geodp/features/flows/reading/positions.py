@@ -7,8 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from geodp.errors import CodeError, Rule, UsageError
+from geodp.errors import CodeError, Rule
 from geodp.features.flows.kernels.stays import Position
+from geodp.grid.crs import normalise_crs
+from geodp.grid.lattice import Lattice, longitude_period
+from geodp.io.read.rows.projection import transformation
 from geodp.typing import FloatArray
 
 Locate: TypeAlias = Callable[[FloatArray, FloatArray], Position]
@@ -34,18 +37,9 @@ def locate_in_space(crs: str) -> Locate:
     crs : str
         CRS of x and y; UsageError if it is unknown.
     """
-    from pyproj import CRS, Transformer
-    from pyproj.exceptions import CRSError
-
-    try:
-        source = CRS.from_user_input(crs)
-    except CRSError:
-        source = None
-    if source is None:
-        raise UsageError("The CRS is unknown; name one such as EPSG:4326.", code="crs-unknown")
-    degrees = source.is_geographic and source.axis_info[0].unit_name == "degree"
+    crs = str(normalise_crs(crs))
     # How datums differ does not matter here: distances stay the same to a few millionths.
-    move = None if degrees else Transformer.from_crs(source, "EPSG:4326", always_xy=True).transform
+    move = None if longitude_period(crs) == 360 else transformation(_in_degrees(), crs, True)
 
     def locate(x: FloatArray, y: FloatArray) -> Position:
         if move is not None:
@@ -57,6 +51,11 @@ def locate_in_space(crs: str) -> Locate:
         return place_in_space(x, y)
 
     return locate
+
+
+def _in_degrees() -> Lattice:
+    """Return a lattice in degrees of the whole world, to which coordinates are transformed."""
+    return Lattice(rows=180, cols=360, crs="EPSG:4326", transform=(1, 0, -180, 0, -1, 90))
 
 
 def place_in_space(longitude: FloatArray, latitude: FloatArray) -> Position:
