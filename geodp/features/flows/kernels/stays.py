@@ -58,11 +58,11 @@ def select_records(
     zone: KeyArray,
     radius: int,
     speed: int,
-    kept: IntArray,
+    selected: IntArray,
 ) -> int:
     """Select the records of which stays are made.
 
-    Of several records of a unit in one second the one with the lowest coordinates is kept. Then
+    Of several records of a unit in one second the one with the lowest coordinates is selected. Then
     every record is left out to which and from which a step is too fast.
 
     Parameters
@@ -73,7 +73,7 @@ def select_records(
     zone : uint64[n]
     radius, speed : int
         Centimetres, and centimetres a second.
-    kept : int64[n], written
+    selected : int64[n], written
         Numbers of the selected records, increasing.
 
     Returns
@@ -83,21 +83,21 @@ def select_records(
     """
     some = 0
     for i in range(unit.size):
-        last = kept[some - 1] if some > 0 else i
+        last = selected[some - 1] if some > 0 else i
         if last < i and unit[last] == unit[i] and time[last] == time[i]:
             if is_before(at, zone, i, last):
-                kept[some - 1] = i
+                selected[some - 1] = i
         else:
-            kept[some] = i
+            selected[some] = i
             some += 1
     left, fast_before = 0, False
     for i in range(some):
-        one = kept[i]
+        one = selected[i]
         fast_after = False
-        if i + 1 < some and unit[kept[i + 1]] == unit[one]:
-            fast_after = is_fast(time, at, one, kept[i + 1], radius, speed)
+        if i + 1 < some and unit[selected[i + 1]] == unit[one]:
+            fast_after = is_fast(time, at, one, selected[i + 1], radius, speed)
         if not (fast_before and fast_after):
-            kept[left] = one
+            selected[left] = one
             left += 1
         fast_before = fast_after
     return left
@@ -118,42 +118,46 @@ def find_end(
     unit: IntArray,
     time: IntArray,
     at: Position,
-    kept: IntArray,
+    selected: IntArray,
     start: int,
     limits: tuple[int, int, int, int],
 ) -> int:
     """Return the number of the last record of the run that begins at ``start``."""
     end, reach = start, limits[0] * limits[0]
-    while end + 1 < kept.size:
-        there = kept[end + 1]
-        if is_broken(unit, time, at, kept[end], there, limits):
+    while end + 1 < selected.size:
+        there = selected[end + 1]
+        if is_broken(unit, time, at, selected[end], there, limits):
             return end
-        if square_step(at, kept[start], there) > reach:
+        if square_step(at, selected[start], there) > reach:
             return end
         end += 1
     return end
 
 
 @bare_inline
-def average(at: Position, kept: IntArray, start: int, end: int) -> Mean:
+def average(at: Position, selected: IntArray, start: int, end: int) -> Mean:
     """Return the mean position of the records from ``start`` to ``end``, rounded down."""
     x, y, z = np.int64(0), np.int64(0), np.int64(0)
     for i in range(start, end + 1):
-        x, y, z = x + at[0][kept[i]], y + at[1][kept[i]], z + at[2][kept[i]]
+        x, y, z = x + at[0][selected[i]], y + at[1][selected[i]], z + at[2][selected[i]]
     size = np.int64(end + 1 - start)
     return x // size, y // size, z // size
 
 
 @bare_inline
-def find_nearest(at: Position, kept: IntArray, start: int, end: int, mean: Mean) -> int:
+def find_nearest(at: Position, selected: IntArray, start: int, end: int, mean: Mean) -> int:
     """Return the record from ``start`` to ``end`` that is the closest to a position."""
     best, nearest = FAR * FAR, start
     for i in range(start, end + 1):
-        x, y, z = at[0][kept[i]] - mean[0], at[1][kept[i]] - mean[1], at[2][kept[i]] - mean[2]
+        x, y, z = (
+            at[0][selected[i]] - mean[0],
+            at[1][selected[i]] - mean[1],
+            at[2][selected[i]] - mean[2],
+        )
         apart = x * x + y * y + z * z
         if apart < best:
             best, nearest = apart, i
-    return int(kept[nearest])
+    return int(selected[nearest])
 
 
 @bare
@@ -162,7 +166,7 @@ def find_stays(
     time: IntArray,
     at: Position,
     zone: KeyArray,
-    kept: IntArray,
+    selected: IntArray,
     limits: tuple[int, int, int, int],
     first: IntArray,
     last: IntArray,
@@ -180,7 +184,7 @@ def find_stays(
     ----------
     unit, time, at, zone
         See :func:`select_records`.
-    kept : int64[m]
+    selected : int64[m]
         Records of which stays are made.
     limits : int, int, int, int
         Radius in centimetres, speed in centimetres a second, dwell of at least 1 and gap in
@@ -199,23 +203,25 @@ def find_stays(
     """
     found, start, ended, broken = 0, 0, 0, True
     before = np.int64(0), np.int64(0), np.int64(0)
-    while start < kept.size:
-        end = find_end(unit, time, at, kept, start, limits)
-        one = kept[start]
-        if time[kept[end]] - time[one] >= limits[2]:
-            mean = average(at, kept, start, end)
+    while start < selected.size:
+        end = find_end(unit, time, at, selected, start, limits)
+        one = selected[start]
+        if time[selected[end]] - time[one] >= limits[2]:
+            mean = average(at, selected, start, end)
             x, y, z = mean[0] - before[0], mean[1] - before[1], mean[2] - before[2]
             near = x * x + y * y + z * z <= limits[0] * limits[0]
-            soon = ended + 1 == start or time[one] - time[kept[ended]] <= limits[2]
+            soon = ended + 1 == start or time[one] - time[selected[ended]] <= limits[2]
             if near and soon and not broken:
-                last[found - 1] = kept[end]
+                last[found - 1] = selected[end]
             else:
-                first[found], last[found], follows[found] = one, kept[end], not broken
-                place[found] = zone[find_nearest(at, kept, start, end, mean)]
+                first[found], last[found], follows[found] = one, selected[end], not broken
+                place[found] = zone[find_nearest(at, selected, start, end, mean)]
                 before = mean
                 found += 1
             ended, broken = end, False
-        if end + 1 < kept.size and is_broken(unit, time, at, kept[end], kept[end + 1], limits):
+        if end + 1 < selected.size and is_broken(
+            unit, time, at, selected[end], selected[end + 1], limits
+        ):
             broken = True
         start = end + 1
     return found
