@@ -13,12 +13,15 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from geodp.features.amounts.publish import publish as publish_amounts
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.evaluate.evaluate import evaluate
 from geodp.features.flows.publish import publish as publish_flows
+from geodp.features.flows.reading.pings import read_pings
+from geodp.features.flows.reading.stays import read_stays
 from geodp.features.households.publish import publish as publish_households
 from geodp.features.series.publish import publish_series
 from geodp.grid.grid import Grid
@@ -58,6 +61,7 @@ def rehearsals():
         yield partial(_rehearse_households, grid)
         yield partial(_rehearse_amounts, grid)
     yield partial(_rehearse_flows, narrow)
+    yield _rehearse_stays
     yield _tie
 
 
@@ -106,6 +110,18 @@ def _rehearse_flows(grid, folder):
         release.write(folder / noise)
         verify(folder / noise, errors_of)
         release.estimate((0, 0, 4e3, 4e3), (2e3, 2e3, 5e3, 5e3), simulations=20)
+
+
+def _rehearse_stays(folder):
+    """Make trips of a few stays and records of places of nobody."""
+    mesh = Grid.mesh("jis:basic", bounds=(139, 35, 139.1, "35.0666666667"))
+    hours, at = range(0, 24, 2), [0.005, 0.03] * 6
+    times = [f"2024-05-01T{hour:02d}:{minute}" for hour in hours for minute in (10, 30)]
+    places = {"lat": 35 + np.repeat(at, 2), "lon": 139 + np.repeat(at, 2)}
+    rows = pa.table({"id": ["a"] * len(times), "t": times, **places})
+    where = {"place": ("lat", "lon"), "time": "t", "person": "id", "unit": "person-day"}
+    read_pings(rows, grid=mesh, **where)
+    read_stays(rows, grid=mesh, **where)
 
 
 def _tie(folder):

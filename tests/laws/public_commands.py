@@ -138,6 +138,31 @@ def trips(folder: Path, variant: str) -> None:
     (folder / "in.csv").write_text("id,oy,ox,dy,dx,day\n" + "".join(f"{row}\n" for row in rows))
 
 
+def visits(variant: str) -> Rows:
+    """Return stays of persons: who, hour, and place in degrees."""
+    return [
+        (f"p{i % 23}", j, f"{35.505 + (y + j) % SIDE / 120},{139.505 + 0.0125 * x}")
+        for i, ((x, y), count) in enumerate(people(variant, SQUARE))
+        for j in range(count % 4 + 1)
+    ]
+
+
+def stays(folder: Path, variant: str) -> None:
+    """Write stays of persons."""
+    rows = [f"{who},2024-05-01T{hour:02d}:00,{place}" for who, hour, place in visits(variant)]
+    (folder / "in.csv").write_text("id,t,lat,lon\n" + "".join(f"{row}\n" for row in rows))
+
+
+def pings(folder: Path, variant: str) -> None:
+    """Write records of places, two of each stay."""
+    rows = [
+        f"{who},2024-05-01T{hour:02d}:{minute}:00Z,{place},{minute}"
+        for who, hour, place in visits(variant)
+        for minute in (10, 30)
+    ]
+    (folder / "in.csv").write_text("id,t,lat,lon,radius\n" + "".join(f"{row}\n" for row in rows))
+
+
 def positions(folder: Path, variant: str) -> None:
     """Write records of persons."""
     rows = [
@@ -262,6 +287,8 @@ EARNERS = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", 
            "--y", "lat", *AMOUNT, *TERMS)  # fmt: skip
 ENDS = ("in.csv", "--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx")
 FLOWS = (*ENDS, "--value", "n", *TERMS)
+VISITED = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "35.6666666667",
+           "--time", "t", "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)  # fmt: skip
 TRAVELLED = (*ENDS, "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)
 CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n", *TERMS)
 
@@ -371,6 +398,11 @@ CASES = {
                              "--json"), variants=SMALL),
     "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",
                                       "--time", "day", "--outside", "drop"), variants=SMALL),
+    "flows of pings": Case("flows publish", pings, (*VISITED, "--pings", "lat,lon", "--unit",
+                           "person-day", "--time-zone", "Asia/Tokyo", "--accuracy", "radius",
+                           "--outside", "drop"), variants=SMALL),
+    "flows of stays": Case("flows publish", stays, (*VISITED, "--stays", "lat,lon", "--gap", "6h"),
+                           variants=SMALL),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),

@@ -4,7 +4,19 @@ from geodp.features.flows.card import FlowsCard
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.plan import PlannedFlows, plan
 from geodp.features.flows.publish import publish
+from geodp.features.flows.reading.pings import read_pings
+from geodp.features.flows.reading.stays import read_stays
 from geodp.features.flows.reading.trips import read_trips
 from geodp.features.flows.screenlines import Crossing
 
-__all__ = ["Crossing", "Flows", "FlowsCard", "PlannedFlows", "plan", "publish", "read_trips"]
+__all__ = [
+    "Crossing",
+    "Flows",
+    "FlowsCard",
+    "PlannedFlows",
+    "plan",
+    "publish",
+    "read_pings",
+    "read_stays",
+    "read_trips",
+]

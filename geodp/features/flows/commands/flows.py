@@ -76,6 +76,51 @@ trips_option = option(
     "noise grows with it.",
 )
 
+_RULES = (
+    option(
+        "--radius",
+        group="Input",
+        type=float,
+        metavar="METRES",
+        help="Distance from the first ping of a stay within which all others are.  [default: 200]",
+    ),
+    option(
+        "--dwell",
+        group="Input",
+        metavar="DURATION",
+        help="Least duration of a stay, such as 90s, 10min or 1h.  [default: 10min]",
+    ),
+    option(
+        "--gap",
+        group="Input",
+        metavar="DURATION",
+        help="Longest time without a ping that a stay or a trip may extend over; of stays, the "
+        "longest time from one to the next with a trip.  [default: 2h for pings, none for stays]",
+    ),
+    option(
+        "--speed",
+        group="Input",
+        type=float,
+        metavar="KM/H",
+        help="Speed above which a step from ping to ping is taken for an error: no stay or trip "
+        "extends over it.  [default: 1000]",
+    ),
+    option(
+        "--accuracy",
+        group="Input",
+        metavar="COLUMN",
+        help="Column of accuracy radii of pings, in metres.",
+    ),
+    option(
+        "--largest-accuracy",
+        group="Input",
+        type=float,
+        metavar="METRES",
+        help="Leave out pings with a larger accuracy radius.  [default: --radius]",
+    ),
+)
+"""Options of the rules by which pings and stays become trips."""
+
 _READING = (
     option(
         "--from",
@@ -93,6 +138,20 @@ _READING = (
         everyday=True,
         metavar="COLUMN",
         help="Column of the codes of destinations, or two columns, as for --from.",
+    ),
+    option(
+        "--pings",
+        group="Input",
+        metavar="LAT,LON",
+        help="In place of --from and --to: the two columns of coordinates of records of places, "
+        "such as lat,lon, of which stays and trips are made; with --person and --time.",
+    ),
+    option(
+        "--stays",
+        group="Input",
+        metavar="COLUMN",
+        help="In place of --from and --to: the place of a stay, as for --from. A trip leads from a "
+        "stay to the next one; with --person and --time.",
     ),
     option(
         "--person",
@@ -122,7 +181,14 @@ _READING = (
         "--time",
         group="Input",
         metavar="COLUMN",
-        help="Column of the times at which trips began, for units of periods.",
+        help="Column of the times at which trips began, for units of periods; or of pings, or at "
+        "which stays begin.",
+    ),
+    option(
+        "--end",
+        group="Input",
+        metavar="COLUMN",
+        help="Column of the times at which stays end.  [default: stays have no duration]",
     ),
     option(
         "--time-zone",
@@ -136,6 +202,7 @@ _READING = (
         metavar="COLUMN",
         help="Column of counts, if a row is several trips; state the --contribution then.",
     ),
+    *_RULES,
     option("--points-crs", group="Input", help="CRS of coordinates, if it is not the grid's."),
     option(
         "--where",
@@ -222,6 +289,8 @@ def publish(**options: Any) -> None:
     One row for each trip, with a column of persons; or counted rows:
     geodp flows publish FILE --from O --to D --person ID --trips 10 ...
     geodp flows publish FILE --from O --to D --value N --contribution 10 ...
+    geodp flows publish FILE --pings LAT,LON --time T --person ID --trips 10 ...
+    geodp flows publish FILE --stays PLACE --time T --person ID --trips 10 ...
 
     Trips from every zone add up to its released origins, and trips to it to its destinations.
     Writes OUTPUT/public, with a folder for each table, and OUTPUT/restricted. Nothing that depends
@@ -556,9 +625,7 @@ def _paths(options: Mapping[str, Any]) -> list[Any]:
 
 
 def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
-    """Make the reader of trips from the options."""
-    from geodp.features.flows.reading.trips import Trips
-
+    """Make the reader of trips, stays or pings from the options."""
     where = dict(_split_where(text) for text in options["where"])
     opening = {name: options[name] for name in ("encoding", "delimiter")}
     if options["person"] is not None and options["trips"] is None:
@@ -567,25 +634,66 @@ def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
             "cost.",
             code="flows-trips-missing",
         )
-    return Trips(
-        grid=grid,
-        origin=_place(options["origins"]),
-        destination=_place(options["destinations"]),
-        person=options["person"],
-        trips=options["trips"],
-        per_pair=options["per_pair"],
-        unit=options["unit"],
-        time=options["time"],
-        time_zone=options["time_zone"],
-        value=options["value"],
-        crs=options["points_crs"],
-        where=where,
-        outside=options["outside"],
-        key=request.key,
-        options={name: one for name, one in opening.items() if one is not None},
-        memory=options["memory"],
-        scratch=options["scratch"],
-    )
+    common = {name: options[name] for name in COMMON} | {
+        "grid": grid,
+        "crs": options["points_crs"],
+        "where": where,
+        "key": request.key,
+        "options": {name: one for name, one in opening.items() if one is not None},
+    }
+    form = _find_form(options)
+    rules = {name: options[name] for name in RULES[form]}
+    # Imported when a command reads rows of this form.
+    if form == "pings":
+        from geodp.features.flows.reading.pings import Pings
+
+        return Pings(place=_place(options["pings"]), **rules, **common)
+    if form == "stays":
+        from geodp.features.flows.reading.stays import Stays
+
+        return Stays(place=_place(options["stays"]), **rules, **common)
+    from geodp.features.flows.reading.trips import Trips
+
+    ends = [_place(options[name]) for name in ("origins", "destinations")]
+    return Trips(origin=ends[0], destination=ends[1], value=options["value"], **common)
+
+
+COMMON = (
+    *("person", "trips", "per_pair", "unit", "time", "time_zone"),
+    *("outside", "memory", "scratch"),
+)
+"""Options that readers of all forms have under the same name."""
+
+RULES = {
+    "trips": (),
+    "stays": ("end", "gap"),
+    "pings": ("radius", "dwell", "gap", "speed", "accuracy", "largest_accuracy"),
+}
+"""Forms of rows, and the options of the rules by which these become trips."""
+
+
+def _find_form(options: Mapping[str, Any]) -> str:
+    """Return the form of the rows; UsageError for several, or for rules of another one."""
+    named = {
+        "trips": any(options[name] is not None for name in ("origins", "destinations", "value")),
+        "stays": options["stays"] is not None,
+        "pings": options["pings"] is not None,
+    }
+    if sum(named.values()) > 1:
+        raise UsageError(
+            "Rows are of one form: trips (--from and --to, perhaps --value), stays (--stays) or "
+            "pings (--pings).",
+            code="flows-forms-several",
+        )
+    form = next((one for one, is_named in named.items() if is_named), "trips")
+    known = {name for names in RULES.values() for name in names}
+    if any(options[name] is not None for name in known.difference(RULES[form])):
+        raise UsageError(
+            "--radius, --dwell, --speed, --accuracy and --largest-accuracy are for --pings, --end "
+            "is for --stays, and --gap for both: leave out what is for rows of another form.",
+            code="flows-rules-unused",
+        )
+    return form
 
 
 def _split_where(text: str) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from geodp.errors import CodeError, Rule, UsageError
+from geodp.typing import IntArray
 
 Unit: TypeAlias = Literal["person", "person-day", "person-week", "person-month"]
 
@@ -19,6 +22,12 @@ UNITS: dict[str, str] = {
     "person-month": "%Y-%m",
 }
 """Units, and how the period of a date is written."""
+
+MONDAY = 3
+"""Days from the Monday of a week to 1 January 1970, from which days are numbered."""
+
+OFFSET = "(T|[0-9] ).*(Z|[+-][0-9]{2}:?[0-9]{2})$"
+"""Pattern of a date with a time and an offset from UTC."""
 
 TIME_FORM = Rule(
     "flows-time-form",
@@ -72,40 +81,117 @@ def name_periods(times: pa.Array, unit: str, zone: str | None) -> pa.Array:
     return pc.strftime(local, format=UNITS[unit])
 
 
+def have_offsets(times: pa.Array) -> bool:
+    """Whether times say how they differ from UTC, by the first of them that is there."""
+    kind = times.type.value_type if pa.types.is_dictionary(times.type) else times.type
+    if pa.types.is_timestamp(kind):
+        return kind.tz is not None
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return False
+    present = times.drop_null()
+    return bool(len(present)) and re.search(OFFSET, str(present[0]).strip()) is not None
+
+
+def read_seconds(times: pa.Array, zone: str | None) -> IntArray:
+    """Return times in seconds since 1970: int64[n].
+
+    Parameters
+    ----------
+    times : texts, dates or timestamps [n]
+    zone : str or None
+        A zone, for times that count from UTC, as the seconds then do; None: times are local, and
+        so are the seconds.
+
+    Raises
+    ------
+    CodeError
+        A time that is missing or written in another form.
+    UsageError
+        Times from UTC without a zone.
+    """
+    read = _read_moments(times, zone)
+    missing = read.is_null().to_numpy(zero_copy_only=False)
+    if missing.any():
+        raise CodeError(int(np.argmax(missing)), TIME_FORM)
+    kind = pa.timestamp("s", read.type.tz)
+    return np.asarray(read.cast(kind, safe=False).cast(pa.int64()).to_numpy(), np.int64)
+
+
+def number_periods(seconds: IntArray, unit: str, zone: str | None) -> IntArray:
+    """Return the numbers of the local periods of times: int64[n], one more for the next period.
+
+    Parameters
+    ----------
+    seconds : int64[n]
+        What :func:`read_seconds` returns for this zone.
+    unit : str
+        One of ``UNITS`` with periods.
+    zone : str or None
+        Time zone of the days; UsageError if it is unknown.
+    """
+    local = seconds
+    if zone is not None:
+        moments = pa.array(seconds).cast(pa.timestamp("s", "UTC"))
+        local = _to_zone(moments, zone).cast(pa.int64()).to_numpy()
+    days = np.floor_divide(local, 86_400)
+    if unit == "person-month":
+        return np.asarray(days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64))
+    return np.asarray((days + MONDAY) // 7 if unit == "person-week" else days, np.int64)
+
+
+def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
+    """Return numbered periods as :func:`name_periods` writes them: texts [n]."""
+    once, at = np.unique(numbers, return_inverse=True)
+    if unit == "person-month":
+        first = once.astype("datetime64[M]")
+    else:
+        first = (once * 7 - MONDAY if unit == "person-week" else once).astype("datetime64[D]")
+    names = pc.strftime(pa.array(first.astype("datetime64[s]")), format=UNITS[unit])
+    return names.take(pa.array(at))
+
+
 def _read_times(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as local timestamps; null where they have another form."""
+    if pa.types.is_date(times.type):
+        return times.cast(pa.timestamp("s"))
+    read = _read_moments(times, zone)
+    return read if zone is None else _to_zone(read, zone)
+
+
+def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
+    """Return times as timestamps, of UTC if there is a zone; null where they have another form."""
     kind = times.type
     if pa.types.is_dictionary(kind):
         times, kind = times.cast(kind.value_type), kind.value_type
-    if pa.types.is_date(kind):
+    if pa.types.is_timestamp(kind) and (kind.tz is None) == (zone is None):
+        return times
+    if pa.types.is_timestamp(kind) and zone is None:
+        raise UsageError(TIME_ZONE)
+    if pa.types.is_date(kind) and zone is None:
         return times.cast(pa.timestamp("s"))
-    if pa.types.is_timestamp(kind):
-        return times if kind.tz is None and zone is None else _to_zone(times, zone)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        # Of local times, or times from UTC that do not say so, nobody knows the moment.
         raise CodeError(0, TIME_FORM)
+    wanted = pa.timestamp("s", None if zone is None else "UTC")
+    # Most texts are in a form that Arrow knows, which is much faster than what follows.
+    with suppress(pa.ArrowInvalid):
+        return times.cast(wanted)
     text = pc.utf8_trim_whitespace(times.cast(pa.string()))
     # Of a second only the day counts; and an offset may have hours alone.
     text = pc.replace_substring_regex(text, "(:[0-9]{2})[.,][0-9]+(Z|[+-][0-9:]+)?$", r"\1\2")
     text = pc.replace_substring_regex(text, "(T.*[+-][0-9]{2})$", r"\1:00")
-    with_offset = pc.match_substring_regex(text, "(Z|[+-][0-9]{2}:?[0-9]{2})$")
-    dated = pc.match_substring_regex(text, "T|[0-9] ")
-    moment = pc.and_(with_offset, dated)
+    moment = pc.match_substring_regex(text, OFFSET)
     if zone is None:
         if pc.any(moment).as_py():
             raise UsageError(TIME_ZONE)
-        return _parse(text, pa.timestamp("s"))
+        return _parse(text, wanted)
     # Without an offset it is not known which moment is meant.
     text = pc.if_else(moment, text, pa.scalar(None, pa.string()))
-    return _to_zone(_parse(text, pa.timestamp("s", "UTC")), zone)
+    return _parse(text, wanted)
 
 
-def _to_zone(times: pa.Array, zone: str | None) -> pa.Array:
+def _to_zone(times: pa.Array, zone: str) -> pa.Array:
     """Return moments as local times of a zone, with its summer time."""
-    if zone is None:
-        raise UsageError(TIME_ZONE)
-    if times.type.tz is None:
-        # Local already, or from UTC without saying so: nobody knows which.
-        raise CodeError(0, TIME_FORM)
     try:
         return pc.local_timestamp(times.cast(pa.timestamp("s", zone), safe=False))
     except pa.ArrowInvalid:

@@ -40,7 +40,8 @@ and x, such as latitude and longitude."""
 PLACES = Rule(
     "flows-places-missing",
     "Say where trips begin and end: origin= and destination= (--from, --to), each a "
-    "column of codes, or a pair of columns such as ('oy', 'ox').",
+    "column of codes, or a pair of columns such as ('oy', 'ox'). Of stays and pings trips are made "
+    "by geodp.flows.read_stays and read_pings (--stays, --pings).",
 )
 
 COUNTED_PERSONS = Rule(

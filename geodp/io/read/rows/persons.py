@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,9 @@ DEEPEST = 4
 
 WEIGHTS = 1 << 10
 """Number of random weights for the bytes of a name; for longer names they repeat."""
+
+SHORT = 64
+"""Bytes of the longest names that are hashed together with others of their length."""
 
 MAX_NAME_BYTES = (1 << 31) - 1
 """Bytes of names that one Arrow array of texts can hold, whatever the memory limit."""
@@ -80,6 +84,8 @@ class Persons:
         See :class:`geodp.io.read.rows.external_sort.Runs`.
     single_part : bool
         Whether all records must be returned as one part.
+    held : int
+        Bytes that a record takes while its part is used, besides the name of the person.
     """
 
     def __init__(
@@ -89,10 +95,12 @@ class Persons:
         scratch: FilePath | None = None,
         *,
         single_part: bool = False,
+        held: int = HELD,
     ) -> None:
         require_scratch(scratch)
         self._column, self._single_part = column, single_part
-        self._records = _Records(bytes_of(memory), scratch, DEEPEST if single_part else 0)
+        depth = DEEPEST if single_part else 0
+        self._records = _Records(bytes_of(memory), scratch, depth, held)
         self._rule = TOO_MANY_TO_SAMPLE if single_part else TOO_MANY_OF_ONE
 
     @property
@@ -106,15 +114,16 @@ class Persons:
         key: NDArray[np.uint64],
         names: pa.Array,
         inside: NDArray[np.bool_] | None,
+        *more: NDArray[Any],
     ) -> None:
         """Add the rows inside the domain: their keys uint64[n], and the persons of all rows.
 
-        Raises InputError if a person is missing, or if records that must form one part exceed the
-        limit.
+        ``more``: further columns [n] of the rows inside. Raises InputError if a person is missing,
+        or if records that must form one part exceed the limit.
         """
         text = name_persons(rows, self._column, names, inside)
         try:
-            self._records.add(text, key)
+            self._records.add(text, key, *more)
         except _TooManyError:
             raise InputError(self._rule, file=rows.table.name) from None
 
@@ -132,11 +141,21 @@ class Persons:
 
     def named_parts(self) -> Iterator[tuple[pa.Array, NDArray[np.uint64]]]:
         """Yield the names of persons instead of numbers, otherwise as :meth:`parts`."""
+        for text, columns in self.parts_of_columns():
+            yield text, columns[0] if columns else np.empty(0, np.uint64)
+
+    def parts_of_columns(self) -> Iterator[tuple[pa.Array, Columns]]:
+        """Yield names and all columns, otherwise as :meth:`parts`; no columns without records."""
         try:
-            for names, keys in self._records.parts():
+            for names, blocks in self._records.parts():
                 text = pa.chunked_array(names, pa.string()).combine_chunks()
                 names.clear()
-                yield text, np.concatenate([np.empty(0, np.uint64), *keys])
+                # Column by column, so that each is held twice for a moment only.
+                columns = []
+                while blocks and blocks[0]:
+                    columns.append(np.concatenate([block.pop(0) for block in blocks]))
+                blocks.clear()
+                yield text, tuple(columns)
         except _TooManyError:
             raise InputError(self._rule) from None
 
@@ -244,7 +263,7 @@ class _TooManyError(Exception):
 
 
 class _Records:
-    """Names and keys in their order: in memory, or partitioned on disk if they do not fit.
+    """Names and columns in their order: in memory, or partitioned on disk if they do not fit.
 
     Parameters
     ----------
@@ -253,13 +272,17 @@ class _Records:
     scratch : path or None
     depth : int
         Number of partitions before this one.
+    record : int
+        Bytes that a record takes while its part is used, besides its name.
     """
 
-    def __init__(self, memory_limit: int, scratch: FilePath | None, depth: int) -> None:
+    def __init__(
+        self, memory_limit: int, scratch: FilePath | None, depth: int, record: int = HELD
+    ) -> None:
         self._memory_limit, self._scratch, self._depth = memory_limit, scratch, depth
-        self._step = max(1, memory_limit // HELD // 4)
+        self._record, self._step = record, max(1, memory_limit // record // 4)
         self._names: list[pa.Array] = []
-        self._keys: list[NDArray[np.uint64]] = []
+        self._columns: list[list[NDArray[Any]]] = []
         self._held = self._named = 0
         self._file: Spill | None = None
         self._blocks: list[list[int]] = [[] for _ in range(PARTS)]
@@ -270,30 +293,30 @@ class _Records:
         """Bytes on disk."""
         return 0 if self._file is None else self._file.size
 
-    def add(self, names: pa.Array, key: NDArray[np.uint64]) -> None:
-        """Add names, none of them empty, and keys uint64[n]."""
-        for start in range(0, key.size, self._step):
-            batch, keys = names.slice(start, self._step), key[start : start + self._step]
-            size = batch.nbytes + HELD * keys.size
+    def add(self, names: pa.Array, *columns: NDArray[Any]) -> None:
+        """Add names, none of them empty, and one or more columns [n], of the same types always."""
+        for start in range(0, len(names), self._step):
+            batch = names.slice(start, self._step)
+            size = batch.nbytes + self._record * len(batch)
             if (
                 self._held + size > self._memory_limit
                 or self._named + batch.nbytes > MAX_NAME_BYTES
             ):
                 self._spill()
             self._names.append(batch)
-            self._keys.append(keys)
+            self._columns.append([column[start : start + self._step] for column in columns])
             self._held += size
             self._named += batch.nbytes
 
-    def parts(self) -> Iterator[tuple[list[pa.Array], list[NDArray[np.uint64]]]]:
-        """Yield names and keys, with all records of a person at once; frees what was yielded."""
+    def parts(self) -> Iterator[tuple[list[pa.Array], list[list[NDArray[Any]]]]]:
+        """Yield names and columns, with all records of a person at once; frees what was yielded."""
         if self._file is None:
-            yield self._names, self._keys
+            yield self._names, self._columns
             return
         self._spill()
         for blocks in self._blocks:
             # Fresh weights at each depth split persons whose hashes agreed before.
-            part = _Records(self._memory_limit, self._scratch, self._depth + 1)
+            part = _Records(self._memory_limit, self._scratch, self._depth + 1, self._record)
             for number in blocks:
                 part.add(*_unpack(self._file.read(number)))
             if blocks:
@@ -302,7 +325,7 @@ class _Records:
 
     def _spill(self) -> None:
         """Write the records in memory to disk, a block for each part."""
-        if not self._keys:
+        if not self._names:
             return
         # A part that stays too large belongs to a single person; a sample starts at this depth, as
         # it must not be partitioned at all.
@@ -311,18 +334,20 @@ class _Records:
         if self._file is None:
             self._file = Spill(self._scratch)
             self._weights = draw_weights()
-        names, key = pa.concat_arrays(self._names), np.concatenate(self._keys)
-        self._names, self._keys = [], []
+        names = pa.concat_arrays(self._names)
+        columns = [np.concatenate(one) for one in zip(*self._columns, strict=True)]
+        self._names, self._columns = [], []
         self._held = self._named = 0
         number = (hash_names(names, self._weights) >> np.uint64(64 - BITS)).astype(np.uint8)
         # A stable sort keeps the records of a person in the order of the file.
         order = np.argsort(number, kind="stable")
-        names, key = names.take(pa.array(order)), key[order]
+        names, columns = names.take(pa.array(order)), [column[order] for column in columns]
         edges = np.searchsorted(number[order], np.arange(PARTS + 1))
         for part, (start, end) in enumerate(pairwise(edges)):
             if start < end:
                 self._blocks[part].append(len(self._file))
-                self._file.write([*_pack(names[start:end]), key[start:end]])
+                parts = [column[start:end] for column in columns]
+                self._file.write([*_pack(names[start:end]), *parts])
 
 
 def _pack(names: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
@@ -331,11 +356,11 @@ def _pack(names: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     return at - at[0], data[at[0] : at[-1]]
 
 
-def _unpack(columns: Columns) -> tuple[pa.Array, NDArray[np.uint64]]:
-    """Return names and keys from the columns of a block."""
-    at, data, key = columns
+def _unpack(block: Columns) -> tuple[Any, ...]:
+    """Return names and columns from a block."""
+    at, data, *columns = block
     buffers = [None, pa.py_buffer(at), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.string(), key.size, buffers), key
+    return pa.Array.from_buffers(pa.string(), at.size - 1, buffers), *columns
 
 
 def hash_names(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -344,6 +369,17 @@ def hash_names(names: pa.Array, weight: NDArray[np.uint64]) -> NDArray[np.uint64
     Names have at least one byte; each byte has the random weight of its position.
     """
     at, data = _pack(names)
-    place = np.arange(data.size) - np.repeat(at[:-1], np.diff(at))
     # One more than the byte, so that a longer name is another.
-    return np.add.reduceat((data + np.uint64(1)) * weight[place % weight.size], at[:-1])
+    sizes, one = np.diff(at), np.uint64(1)
+    if sizes.max(initial=0) > SHORT:
+        place = np.arange(data.size) - np.repeat(at[:-1], sizes)
+        return np.add.reduceat((data + one) * weight[place % weight.size], at[:-1])
+    # Names of one length together, byte by byte: much faster, and in less memory.
+    total, start = np.zeros(sizes.size, np.uint64), at[:-1].astype(np.int64)
+    for size in np.unique(sizes):
+        of_size = np.flatnonzero(sizes == size)
+        begins, sums = start[of_size], np.zeros(of_size.size, np.uint64)
+        for place_of_byte in range(size):
+            sums += (data[begins + place_of_byte] + one) * weight[place_of_byte]
+        total[of_size] = sums
+    return total

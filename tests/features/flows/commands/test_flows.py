@@ -120,6 +120,57 @@ def test_a_person_in_a_day_and_selected_rows(call, tmp_path):
     assert [(one.side, one.share) for one in promise.levels] == [(1, "1/2")]
 
 
+@pytest.fixture
+def traced(tmp_path):
+    """Two records of each of three stays of persons, and the stays, between places of a mesh."""
+    draw, pings, stays = np.random.default_rng(4), ["id,t,lat,lon,r"], ["id,t,u,lat,lon"]
+    for person in range(150):
+        for hour in (8, 9, 10):
+            lat, lon = draw.uniform((35.001, 139.001), (35.13, 139.19))
+            for minute in (10, 40):
+                pings.append(f"p{person},2024-05-01T{hour:02d}:{minute},{lat},{lon},5")
+            stays.append(f"p{person},2024-05-01T{hour:02d}:10,2024-05-01T{hour:02d}:40,{lat},{lon}")
+    (tmp_path / "pings.csv").write_text("\n".join(pings) + "\n")
+    (tmp_path / "stays.csv").write_text("\n".join(stays) + "\n")
+    grid = ("--grid", "jis:basic", "--bounds", "139", "35", "139.2", "35.1333333333")
+    more = ("--person", "id", "--time", "t", "--trips", "3", "--epsilon", "1")
+    return [*grid, *more, "--output", tmp_path / "out", "--overwrite"]
+
+
+def test_pings_and_stays_become_the_same_flows(traced, tmp_path):
+    words = ("flows", "publish", *traced, "--key-file", tmp_path / "key")
+    done("key", tmp_path / "key")
+    done(*words, tmp_path / "pings.csv", "--pings", "lat, lon", "--accuracy", "r")
+    assert done("verify", tmp_path / "out").returncode == 0
+    one = package.open(tmp_path / "out").to_pandas()
+    done(*words, tmp_path / "stays.csv", "--stays", "lat,lon", "--end", "u", "--gap", "2h")
+    assert done("verify", tmp_path / "out").returncode == 0
+    assert package.open(tmp_path / "out").to_pandas().equals(one)
+    card = json.loads((tmp_path / "out" / "public" / "origins" / "release.json").read_text())
+    assert any("made of the stays" in one for one in card["guarantee"]["not_protected"])
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--pings", "lat,lon", "--stays", "lat,lon"), "one form"),
+        (("--pings", "lat,lon", "--from", "lat"), "one form"),
+        (("--pings", "lat,lon", "--value", "lat"), "one form"),
+        (("--pings", "lat,lon", "--end", "t"), "another form"),
+        (("--stays", "lat,lon", "--radius", "9"), "another form"),
+        (("--from", "lat", "--to", "lon", "--gap", "1h"), "another form"),
+        (("--pings", "lat,lon", "--dwell", "soon"), "duration"),
+        (("--pings", "lat,lon", "--contribution", "2"), "contribution"),
+        (("--pings", "lon,lat"), "swapped"),
+    ],
+)
+def test_forms_that_do_not_go_together_are_refused(traced, tmp_path, more, said):
+    refused = geodp("flows", "publish", tmp_path / "pings.csv", *traced, *more)
+    assert refused.returncode in (2, 5)
+    assert said in refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_interrupted_run_is_completed_without_a_second_charge(call, tmp_path, monkeypatch):
     ledger = Ledger.create(tmp_path / "l")
     ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))

@@ -195,3 +195,17 @@ def test_persons_as_floats_are_refused(coded):
     )
     with refuses(InputError, "persons-not-told-apart"):
         read_points(rows, **OPTIONS)
+
+
+def test_names_have_the_hash_that_they_have_among_long_ones():
+    weights = module.draw_weights()
+    names = [f"p{n}" for n in range(500)]
+    short = module.hash_names(pa.array(names), weights)
+    long = pa.array([*names, "x" * (module.SHORT + 1)])
+    assert np.array_equal(short, module.hash_names(long, weights)[:-1])
+    wanted = [
+        sum((byte + 1) * int(w) for byte, w in zip(name.encode(), weights, strict=False)) % 2**64
+        for name in names
+    ]
+    assert short.tolist() == wanted
+    assert module.hash_names(long[:0], weights).size == 0

@@ -1,0 +1,263 @@
+"""Records of places, such as pings of phones, as stays and trips of persons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.periods import UNITS, number_periods
+from geodp.features.flows.reading.positions import Locate, locate_in_space
+from geodp.features.flows.reading.rules import ACCURACY_FACT, StayRules, require_accuracy
+from geodp.features.flows.reading.traces import (
+    COLUMNS_SAME,
+    Traces,
+    number_units,
+    refuse,
+    sort_rows,
+)
+from geodp.features.flows.reading.trips import Place
+from geodp.grid.grid import Grid
+from geodp.io.read.rows import fields
+from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.projection import Transform, transformation
+from geodp.io.read.rows.scratch import Columns
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.typing import FloatArray, IntArray, KeyArray
+
+COORDINATES = Rule(
+    "flows-pings-without-coordinates",
+    "Pings need coordinates, as stays are found by distances: two columns such as lat,lon (--pings "
+    "lat,lon; place=('lat', 'lon')), and a grid with a CRS.",
+)
+
+ACCURACY = Rule(
+    "flows-accuracy-form", "an accuracy is a radius in metres, and not negative; drop such rows."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pings(Traces):
+    """Reader of records of places; the fields are those of :func:`read_pings`."""
+
+    radius: float | None = None
+    dwell: int | str | None = None
+    gap: int | str | None = None
+    speed: float | None = None
+    accuracy: str | None = None
+    largest_accuracy: float | None = None
+
+    held: ClassVar[int] = 160
+
+    @cached_property
+    def rules(self) -> StayRules:
+        """The rules by which records become stays; UsageError where they are none."""
+        return StayRules.of(self.radius, self.dwell, self.gap, self.speed)
+
+    @cached_property
+    def largest(self) -> float:
+        """Largest accuracy radius in metres of records that are used."""
+        return require_accuracy(self.largest_accuracy, self.accuracy, self.rules)
+
+    @property
+    def form(self) -> Any:
+        """What a row is: a point."""
+        return "points"
+
+    def state(self) -> tuple[str, ...]:
+        """State for the card by which rules trips are made."""
+        facts, largest = self.rules.state(self._unit), self.largest
+        if self.accuracy is None:
+            return facts
+        return (*facts, ACCURACY_FACT.format(largest=largest, accuracy=self.accuracy))
+
+    def list_columns(self) -> list[str]:
+        """Return the columns of y, x and time, and that of accuracies if there is one."""
+        lattice = self.grid.places[0]
+        if not isinstance(self.place, tuple) or lattice.transform is None or lattice.crs is None:
+            raise UsageError(COORDINATES)
+        assert self.time is not None
+        columns = [*self.place, self.time]
+        columns += [] if self.accuracy is None else [self.accuracy]
+        if len({*columns, self.person}) <= len(columns):
+            raise UsageError(COLUMNS_SAME)
+        return columns
+
+    @cached_property
+    def _move(self) -> Transform | None:
+        """The transformation to the CRS of the grid; None: it is that of the records."""
+        return transformation(self.grid.places[0], self.crs, False)
+
+    @cached_property
+    def _in_space(self) -> Locate:
+        """The function from coordinates to positions in space."""
+        return locate_in_space(self.crs or str(self.grid.places[0].crs))
+
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
+        """Return rows that are accurate enough, their cells, persons, times and positions."""
+        y, x, time, *accuracy, names = arrays
+        if accuracy:
+            accurate = self._find_accurate(rows, accuracy[0])
+            rows, mask = rows.select(accurate), pa.array(accurate)
+            y, x, time, names = (one.filter(mask) for one in (y, x, time, names))
+        assert isinstance(self.place, tuple)
+        with rows.named(" and ".join(self.place)):
+            north, east = fields.coordinates(y), fields.coordinates(x)
+            position = self._in_space(east, north)
+            if self._move is not None:
+                east, north = self._move(east, north)
+            index = np.stack(self.grid.places[0].locate(east, north))
+        seconds = self.read_times(rows, self.time, time, zone)
+        more: list[NDArray[Any]] = [seconds, *position]
+        if UNITS[self._unit]:
+            more.append(number_periods(seconds, self._unit, zone).astype(np.int32))
+        return rows, index, names, more
+
+    def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
+        """Return which rows are accurate enough; InputError for an accuracy that is none."""
+        assert self.accuracy is not None
+        with rows.named(self.accuracy):
+            radius: FloatArray = fields.coordinates(column)
+        refuse(radius < 0, rows, self.accuracy, ACCURACY)
+        return np.asarray(radius <= self.largest, np.bool_)
+
+    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
+        """Return the rows with the unit of every trip, its origin and its destination."""
+        zone, time, *position = columns
+        periods = position[3:]
+        order = sort_rows(person, *periods, time)
+        unit = number_units(person[order], *(one[order] for one in periods))
+        time, zone = time[order], zone[order]
+        at = (position[0][order], position[1][order], position[2][order])
+        radius, speed, _, _ = self.rules.limits
+        kept = np.empty(order.size, np.int64)
+        kept = kept[: kernels.select_records(unit, time, at, zone, radius, speed, kept)]
+        room = kept.size // 2
+        first, last = np.empty(room, np.int64), np.empty(room, np.int64)
+        place, follows = np.empty(room, np.uint64), np.empty(room, np.bool_)
+        limits = self.rules.limits
+        size = kernels.find_stays(unit, time, at, zone, kept, limits, first, last, place, follows)
+        end = np.flatnonzero(follows[:size])
+        return order[first[end]], place[end - 1], place[end]
+
+
+def read_pings(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    place: Place,
+    time: str,
+    person: str,
+    trips: int | None = None,
+    per_pair: int | None = None,
+    unit: str | None = None,
+    time_zone: str | None = None,
+    radius: float | None = None,
+    dwell: int | str | None = None,
+    gap: int | str | None = None,
+    speed: float | None = None,
+    accuracy: str | None = None,
+    largest_accuracy: float | None = None,
+    crs: str | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    key: NoiseKey | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+    **options: Any,
+) -> CountTable:
+    """Make trips from stay to stay of records of places, and count them by pair of zones.
+
+    Trips of a unit, which is a person or a person in a period, are made of the unit's own records
+    alone, and are then bounded as :func:`read_trips` does.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+        Records in any order.
+    grid : str or Grid
+        The public grid of zones: one map of cells with a CRS.
+    place : pair of str
+        Columns of y and x, such as latitude and longitude.
+    time, person : str
+        Columns of times, which are read to the second, and of ids of persons.
+    trips, per_pair, unit, time_zone
+        See :func:`read_trips`. Where units have periods, those of times in the time zone, the
+        records of each period are taken by themselves: a stay over midnight is one in each day,
+        and a trip over midnight is lost.
+    radius : float
+        Metres from the first record of a stay within which all others are; default: 200.
+    dwell, gap : str or int
+        Least duration of a stay, and longest time without a record that a stay or a trip may
+        extend over: ``"10min"``, ``"2h"`` or seconds; default: 10 minutes and 2 hours.
+    speed : float
+        Kilometres an hour; default: 1,000. A record is left out if the steps to and from it are
+        both longer than the radius and faster. No stay or trip extends over another such step.
+    accuracy : str, optional
+        Column of accuracy radii in metres; without it all records are used.
+    largest_accuracy : float, optional
+        Largest accuracy radius of records that are used; default: ``radius``.
+    crs, where, outside, key, memory, scratch, **options
+        See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
+        out where places may lie outside.
+
+    Returns
+    -------
+    CountTable
+        On the grid of pairs, for :func:`geodp.flows.publish`.
+
+    Raises
+    ------
+    InputError
+        A person, a time or a coordinate is missing, or a place is no zone; it names file and row.
+    UsageError
+        Columns or rules that do not go together.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> clock = ["08:00", "08:10", "08:20", "09:00", "09:10"]
+    >>> rows = {"id": ["a"] * 5, "t": [f"2024-05-01T{one}" for one in clock]}
+    >>> places = {"lat": [35.05] * 5, "lon": [139.01] * 3 + [139.11] * 2}
+    >>> grid = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333"))
+    >>> pings = pa.table({**rows, **places})
+    >>> where = {"place": ("lat", "lon"), "time": "t", "person": "id"}
+    >>> int(geodp.flows.read_pings(pings, grid=grid, **where, trips=5).count.sum())
+    1
+    """
+    return Pings(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        place=place,
+        time=time,
+        person=person,
+        trips=trips,
+        per_pair=per_pair,
+        unit=unit,
+        time_zone=time_zone,
+        radius=radius,
+        dwell=dwell,
+        gap=gap,
+        speed=speed,
+        accuracy=accuracy,
+        largest_accuracy=largest_accuracy,
+        crs=crs,
+        where=where or {},
+        outside=outside,
+        key=key,
+        options=options,
+        memory=memory,
+        scratch=scratch,
+    ).read(paths)

@@ -1,0 +1,142 @@
+"""Rules by which records of places become stays: distances, durations and speeds, all public."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Integral, Real
+from typing import Self, cast
+
+from geodp.errors import Rule, UsageError
+
+RADIUS, DWELL, GAP, SPEED = 200, "10min", "2h", 1000
+"""Defaults: metres, durations, and kilometres an hour."""
+
+MOST_METRES, MOST_SPEED, MOST_SECONDS = 100_000, 100_000, 366 * 86_400
+"""Largest radius in metres, speed in kilometres an hour, and duration in seconds."""
+
+SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+"""Units of durations."""
+
+DURATION = Rule(
+    "flows-duration-form",
+    "A duration is a whole number with a unit, such as 90s, 10min, 2h or 1d, or a whole number of "
+    "seconds, from 1 second to 366 days.",
+)
+
+PINGS_FACT = (
+    "that trips were made of the records of each {unit} alone, in the order of their times: a stay "
+    "is a run of records within {radius:g} m of the first of them, over at least {dwell}, and is "
+    "in the zone of the record that is closest to their mean position; a trip leads from a stay to "
+    "the next one"
+)
+RESUMED_FACT = (
+    "that a stay is one with the stay before if their mean positions are within {radius:g} m, and "
+    "they are at most {dwell} apart or no record is between them"
+)
+BROKEN_FACT = (
+    "that no stay and no trip extends over more than {gap} without a record, or over a step of "
+    "more than {radius:g} m at more than {speed:g} km/h; a record between two such steps was left "
+    "out, and so were all but one of the records in one second"
+)
+ACCURACY_FACT = (
+    "that records whose accuracy is a radius of more than {largest:g} m were left out, by the "
+    "column {accuracy}"
+)
+
+
+def read_duration(value: object) -> int:
+    """Return a duration in seconds; UsageError for another form.
+
+    >>> read_duration("10min"), read_duration("2 h"), read_duration(90)
+    (600, 7200, 90)
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        seconds = int(value)
+    else:
+        match = re.fullmatch(r"([0-9]{1,9}) *(s|min|h|d)", str(value).strip())
+        if match is None:
+            raise UsageError(DURATION)
+        seconds = int(match[1]) * SECONDS[match[2]]
+    if not 1 <= seconds <= MOST_SECONDS:
+        raise UsageError(DURATION)
+    return seconds
+
+
+def say_duration(seconds: int) -> str:
+    """Write a duration in its largest unit that is exact.
+
+    >>> say_duration(600), say_duration(86_400), say_duration(90)
+    ('10 min', '1 d', '90 s')
+    """
+    unit = max((one for one in SECONDS if seconds % SECONDS[one] == 0), key=SECONDS.__getitem__)
+    return f"{seconds // SECONDS[unit]} {unit}"
+
+
+def require_amount(name: str, value: object, most: int, unit: str) -> float:
+    """Return a positive number; UsageError for another, or one above ``most``."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if isfinite(number) and 0.01 <= number <= most:
+            return number
+    raise UsageError(
+        f"{name} must be a number from 0.01 to {most:,} {unit}.", code="flows-amount-form"
+    )
+
+
+@dataclass(frozen=True)
+class StayRules:
+    """Rules by which records of a unit become stays.
+
+    Attributes
+    ----------
+    radius : float
+        Metres within which the records of a stay are.
+    dwell, gap : int
+        Least seconds of a stay, and most seconds without a record.
+    speed : float
+        Kilometres an hour above which a step is taken for an error.
+    """
+
+    radius: float
+    dwell: int
+    gap: int
+    speed: float
+
+    @classmethod
+    def of(cls, radius: object, dwell: object, gap: object, speed: object) -> Self:
+        """Read the rules; None is the default of each. UsageError for what is none."""
+        return cls(
+            require_amount("radius", RADIUS if radius is None else radius, MOST_METRES, "m"),
+            read_duration(DWELL if dwell is None else dwell),
+            read_duration(GAP if gap is None else gap),
+            require_amount("speed", SPEED if speed is None else speed, MOST_SPEED, "km/h"),
+        )
+
+    @property
+    def limits(self) -> tuple[int, int, int, int]:
+        """Radius in centimetres, speed in centimetres a second, dwell and gap in seconds."""
+        speed = max(1, round(self.speed * 1e5 / 3600))
+        return round(self.radius * 100), speed, self.dwell, self.gap
+
+    def state(self, unit: str) -> tuple[str, ...]:
+        """State the rules for the card."""
+        dwell, gap = say_duration(self.dwell), say_duration(self.gap)
+        return (
+            PINGS_FACT.format(unit=unit, radius=self.radius, dwell=dwell),
+            RESUMED_FACT.format(radius=self.radius, dwell=dwell),
+            BROKEN_FACT.format(gap=gap, radius=self.radius, speed=self.speed),
+        )
+
+
+def require_accuracy(largest: object, accuracy: str | None, rules: StayRules) -> float:
+    """Return the largest accuracy radius of records that are used; default: that of stays."""
+    if largest is None:
+        return rules.radius
+    if accuracy is None:
+        raise UsageError(
+            "A largest accuracy needs the column of accuracies (--accuracy, accuracy=).",
+            code="flows-accuracy-missing",
+        )
+    return require_amount("largest_accuracy", cast(float, largest), MOST_METRES, "m")

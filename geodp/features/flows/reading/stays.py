@@ -1,0 +1,243 @@
+"""Stays of persons, each a place and when somebody was there, as trips from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.kernels import stays as kernels
+from geodp.features.flows.reading.periods import UNITS, number_periods
+from geodp.features.flows.reading.rules import read_duration, say_duration
+from geodp.features.flows.reading.traces import (
+    COLUMNS_SAME,
+    Traces,
+    number_units,
+    refuse,
+    sort_rows,
+)
+from geodp.features.flows.reading.trips import CRS_UNUSED, Place
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.columns import Rows
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.locators import Locator, cell_locators, locate
+from geodp.io.read.rows.projection import point_locator, transformation
+from geodp.io.read.rows.scratch import Columns
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.typing import IntArray, KeyArray
+
+BEFORE, AFTER = -(2**63), 2**63 - 1
+"""Times of a stay that began before its period, and of one that ends after it."""
+
+MOST_PERIODS = 366
+"""Most periods over which a stay may extend, as it is in each of them."""
+
+REVERSED = Rule(
+    "flows-stay-reversed", "the stay ends before it begins; correct such rows, or drop them."
+)
+
+TOO_LONG = Rule(
+    "flows-stay-too-long",
+    f"the stay extends over more than {MOST_PERIODS} of the periods that are protected; correct "
+    "such rows, or drop them.",
+)
+
+STAYS_FACT = (
+    "that trips were made of the stays of each {unit} alone, in the order of their begin: a trip "
+    "leads from a stay to the next one, also within a zone; stays of one zone that meet or overlap "
+    "are one"
+)
+GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
+SPLIT_FACT = "that a stay over several periods is in each of them"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stays(Traces):
+    """Reader of stays; the fields are those of :func:`read_stays`."""
+
+    end: str | None = None
+    gap: int | str | None = None
+
+    held: ClassVar[int] = 192
+
+    @cached_property
+    def seconds_between(self) -> int:
+        """Most seconds between two stays with a trip; UsageError for a gap that is none."""
+        return AFTER if self.gap is None else read_duration(self.gap)
+
+    @property
+    def form(self) -> Any:
+        """What a row is: one of a table."""
+        return "table"
+
+    def state(self) -> tuple[str, ...]:
+        """State for the card by which rules trips are made."""
+        facts = [STAYS_FACT.format(unit=self._unit)]
+        if self.seconds_between != AFTER:
+            facts.append(GAP_FACT.format(gap=say_duration(self.seconds_between)))
+        if self.end is not None and UNITS[self._unit]:
+            facts.append(SPLIT_FACT)
+        return tuple(facts)
+
+    def list_columns(self) -> list[str]:
+        """Return the columns of the place, those of its begin and, if there is one, of its end."""
+        assert self.place is not None
+        assert self.time is not None
+        places = [self.place] if isinstance(self.place, str) else [*self.place]
+        columns = [*places, self.time, *([] if self.end is None else [self.end])]
+        if len({*columns, self.person}) <= len(columns):
+            raise UsageError(COLUMNS_SAME)
+        if self.crs is not None and (len(places) < 2 or self.grid.places[0].transform is None):
+            raise UsageError(CRS_UNUSED)
+        return columns
+
+    @cached_property
+    def _locators(self) -> list[Locator]:
+        """The locators of places."""
+        drops = self.outside == "drop"
+        if isinstance(self.place, str):
+            return cell_locators(self.grid, self.place, (None, None), "centre", {}, drops=drops)
+        assert self.place is not None
+        lattice, (y, x) = self.grid.places[0], self.place
+        if lattice.transform is None:
+            columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
+            return cell_locators(self.grid, None, (None, None), "centre", columns)
+        one = point_locator(lattice, x, y, transformation(lattice, self.crs, False))
+        # The columns are read in the order in which they are named.
+        return [replace(one, columns=(y, x), read=lambda ys, xs: one.read(xs, ys))]
+
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
+        """Return rows, one for each period of a stay, their cells, persons and times."""
+        size = 1 if isinstance(self.place, str) else 2
+        time, *end, names = arrays[size:]
+        index = locate(self.grid, rows, self._locators, arrays[:size])
+        begins = ends = self.read_times(rows, self.time, time, zone)
+        if self.end is not None:
+            ends = self.read_times(rows, self.end, end[0], zone)
+            refuse(ends < begins, rows, self.end, REVERSED)
+        if not UNITS[self._unit]:
+            return rows, index, names, [begins, ends]
+        first, last = (number_periods(one, self._unit, zone) for one in (begins, ends))
+        number = np.maximum(last - first, 0) + 1
+        refuse(number > MOST_PERIODS, rows, str(self.end), TOO_LONG)
+        at = np.repeat(np.arange(number.size), number)
+        within = np.arange(at.size) - np.repeat(np.cumsum(number) - number, number)
+        begins = np.where(within > 0, BEFORE, begins[at])
+        ends = np.where(within < number[at] - 1, AFTER, ends[at])
+        period = (first[at] + within).astype(np.int32)
+        return rows.at(at), index[:, at], names.take(pa.array(at)), [begins, ends, period]
+
+    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
+        """Return the rows with the unit of every trip, its origin and its destination."""
+        zone, begin, end, *periods = columns
+        order = sort_rows(person, *periods, begin, end, zone)
+        unit = number_units(person[order], *(one[order] for one in periods))
+        begin, end, zone = begin[order], end[order], zone[order]
+        first, follows = np.empty(order.size, np.int64), np.empty(order.size, np.bool_)
+        size = kernels.chain_stays(unit, begin, end, zone, self.seconds_between, first, follows)
+        later = np.flatnonzero(follows[:size])
+        earlier, row = zone[first[later - 1]], first[later]
+        return order[row], earlier, zone[row]
+
+
+def read_stays(
+    paths: TableSource,
+    *,
+    grid: str | Grid,
+    place: Place,
+    time: str,
+    person: str,
+    end: str | None = None,
+    trips: int | None = None,
+    per_pair: int | None = None,
+    unit: str | None = None,
+    time_zone: str | None = None,
+    gap: int | str | None = None,
+    crs: str | None = None,
+    where: Mapping[str, Value] | None = None,
+    outside: Outside | None = None,
+    key: NoiseKey | None = None,
+    memory: int | str | None = None,
+    scratch: FilePath | None = None,
+    **options: Any,
+) -> CountTable:
+    """Make trips from stay to stay, and count them by pair of zones.
+
+    Trips of a unit, which is a person or a person in a period, are made of the unit's own stays
+    alone, and are then bounded as :func:`read_trips` does.
+
+    Parameters
+    ----------
+    paths : path, sequence of paths, or a table in memory
+        One row for each stay, in any order. Stays of one zone that meet or overlap are one, and so
+        are copies of a row.
+    grid : str or Grid
+        The public grid of zones: one map of cells.
+    place : str or pair of str
+        Column of codes; or a pair of columns as for :func:`read_trips`.
+    time, person : str
+        Columns of times at which stays begin, and of ids of persons.
+    end : str, optional
+        Column of times at which stays end; without it stays have no duration.
+    trips, per_pair, unit, time_zone
+        See :func:`read_trips`. Where units have periods, those of times in the time zone, each
+        period is taken by itself: a stay over midnight is one in each day, and a trip over
+        midnight is lost.
+    gap : str or int, optional
+        Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
+    crs, where, outside, key, memory, scratch, **options
+        See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
+        outside.
+
+    Returns
+    -------
+    CountTable
+        On the grid of pairs, for :func:`geodp.flows.publish`.
+
+    Raises
+    ------
+    InputError
+        A person, a time or a place is missing, or a stay ends before it begins; it names file and
+        row.
+    UsageError
+        Columns or rules that do not go together.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, geodp
+    >>> when = {"t": ["2024-05-01T00:00", "2024-05-01T08:00", "2024-05-01T19:00"]}
+    >>> stays = pa.table({"id": ["a"] * 3, "y": [0, 1, 0], "x": [0, 0, 0], **when})
+    >>> where = {"place": ("y", "x"), "time": "t", "person": "id"}
+    >>> table = geodp.flows.read_stays(stays, grid=geodp.Grid.regular((2, 2)), **where, trips=5)
+    >>> int(table.count.sum())
+    2
+    """
+    return Stays(
+        grid=Grid.mesh(grid) if isinstance(grid, str) else grid,
+        place=place,
+        time=time,
+        person=person,
+        end=end,
+        trips=trips,
+        per_pair=per_pair,
+        unit=unit,
+        time_zone=time_zone,
+        gap=gap,
+        crs=crs,
+        where=where or {},
+        outside=outside,
+        key=key,
+        options=options,
+        memory=memory,
+        scratch=scratch,
+    ).read(paths)

@@ -1,0 +1,301 @@
+"""Trips of persons from what says where they were: what stays and records of places share.
+
+Rows wait by person, on disk if they do not fit into memory. Those of each unit, a person or a
+person in a period, become trips by themselves, whatever is known of others or of the same person in
+another period; then the trips of the unit are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.features.flows.reading.periods import (
+    TIME_ZONE,
+    UNITS,
+    have_offsets,
+    name_numbers,
+    read_seconds,
+    require_unit,
+)
+from geodp.features.flows.reading.trips import KEPT_FACT, SEPARATOR, WHERE_FACT, Place
+from geodp.features.flows.zones import require_zones
+from geodp.grid.grid import Grid
+from geodp.io.memory import MIN_MEMORY, bytes_of
+from geodp.io.read.layout.presets import describe_layout
+from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
+from geodp.io.read.rows.external_sort import Runs
+from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.scratch import Columns
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.survey import Survey
+from geodp.io.read.rows.tally import Outside, place
+from geodp.kernels import radix
+from geodp.privacy.assumption import ContributionBound
+from geodp.privacy.key import NoiseKey
+from geodp.table.counts import CountTable
+from geodp.table.stated.reading import StatedReading
+from geodp.typing import IntArray, KeyArray
+
+OUTSIDE = np.uint64(2**64 - 1)
+"""Zone of a place outside the grid: a trip with such an end is left out."""
+
+UNTIMED = Rule(
+    "flows-stays-incomplete",
+    "Say where and when persons were: a place, the column of times (--time, time=) and that of "
+    "persons (--person, person=).",
+)
+
+COLUMNS_SAME = Rule(
+    "flows-columns-same",
+    "Both coordinates, times, persons and accuracies are columns of their own.",
+)
+
+NO_PERIODS = Rule(
+    "flows-time-zone-unused",
+    "time_zone (--time-zone) is for units of periods, such as person-day: name one (--unit, "
+    "unit=), or leave it out.",
+)
+
+TIMES_MIXED = Rule(
+    "flows-times-mixed",
+    "Some times say how they differ from UTC, and others do not: write all of them in one way.",
+)
+
+NAMED_FACT = (
+    "that every row that was read has its place, its person and its time in the right form: others "
+    "are refused before anything is charged"
+)
+INSIDE_FACT = "that every place that was read lies in the domain"
+DROPPED_FACT = "that trips from or to a stay outside the domain were left out"
+PERIOD_FACT = "that periods are those of the column {time}, in {zone}, and each is taken by itself"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traces:
+    """Reader of rows that say where persons were; fields as those of :func:`read_trips`."""
+
+    grid: Grid
+    place: Place | None = None
+    person: str | None = None
+    time: str | None = None
+    trips: int | None = None
+    per_pair: int | None = None
+    unit: str | None = None
+    time_zone: str | None = None
+    crs: str | None = None
+    where: Mapping[str, Value] = field(default_factory=dict)
+    outside: Outside | None = None
+    key: NoiseKey | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    memory: int | str | None = None
+    scratch: FilePath | None = None
+
+    held: ClassVar[int]
+    """Bytes that a row takes while trips are made, besides the name of the person."""
+
+    def read(self, paths: TableSource) -> CountTable:
+        """Make trips of the rows, and count those that are kept by pair of zones."""
+        require_zones(self.grid)
+        unit, facts = self._require_complete(), self.state()
+        most = 1 if self.trips is None else self.trips
+        most, per_pair = require_bounds(most, most if self.per_pair is None else self.per_pair)
+        bound = TripBound(most, per_pair, self.key)
+        # One half is for the rows, which wait by person, the other for the pairs of their trips.
+        share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
+        runs, survey = Runs(share, self.scratch), Survey()
+        assert self.person is not None
+        persons = Persons(self.person, share, self.scratch, held=self.held)
+        for rows, names, zone, more in self._rows(paths, survey):
+            persons.add(rows, zone, names, None, *more)
+        for names, columns in persons.parts_of_columns():
+            if columns:
+                runs.add(bound.keep(*self._make_trips(names, columns)))
+        kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
+        return CountTable.of_cells(
+            self.pairs,
+            *runs.arrays(),
+            bound=ContributionBound(most, "geodp", unit=unit),
+            reading=survey.reading((kept, *facts, *self._state_selection())),
+        )
+
+    @cached_property
+    def pairs(self) -> Grid:
+        """The grid of pairs of zones."""
+        return self.grid.pairs()
+
+    def list_columns(self) -> list[str]:
+        """Return the columns that are read besides that of persons, those of the place first."""
+        raise NotImplementedError
+
+    def read_batch(
+        self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
+    ) -> tuple[Rows, Any, pa.Array, Any]:
+        """Return rows, their indices int64[2, n], names and further columns, of a batch.
+
+        ``arrays``: those of :meth:`list_columns`, and the persons; ``zone``: of the times.
+        """
+        raise NotImplementedError
+
+    def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
+        """Return the rows with the unit of every trip, its origin and its destination.
+
+        ``person``: numbers of persons int64[n]; ``columns``: zones, and those of
+        :meth:`read_batch`.
+        """
+        raise NotImplementedError
+
+    def periods_of(self, columns: Columns) -> NDArray[Any] | None:
+        """Return the periods of rows; None where units have none."""
+        return columns[-1] if UNITS[self._unit] else None
+
+    def state(self) -> tuple[str, ...]:
+        """State for the card by which rules trips are made; UsageError for rules that are none."""
+        raise NotImplementedError
+
+    @property
+    def form(self) -> Any:
+        """What a row is, as the card has it."""
+        raise NotImplementedError
+
+    @property
+    def _unit(self) -> str:
+        return "person" if self.unit is None else self.unit
+
+    def _require_complete(self) -> str:
+        """Return the unit; UsageError where a column is missing, or a zone would not be used."""
+        if self.place is None or self.person is None or self.time is None:
+            raise UsageError(UNTIMED)
+        unit = require_unit(self._unit, self.time)
+        if not UNITS[unit] and self.time_zone is not None:
+            raise UsageError(NO_PERIODS)
+        return unit
+
+    def read_times(
+        self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
+    ) -> IntArray:
+        """Return times in seconds: int64[n]; InputError for one that is none."""
+        with rows.named(column), suppress(UsageError):
+            return read_seconds(times, zone)
+        # The first times were local, and others are not.
+        raise UsageError(TIMES_MIXED)
+
+    def _find_zone(self, times: pa.Array) -> str | None:
+        """Return the time zone by which times are read; UsageError where one must be named."""
+        if self.time_zone is None and have_offsets(times):
+            if UNITS[self._unit]:
+                raise UsageError(TIME_ZONE)
+            # Without periods no day is local, and a moment is the same in every zone.
+            return "UTC"
+        return self.time_zone
+
+    def _rows(
+        self, paths: TableSource, survey: Survey
+    ) -> Iterator[tuple[Rows, pa.Array, KeyArray, Sequence[NDArray[Any]]]]:
+        """Yield rows, the names of persons, zones, and further columns."""
+        assert self.person is not None
+        wanted, zones = [*self.list_columns(), self.person], list[str | None]()
+        for table in open_tables(paths, scratch=self.scratch, **self.options):
+            survey.note(table.name, ())
+            chosen = [find_column(table, name, wanted) for name in wanted]
+            where = {find_column(table, name, wanted): self.where[name] for name in self.where}
+            survey.state(self._describe(table))
+            for read, arrays in batches(table, chosen, where, survey):
+                if not zones and len(arrays[0]):
+                    # Of all files together, as moments and local times are not compared.
+                    zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
+                zone_of_times = zones[0] if zones else None
+                rows, index, names, more = self.read_batch(read, arrays, zone_of_times)
+                _, key, inside = place(self.grid, rows, index, self.outside or "error")
+                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                zone = key
+                if inside is not None:
+                    # Places outside take part: whoever was there meanwhile did not stay.
+                    zone = np.full(inside.size, OUTSIDE)
+                    zone[inside] = key
+                yield rows, names, zone, more
+
+    def _make_trips(self, names: pa.Array, columns: Columns) -> tuple[pa.Array, KeyArray]:
+        """Return the units and pairs of the trips of some persons, all of whose rows are here."""
+        person = names.dictionary_encode().indices.to_numpy().astype(np.int64)
+        row, origin, destination = self.find_trips(person, columns)
+        inside = (origin != OUTSIDE) & (destination != OUTSIDE)
+        row, origin, destination = row[inside], origin[inside], destination[inside]
+        units, period = names.take(pa.array(row)), self.periods_of(columns)
+        if period is not None:
+            named = name_numbers(period[row].astype(np.int64), self._unit)
+            units = pc.binary_join_element_wise(units, named, SEPARATOR)
+        ends = [self.grid.decode(one) for one in (origin, destination)]
+        return units, self.pairs.encode(np.concatenate(ends))
+
+    def _state_selection(self) -> tuple[str, ...]:
+        """State for the card which rows were left out, and which were refused."""
+        facts = [NAMED_FACT]
+        if UNITS[self._unit]:
+            zone = self.time_zone or "local time, as the times say it"
+            facts.append(PERIOD_FACT.format(time=self.time, zone=zone))
+        if self.where:
+            chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+            facts.append(WHERE_FACT.format(chosen))
+        facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
+        return tuple(facts)
+
+    def _describe(self, table: InputTable) -> StatedReading:
+        """Describe for the card how a table is read."""
+        assert self.place is not None
+        if isinstance(self.place, str):
+            places = {"code": self.place}
+        else:
+            axes = ("row", "col") if self.grid.places[0].transform is None else ("y", "x")
+            places = dict(zip(axes, self.place, strict=True))
+        return StatedReading(
+            form=self.form,
+            layout=describe_layout(table.columns),
+            places=places,
+            crs=self.crs,
+            person=self.person,
+        )
+
+
+def sort_rows(*columns: NDArray[Any]) -> IntArray:
+    """Return the order of rows by columns of integers, the first of which leads: int64[n]."""
+    lowest = [int(one.min()) for one in columns]
+    bits = [(int(one.max()) - low).bit_length() for one, low in zip(columns, lowest, strict=True)]
+    if sum(bits) > 64:
+        return np.lexsort(columns[::-1])
+    key = np.zeros(columns[0].size, np.uint64)
+    for one, low, width in zip(columns, lowest, bits, strict=True):
+        key <<= np.uint64(width)
+        key |= (one - low).astype(np.uint64)
+    order = np.arange(key.size)
+    radix.sort_pairs(key, order, np.empty_like(key), np.empty_like(order))
+    return order
+
+
+def number_units(*columns: NDArray[Any]) -> IntArray:
+    """Return the numbers of units of sorted rows, by the columns that make them: int64[n]."""
+    new = np.zeros(columns[0].size, np.bool_)
+    for one in columns:
+        new[1:] |= one[1:] != one[:-1]
+    return np.cumsum(new)
+
+
+def refuse(position: NDArray[np.bool_], rows: Rows, column: str, rule: Rule) -> None:
+    """Raise InputError at the first row that is marked, if there is one."""
+    if position.any():
+        _refuse_at(int(position.argmax()), rows, column, rule)
+
+
+def _refuse_at(position: int, rows: Rows, column: str, rule: Rule) -> NoReturn:
+    raise rows.error(position, Rule(rule.code, f"Column {column}: {rule}"))
