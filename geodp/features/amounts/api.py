@@ -3,6 +3,7 @@
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.clip import ClipChoice, choose_clip
+from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
@@ -11,6 +12,7 @@ from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 
 __all__ = [
+    "AmountDifference",
     "AmountEstimate",
     "AmountTable",
     "Amounts",

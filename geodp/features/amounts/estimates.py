@@ -117,6 +117,10 @@ class Margins:
         lost = whole.down - down + lifted, whole.up - up
         return cls(whole.value, np.hypot(down - lifted, rest), np.hypot(up, rest), *lost)
 
+    def noise(self) -> Margins:
+        """Return the same sums with the margins of the noise alone."""
+        return Margins(self.value, self.down, self.up)
+
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Tops
 from geodp.errors import Rule, UsageError
-from geodp.features.amounts.card import MEDIAN, SUM, AmountsCard
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, AmountsCard
 from geodp.features.amounts.estimates import (
     ROUNDED,
     SUM_Z,
@@ -162,20 +162,16 @@ class AmountNumbers:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         counts = self.records.estimate_all(listed)
-        medians = self._classes_of(listed).quantile(0.5) if self.classes else None
-        if self.sum is None:
-            return [
-                AmountEstimate(one, median=self._known(medians, i)) for i, one in enumerate(counts)
-            ]
         rows = [(one.count, one.low, one.high) for one in counts]
         count = np.array(rows, np.float64).reshape(-1, 3).T
-        both = margins_of(self.streams, listed, self.index.amount.notches or 1, rounded=True)
-        ends = estimate_streams(both, self.scale, (count[0], count[1], count[2]))
+        ends = self._ends(listed, (count[0], count[1], count[2]))
         found = []
         for i, one in enumerate(counts):
-            total = Interval(*(float(part[i]) for part in ends["sum"]))
-            mean = self._known(ends["mean"], i) if one.count > 0 else None
-            found.append(AmountEstimate(one, total, mean, self._known(medians, i)))
+            total = mean = None
+            if self.sum is not None:
+                total = Interval(*(float(part[i]) for part in ends[SUM]))
+                mean = self._known(ends[MEAN], i) if one.count > 0 else None
+            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
         return found
 
     def columns(self, key: KeyArray) -> dict[str, Ends]:
@@ -183,12 +179,37 @@ class AmountNumbers:
 
         Where an interval is all of the clip, nothing is known of a mean or a median.
         """
+        return self._ends(key, _cells(self.records, key) if self.sum is not None else None)
+
+    def noise_of(self, regions: list[Region]) -> dict[str, Ends]:
+        """Estimate records, sum, mean and median with intervals of the noise alone.
+
+        Those of :meth:`estimate` are wider where the clamp at 0 may have moved something.
+        """
+        count = margins_of([self.records], regions).noise().combine([1])
+        return {COUNT: count} | self._ends(regions, count, noise_only=True)
+
+    def _ends(
+        self, places: list[Region] | KeyArray, count: Ends | None, *, noise_only: bool = False
+    ) -> dict[str, Ends]:
+        """Estimate sum, mean and median of regions or cells.
+
+        Parameters
+        ----------
+        places : list of Region, or uint64[n]
+        count : (float64[n], float64[n], float64[n]) or None
+            Records, and the ends of their intervals; needed for sums alone.
+        noise_only : bool
+            Whether intervals leave out what the clamp may have moved.
+        """
         found: dict[str, Ends] = {}
         if self.sum is not None:
-            both = margins_of(self.streams, key, self.index.amount.notches or 1, rounded=True)
-            found |= estimate_streams(both, self.scale, _cells(self.records, key))
+            assert count is not None
+            both = margins_of(self.streams, places, self.index.amount.notches or 1, rounded=True)
+            found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
         if self.classes:
-            classes = Classes(self.edges, margins_of(self.class_releases, key))
+            records = margins_of(self.class_releases, places)
+            classes = Classes(self.edges, records.noise() if noise_only else records)
             found[MEDIAN] = classes.quantile(0.5)
         return found
 
@@ -221,47 +242,6 @@ class AmountNumbers:
         ends = self._classes_of([Region.of(self.count.grid, region, labels)]).share_below(line)
         value, low, high = (float(part[0]) for part in ends)
         return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
-
-    def compare_means(
-        self, one: Any, other: Any, labels: tuple[Labels | None, Labels | None] = (None, None)
-    ) -> Interval | None:
-        """Estimate by how much the mean of one region is above that of another, apart from it.
-
-        The interval takes the errors of the two as independent: those that they share, of areas
-        around both, make it wider than it need be, not narrower. If it holds 0, the noise does not
-        tell the means apart.
-
-        Parameters
-        ----------
-        one, other
-            Regions as for :meth:`estimate`, without common cells.
-        labels : (labels, labels)
-            Of either region, such as those of two groups of one region.
-
-        Returns
-        -------
-        Interval or None
-            In units of the amount; None where either has no mean.
-
-        Raises UsageError for regions that overlap, or a release without means.
-        """
-        grid = self.count.grid
-        regions = [Region.of(grid, *each) for each in zip((one, other), labels, strict=True)]
-        if self.sum is None:
-            raise UsageError(
-                "This release has classes only, and no means.", code="amounts-without-means"
-            )
-        if np.intersect1d(regions[0].key, regions[1].key).size:
-            raise UsageError(
-                "The regions have common cells; compare regions apart from each other.",
-                code="amounts-regions-overlap",
-            )
-        means = [each.mean for each in self.estimate_all(regions)]
-        if means[0] is None or means[1] is None:
-            return None
-        rows = [tuple(np.array([x]) for x in (m.value, m.low, m.high)) for m in means if m]
-        value, low, high = Margins.of([(a, b, c) for a, b, c in rows]).combine([1, -1])
-        return Interval(float(value[0]), float(low[0]), float(high[0]))
 
     def _require_classes(self) -> None:
         """Raise UsageError without classes."""

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -32,7 +33,9 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.cli.comparing import Place
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
     from geodp.features.amounts.files import StagedAmounts
     from geodp.features.amounts.publish import PreparedAmounts
@@ -96,6 +99,7 @@ def amounts() -> None:
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
     geodp amounts estimate out --area 5339
+    geodp amounts compare out --area 5339 --area 5340
     """
 
 
@@ -294,7 +298,7 @@ def estimate(**options: Any) -> None:
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    release = _open(options)
+    release = _open(options["release"])
     shapes = read_shapes(options, release.count)
     rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
@@ -305,6 +309,46 @@ def estimate(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(rows, release)))
+
+
+@amounts.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp amounts compare out --area 5339 --area 5340
+    geodp amounts compare out-2015 out-2020 --polygons cities.geojson
+
+    Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
+    a star marks those that the noise alone does not explain. The two releases must have amounts of
+    the same unit and clip.
+    """
+    releases = [_open(path) for path in options["releases"]]
+    require_named(options)
+    shapes = read_shapes(options, releases[0].count)
+    counts = [one.count for one in releases]
+    named = pair_regions([*shapes], counts)
+    limits = [one.card().display_below for one in counts]
+    rows = dict(zip(named, _differences(releases, [*shapes.values()]), strict=True))
+    below = _below(releases, limits, shapes, named)
+    if options["as_json"]:
+        document = {
+            "amount": asdict(releases[0].index.amount),
+            "differences": [
+                {"name": name, **asdict(one), **mark_below(below[name], limits)}
+                for name, one in rows.items()
+            ],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows, below, releases)))
 
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
@@ -329,7 +373,7 @@ def page(**options: Any) -> None:
     require_named(options)
     from geodp.features.amounts.page import write_page
 
-    release = _open(options)
+    release = _open(options["release"])
     regions = read_shapes(options, release.count)
     click.echo(write_page(release, regions, options["language"]), nl=False)
 
@@ -337,12 +381,12 @@ def page(**options: Any) -> None:
 COMMAND = amounts
 
 
-def _open(options: dict[str, Any]) -> Amounts:
-    """Open the release of the options; UsageError for one of another kind."""
+def _open(path: Path) -> Amounts:
+    """Open a written release of amounts; UsageError for one of another kind."""
     from geodp.features.amounts.amounts import Amounts
     from geodp.release.opening import open_written
 
-    release = open_written(options["release"])
+    release = open_written(path)
     if not isinstance(release, Amounts):
         raise UsageError(
             "This is no release of amounts; geodp estimate knows it.",
@@ -369,6 +413,63 @@ def _rows(
         for line in options["below"]:
             row[f"below {line:g}"] = release.share_below(region, line)
         yield row
+
+
+def _differences(releases: list[Amounts], shapes: list[Any]) -> list[AmountDifference]:
+    """Compare two regions of one release, or all regions in two."""
+    from geodp.features.amounts.comparison import compare_releases
+    from geodp.grid.region import Region
+
+    if len(releases) == 1:
+        return [releases[0].compare(*shapes)]
+    first, second = releases
+    grid = first.count.grid
+    return compare_releases(first, second, [(Region.of(grid, one),) * 2 for one in shapes])
+
+
+def _below(
+    releases: list[Amounts],
+    limits: list[int | None],
+    shapes: dict[str, Any],
+    named: dict[str, tuple[Place, Place]],
+) -> dict[str, bool]:
+    """Return which differences would reveal a count that a limit of display hides."""
+    from geodp.table.display import is_below
+
+    if all(limit is None for limit in limits):
+        return dict.fromkeys(named, False)
+    found = [one.count.estimate_all(shapes.values()) for one in releases]
+    return {
+        name: any(
+            (limit := limits[i]) is not None and is_below(found[i][at].count, limit)
+            for i, at in pair
+        )
+        for name, pair in named.items()
+    }
+
+
+def _tabulate_differences(
+    rows: dict[str, AmountDifference], below: dict[str, bool], releases: list[Amounts]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
+    from geodp.features.amounts.scale import show_amount
+
+    amount = releases[0].index.amount
+    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    columns = ["count"]
+    columns += ["sum", "mean"] if all(one.sum is not None for one in releases) else []
+    columns += ["median"] if all(one.classes for one in releases) else []
+    width, wide = max(len("regions"), *map(len, rows)), max(map(len, columns))
+    yield f"{'regions':<{width}}  {'':<{wide}}  {'difference':>14}  {'95 % interval':>31}"
+    for name, row in rows.items():
+        for number, column in enumerate(columns):
+            value, ends, mark = "-", "-", ""
+            one = getattr(row, column)
+            if one is not None and not below[name]:
+                value, low, high = (show_amount(x, "+") for x in (one.value, one.low, one.high))
+                ends, mark = f"{low} to {high}", "  *" if one.is_certain else ""
+            head = "" if number else name
+            yield f"{head:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}{mark}"
 
 
 def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
