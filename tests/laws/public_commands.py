@@ -420,6 +420,8 @@ READERS = {
                            ("households", "compare", "homes", "later", "--area", "533945")),
     "households report": (("households", "report", "homes", "--output", "made.html"),),
     "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),),
+    "amounts compare": (("amounts", "compare", "incomes", "--area", "533945", "--area", "533946"),
+                        ("amounts", "compare", "incomes", "raises", "--area", "533945")),
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
@@ -444,6 +446,7 @@ WRITTEN = {
     "homes": ("households publish", coded_homes, CODED_HOMES),
     "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
     "incomes": ("amounts publish", incomes, (*INCOMES, "--classes", "100,300")),
+    "raises": ("amounts publish", incomes, (*INCOMES, "--epsilon", "2")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""

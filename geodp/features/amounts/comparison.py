@@ -93,13 +93,19 @@ def compare_releases(
 
 def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
     """Raise UsageError unless two releases differ, and are of one unit and clip."""
-    if first.count.card().release_id == second.count.card().release_id:
+    one, other = first.count.table, second.count.table
+    if first is second or (
+        one.grid == other.grid
+        and np.array_equal(one.key, other.key)
+        and np.array_equal(one.count, other.count)
+        and one.key.size > 0
+    ):
         raise UsageError(
             "Both are the same release, which differs nowhere from itself.",
             code="amounts-compare-same",
         )
-    one, other = first.index.amount, second.index.amount
-    if (one.unit, one.lower, one.upper) != (other.unit, other.lower, other.upper):
+    ends = [(each.index.amount.unit, each.scale.clip) for each in (first, second)]
+    if ends[0] != ends[1]:
         raise UsageError(
             "The two releases have amounts of another unit or another clip: their means would "
             "differ by that alone.",

@@ -145,6 +145,7 @@ READ = {
         "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
     },
     "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
+    "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts page": {"polygons": ("incomes", "--polygons", PIPE)},
     "local open": {"file": ("--plan", PIPE, "--output", "new.json")},
     "local randomize": {
