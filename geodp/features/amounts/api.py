@@ -9,6 +9,7 @@ from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "Amounts",
     "AmountsCard",
     "ClipChoice",
+    "Grouped",
     "Interval",
     "PlannedClip",
     "Scale",
+    "Spread",
     "choose_clip",
     "plan",
     "publish",

@@ -26,6 +26,7 @@ from geodp.features.amounts.estimates import (
 )
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
+from geodp.features.amounts.spread import Spread, estimate_spread
 from geodp.grid.region import Labels, Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
@@ -140,26 +141,48 @@ class AmountNumbers:
         method = cast(CountOfAmounts, self.count.method).pyramid
         return stream_event(event, method, share, notches)
 
-    def estimate(self, region: Any, labels: Labels | None = None) -> AmountEstimate:
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+    ) -> AmountEstimate:
         """Estimate records, sum, mean and median of a region, with 95 % intervals.
 
         Parameters
         ----------
         region, labels
             As for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
 
         Returns
         -------
         AmountEstimate
             Amounts are in units. What was not released is None, and so are a mean and a median of
             which nothing is known but the clip.
+
+        Raises
+        ------
+        UsageError
+            Quantiles or shares of a release without classes, or outside their ranges.
         """
-        return self.estimate_all([region], labels)[0]
+        return self.estimate_all([region], labels, quantiles=quantiles, below=below)[0]
 
     def estimate_all(
-        self, regions: Iterable[Any], labels: Labels | None = None
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
     ) -> list[AmountEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         counts = self.records.estimate_all(listed)
         rows = [(one.count, one.low, one.high) for one in counts]
@@ -172,7 +195,19 @@ class AmountNumbers:
                 total = Interval(*(float(part[i]) for part in ends[SUM]))
                 mean = self._known(ends[MEAN], i) if one.count > 0 else None
             found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
-        return found
+        if not quantiles and not below:
+            return found
+        classes = self._classes_of(listed)
+        of_quantiles = {share: classes.quantile(share) for share in quantiles}
+        of_lines = {line: classes.share_below(line) for line in below}
+        return [
+            replace(
+                one,
+                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
+                below={line: _known_share(ends, i) for line, ends in of_lines.items()},
+            )
+            for i, one in enumerate(found)
+        ]
 
     def columns(self, key: KeyArray) -> dict[str, Ends]:
         """Estimate sum, mean and median of cells, as :meth:`estimate` does: float64[n] each.
@@ -219,14 +254,7 @@ class AmountNumbers:
         ``share``: of the records below it, such as 0.9. None where it may be any amount. Raises
         UsageError without classes.
         """
-        self._require_classes()
-        if not 0 < share < 1:
-            raise UsageError(
-                "A quantile has a share of the records above 0 and below 1.",
-                code="amounts-quantile-share",
-            )
-        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).quantile(share)
-        return self._known(ends, 0)
+        return self.estimate(region, labels, quantiles=(share,)).quantiles[share]
 
     def share_below(
         self, region: Any, line: float, labels: Labels | None = None
@@ -236,12 +264,46 @@ class AmountNumbers:
         Interpolated where the line is no edge of classes. None where it may be any share. Raises
         UsageError without classes.
         """
+        return self.estimate(region, labels, below=(line,)).below[line]
+
+    def spread(self, region: Any, labels: Labels | None = None) -> Spread:
+        """Estimate how unequal the amounts of a region are, and how many the clip may have cut.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+
+        Returns
+        -------
+        Spread
+            ``standard_deviation``, ``gini`` and ``clipped``, each of the clipped amounts, with 95 %
+            intervals that hold wherever amounts lie in their classes.
+
+        Raises
+        ------
+        UsageError
+            A release without classes.
+        """
+        return self.spread_all([region], labels)[0]
+
+    def spread_all(self, regions: Iterable[Any], labels: Labels | None = None) -> list[Spread]:
+        """Estimate the spread of many regions, in their order; each is as for :meth:`spread`."""
         self._require_classes()
-        if not np.isfinite(line):
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return estimate_spread(self._classes_of(listed), float(self.scale.clip[0]))
+
+    def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
+        """Raise UsageError for quantiles or lines outside their ranges, or without classes."""
+        if quantiles or below:
+            self._require_classes()
+        if not all(0 < share < 1 for share in quantiles):
+            raise UsageError(
+                "A quantile has a share of the records above 0 and below 1.",
+                code="amounts-quantile-share",
+            )
+        if not all(np.isfinite(line) for line in below):
             raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
-        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).share_below(line)
-        value, low, high = (float(part[0]) for part in ends)
-        return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
 
     def _require_classes(self) -> None:
         """Raise UsageError without classes."""
@@ -263,6 +325,12 @@ class AmountNumbers:
     def card(self) -> AmountsCard:
         """Return the public index, without files."""
         return self.index
+
+
+def _known_share(ends: Ends, at: int) -> Interval | None:
+    """Return the interval of a share, or None where it may be any."""
+    value, low, high = (float(part[at]) for part in ends)
+    return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
 
 
 def margins_of(

@@ -283,6 +283,13 @@ def plan(**options: Any) -> None:
     help="Also estimate the share of records below an amount, by classes; repeatable.",
 )
 @option(
+    "--spread",
+    group="Options",
+    is_flag=True,
+    help="Also estimate the standard deviation, the Gini coefficient, and the share of records "
+    "that the clip may have cut, by classes.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -290,7 +297,7 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp amounts estimate out --area 5339 --area 5340
-    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150
+    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
     mean and no median.
@@ -401,17 +408,21 @@ def _rows(
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
-    for region, one in zip(shapes.values(), release.estimate_all(shapes.values()), strict=True):
+    shares, lines = options["quantile"], options["below"]
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
+    spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
+    for one, spread in zip(found, spreads, strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
         if release.sum is not None:
             row |= {"sum": one.sum, "mean": one.mean}
         if release.classes:
             row["median"] = one.median
-        for share in options["quantile"]:
-            row[f"quantile {share:g}"] = release.quantile(region, share)
-        for line in options["below"]:
-            row[f"below {line:g}"] = release.share_below(region, line)
+        row |= {f"quantile {share:g}": one.quantiles[share] for share in shares}
+        row |= {f"below {line:g}": one.below[line] for line in lines}
+        if spread is not None:
+            row |= {"standard deviation": spread.standard_deviation, "gini": spread.gini}
+            row["clipped at most"] = spread.clipped
         yield row
 
 
