@@ -74,8 +74,9 @@ RELEASED = {"below 50": (1, 50), "50 to 499": (50, 500), "500 to 4,999": (500, 5
             "5,000 and more": (5000, 1 << 60)}  # fmt: skip
 """Classes of regions by their released records."""
 
-REGION_SIDES, REGIONS, COVERED = (1, 2, 4, 8, 16), 60, 6
-"""Sides of squares whose intervals are measured, how many of each in a trial, and trials."""
+REGION_SIDES, REGIONS, COVERED, COMPARED = (1, 2, 4, 8, 16), 60, 6, 2
+"""Sides of squares whose intervals are measured, how many of each in a trial, and trials: of one
+square, and of two."""
 
 SIDE, WEST, EAST = 128, 32, 96
 """Side of the made-up maps of people who live alone, and between which rows and columns they do."""
@@ -265,7 +266,7 @@ def measure(
         result["medians"] += measure_medians(truth, one, trials)
         result["coverage"] += cover(truth, one, min(trials, COVERED))
         result["alone"] += cover_alone(one, RELEASES)
-        result["differences"] += cover_differences(truth, one, min(trials, COVERED))
+        result["differences"] += cover_differences(truth, one, min(trials, COMPARED))
         result["spread"] += cover_spread(data, one, min(trials, COVERED))
     return result
 
@@ -443,8 +444,7 @@ def cover_differences(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[
         medians = publish_amounts(truth, epsilon, 3000 + trial, classes=True, means=False)
         for where, pair in find_pairs(truth, trial):
             regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in pair]
-            smaller = min(one.count.count for one in means.estimate_all(regions))
-            name = next((n for n, (a, b) in RELEASED.items() if a <= smaller < b), None)
+            name = name_of(min(one.count.count for one in means.estimate_all(regions)))
             if name is None:
                 continue
             found = means.compare(*regions), medians.compare(*regions)
@@ -484,24 +484,32 @@ def cover_spread(data: Path | None, epsilon: Fraction, trials: int) -> Iterator[
     rows: dict[str, list[list[Any]]] = {name: [] for name in RELEASED}
     for trial in range(trials):
         release = publish_amounts(truth, epsilon, 4000 + trial, classes=True, means=False)
-        for box in draw_squares(truth, trial):
-            region = Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1))
-            number = release.estimate(region).count.count
-            name = next((n for n, (a, b) in RELEASED.items() if a <= number < b), None)
+        boxes = draw_squares(truth, trial)
+        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+        found = zip(boxes, release.estimate_all(regions), release.spread_all(regions), strict=True)
+        for box, one, spread in found:
             at = np.ravel_multi_index(np.mgrid[box].reshape(2, -1), people.shape)
             own = np.concatenate([np.arange(start[i], start[i + 1]) for i in at])
+            name = name_of(one.count.count)
             if name is not None and own.size:
-                rows[name].append(judge_spread(release.spread(region), counted[own], incomes[own]))
+                rows[name].append(judge_spread(spread, counted[own], incomes[own]))
     for name, listed in rows.items():
-        one = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
+        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
         for at, column in enumerate(SPREADS):
             known = [row[at] for row in listed if row[at] is not None]
-            one[column] = float(np.mean(known)) if known else None
-        yield one | {"known": float(np.mean([row[1] is not None for row in listed]))}
+            line[column] = float(np.mean(known)) if known else None
+        yield line | {"known": float(np.mean([row[1] is not None for row in listed]))}
 
 
-SPREADS = ("deviation", "Gini", "clipped", "Gini: interval", "Gini: left open by classes")
-"""What is measured of the spread: how often intervals hold, and how wide they are."""
+def name_of(released: float) -> str | None:
+    """Return the class of a number of released records; None where there are none."""
+    return next((name for name, (low, high) in RELEASED.items() if low <= released < high), None)
+
+
+SPREADS = ("deviation", "Gini", "clipped", "error of Gini", "width of its interval",
+           "left open by classes")  # fmt: skip
+"""What is measured of the spread: how often intervals hold; mean errors, and widths of intervals
+with the noise and without it."""
 
 
 def judge_spread(
@@ -516,6 +524,7 @@ def judge_spread(
         None if deviation is None else deviation.low <= counted.std() <= deviation.high,
         None if gini is None else gini.low <= exact <= gini.high,
         None if clipped is None else beyond <= clipped.high,
+        None if gini is None else abs(gini.value - exact),
         None if gini is None else gini.high - gini.low,
         None if gini is None else gini.most - gini.least,
     ]

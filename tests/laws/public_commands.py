@@ -461,6 +461,7 @@ PARAMETERS = {
         "local blend",
         "plan",
         "amounts plan",
+        "amounts sql",
         "households plan",
         "households sql",
         "methods",

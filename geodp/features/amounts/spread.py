@@ -97,12 +97,15 @@ Placing = Callable[[FloatArray, FloatArray], Points]
 def estimate_spread(classes: Classes, lower: float) -> list[Spread]:
     """Estimate the spread of many regions; ``lower``: the lower end of the clip."""
     edges = classes.edges
-    deviation = _estimate(classes, (place_near, place_apart), vary, spread_evenly(edges, "vary"))
+    # Half of the amounts at either end have the largest variance.
+    largest = float(edges[-1] - edges[0]) ** 2 / 4
+    even = spread_evenly(edges, "vary")
+    deviation = _estimate(classes, (place_near, place_apart), vary, even, largest)
     found = [None if one is None else _root(one) for one in deviation]
     gini: list[Grouped | None] = [None] * len(found)
     if lower >= 0:
         even = spread_evenly(edges, "gini")
-        gini = _estimate(classes, (place_equal, place_unequal), differ, even)
+        gini = _estimate(classes, (place_equal, place_unequal), differ, even, 1.0)
     clipped = _clipped(classes, lower)
     return [Spread(*row) for row in zip(found, gini, clipped, strict=True)]
 
@@ -112,8 +115,12 @@ def _estimate(
     bounds: tuple[Placing, Placing],
     statistic: Statistic,
     even: Callable[[FloatArray], FloatArray],
+    largest: float,
 ) -> list[Grouped | None]:
-    """Estimate a number of many regions, by its smallest and its largest placing."""
+    """Estimate a number of many regions, by its smallest and its largest placing.
+
+    ``largest``: the largest number; where it may be any from 0 to it, there is none.
+    """
     records = classes.records
     count = np.maximum(records.value, 0.0)
     total, low, _ = records.combine(np.ones((len(count), 1)))
@@ -129,8 +136,9 @@ def _estimate(
         linear, down, up = records.combine(np.where(known, slope, 0.0))
         ends.append((number, number - (linear - down), number + (up - linear)))
     (least, least_low, _), (most, _, most_high) = ends
-    known &= np.isfinite(value)
-    rows = np.stack([value, np.maximum(least_low, 0.0), most_high, least, most], axis=1)
+    low, high = np.maximum(least_low, 0.0), np.minimum(most_high, largest)
+    known &= np.isfinite(value) & ((low > 0) | (high < largest))
+    rows = np.stack([value, low, high, least, most], axis=1)
     return [
         Grouped(*map(float, row)) if some else None for row, some in zip(rows, known, strict=True)
     ]

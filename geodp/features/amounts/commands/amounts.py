@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from functools import partial
@@ -13,11 +14,13 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.commands.sql import ENGINES, locate_records
 from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    BoundsType,
     GridCommand,
     StrictCommand,
     folder_options,
@@ -70,6 +73,21 @@ contribution_option = option(
     help="Most records of one person. With --person, the first ones count; otherwise you assert "
     "it.",
 )
+amount_option = option(
+    "--amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of amounts: plain numbers, all in one unit.",
+)
+step_option = option(
+    "--step",
+    group="Privacy",
+    default="1",
+    show_default=True,
+    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
+)
 unit_of_amount_option = option(
     "--unit-of-amount",
     group="Input",
@@ -106,23 +124,10 @@ def amounts() -> None:
 @amounts.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
-@option(
-    "--amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of amounts: plain numbers, all in one unit.",
-)
+@amount_option
 @unit_of_amount_option
 @clip_option
-@option(
-    "--step",
-    group="Privacy",
-    default="1",
-    show_default=True,
-    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
-)
+@step_option
 @option(
     "--classes",
     group="Privacy",
@@ -383,6 +388,109 @@ def page(**options: Any) -> None:
     release = _open(options["release"])
     regions = read_shapes(options, release.count)
     click.echo(write_page(release, regions, options["language"]), nl=False)
+
+
+@amounts.command(cls=GridCommand, no_args_is_help=True)
+@option(
+    "--grid",
+    "spec",
+    group="Domain",
+    everyday=True,
+    required=True,
+    help="Code system, such as jis:quarter or inspire:1km.",
+)
+@option(
+    "--bounds",
+    group="Domain",
+    everyday=True,
+    type=BoundsType(),
+    help="West south east north of the public domain, as of geodp sql.  [default: the code "
+    "system's extent]",
+)
+@option(
+    "--engine",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Choice(ENGINES),
+    help="SQL dialect of the query.",
+)
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y of the record, in the grid's CRS.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="records",
+    show_default=True,
+    help="Table expression for the records, inserted as it is.",
+)
+@amount_option
+@unit_of_amount_option
+@clip_option
+@step_option
+@option(
+    "--person",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="Column of person ids. Records without one are left out.",
+)
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --person: most records that are kept of a person.",
+)
+@option(
+    "--order-by",
+    "by",
+    group="Input",
+    help="Column, such as a time, whose first records of a person are kept. Default: a random "
+    "sample.",
+)
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that clips amounts and counts them by cell, to run where the data are.
+
+    \b
+    geodp amounts sql --grid jis:half --engine duckdb --amount income --clip 0 1000
+        --unit-of-amount "10,000 yen" --person id > amounts.sql
+
+    The query fails where an amount is missing, or no number. The result is a confidential table
+    with the columns code, the amount, and geodp_records; a comment in the query shows how to
+    publish it.
+    """
+    from geodp.features.amounts.query import AmountQuery
+    from geodp.features.amounts.scale import Scale, show_number
+    from geodp.grid.codes.sql import RECORDS
+
+    place, records = locate_records(spec, bounds, options["table"], points)
+    scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
+    person, most = options["person"], options["contribution"]
+    query = AmountQuery(**records, scale=scale, person=person, records=most, by=options["by"])
+    written = query.write(engine)
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    lower, upper, step = map(show_number, (*scale.clip, scale.step))
+    kept, why = str(most), ""
+    if person is None:
+        # Without a column of persons nothing bounds the contribution.
+        kept, why = "N", "; N: the most records that one person has, for which you vouch"
+    click.echo(
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain"
+        f"{' or without a person' if person is not None else ''} are left out.\n"
+        f"-- Then: geodp amounts publish amounts.parquet --grid {spec} --bounds {edges} "
+        f"--code code --amount {shlex.quote(scale.name)} --clip {lower} {upper} --step {step} "
+        f"--unit-of-amount {shlex.quote(scale.unit)} --value {RECORDS} --contribution {kept} ..."
+        f"{why}\n{written}"
+    )
 
 
 COMMAND = amounts

@@ -150,3 +150,14 @@ def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
     assert np.all([line.split()[-1] == "-" for line in done.output.splitlines()[2:]])
     done = Runner(compare).run(tmp_path / "out", *areas, "--json")
     assert json.loads(done.output)["differences"][0]["below"] is True
+
+
+def test_a_query_is_printed_that_publish_can_continue():
+    words = ("amounts", "sql", *GRID, "--engine", "duckdb", *AMOUNT, "--points", "x", "y")
+    done = geodp(*words, "--step", "0.5", "--person", "id", "--contribution", "2")
+    assert done.returncode == 0, done.stderr
+    assert "--clip 0 1000 --step 0.5 --unit-of-amount '10,000 yen'" in done.stdout
+    assert "--value geodp_records --contribution 2" in done.stdout
+    assert "place <= 2" in done.stdout
+    assert "you vouch" in geodp(*words).stdout
+    assert geodp(*words, "--order-by", "t").returncode == 2
