@@ -22,7 +22,6 @@ INTERNAL = {
         "geodp.features.amounts.card.AmountsGuarantee",
         "geodp.features.amounts.card.StatedAmount",
         "geodp.features.households.card.HouseholdsGuarantee",
-        "geodp.features.households.card.TableInfo",
         "geodp.features.local.round.RoundInfo",
         "geodp.features.select.card.FalseHotSpots",
         "geodp.features.select.card.SelectionGuarantee",
@@ -45,6 +44,7 @@ INTERNAL = {
         "geodp.table.stated.release.Software",
         "geodp.table.stated.release.StatedGuarantee",
         "geodp.table.stated.release.StatedMechanism",
+        "geodp.table.stated.release.TableInfo",
     ),
     "what a method is made of: for those who write one in geodp": (
         "geodp.accuracy.interval.NodeSums",

@@ -119,7 +119,7 @@ class Amounts(AmountNumbers):
         other: Any = None,
         labels: tuple[Labels | None, Labels | None] = (None, None),
         *,
-        release: AmountNumbers | None = None,
+        release: Amounts | None = None,
     ) -> AmountDifference:
         """Estimate by how much a second region differs from a first, or a later release from this.
 

@@ -37,12 +37,11 @@ linear function of those of the classes."""
 class Grouped(Interval):
     """A number that classes leave partly open, and a 95 % interval that holds it all the same.
 
+    Its ``value`` is that of amounts that are spread evenly between the edges of their class; ``low``
+    and ``high`` allow for the noise, and for amounts anywhere in their classes.
+
     Attributes
     ----------
-    value : float
-        Where amounts are spread evenly between the edges of their class.
-    low, high : float
-        With the noise, and wherever amounts lie in their classes.
     least, most : float
         Bounds of the released records: what the classes alone leave open, without the noise. Finer
         classes bring them together.
