@@ -473,7 +473,9 @@ def truth_of_box(truth: Truth, box: Box) -> dict[str, Any]:
 
 def cover_spread(data: Path | None, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often intervals of the spread hold, and how wide they are, by released records."""
-    people = load("kanto", data).to_dense()[WINDOW]
+    window = load("kanto", data).to_dense()[WINDOW]
+    people = np.zeros((SIDE, SIDE), np.int64)
+    people[: window.shape[0], : window.shape[1]] = window
     cells = np.repeat(np.argwhere(people >= 0).T, people.ravel(), axis=1)
     draw = np.random.default_rng(3)
     field = np.kron(draw.normal(0, 0.25, (SIDE // 16,) * 2), np.ones((16, 16)))

@@ -37,8 +37,8 @@ linear function of those of the classes."""
 class Grouped(Interval):
     """A number that classes leave partly open, and a 95 % interval that holds it all the same.
 
-    Its ``value`` is that of amounts that are spread evenly between the edges of their class; ``low``
-    and ``high`` allow for the noise, and for amounts anywhere in their classes.
+    Its ``value`` is that of amounts that are spread evenly between the edges of their class;
+    ``low`` and ``high`` allow for the noise, and for amounts anywhere in their classes.
 
     Attributes
     ----------
