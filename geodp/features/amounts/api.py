@@ -11,6 +11,7 @@ from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
+from geodp.features.amounts.trimming import Trimming
 
 __all__ = [
     "AmountDifference",
@@ -24,6 +25,7 @@ __all__ = [
     "PlannedClip",
     "Scale",
     "Spread",
+    "Trimming",
     "choose_clip",
     "plan",
     "publish",

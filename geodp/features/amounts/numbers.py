@@ -27,6 +27,7 @@ from geodp.features.amounts.estimates import (
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
 from geodp.features.amounts.spread import Spread, estimate_spread
+from geodp.features.amounts.trimming import Trimming, estimate_trimming
 from geodp.grid.region import Labels, Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
@@ -292,6 +293,36 @@ class AmountNumbers:
         self._require_classes()
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         return estimate_spread(self._classes_of(listed), float(self.scale.clip[0]))
+
+    def trimming(self, region: Any, people: float, labels: Labels | None = None) -> Trimming:
+        """Estimate what trimmed weights leave out of a region, by a public total of its people.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+        people : float
+            How many people the weights of the region add up to before they are trimmed, from a
+            public table such as a census; never from the data.
+
+        Returns
+        -------
+        Trimming
+            ``lost``, a share of these people, and ``mean``, with an interval that holds whatever
+            the amounts of the lost are.
+
+        Raises
+        ------
+        UsageError
+            A release without weights, or a total that is not above 0.
+        """
+        if self.index.amount.max_weight is None:
+            raise UsageError(
+                "This release has no weights, of which anything could be trimmed.",
+                code="amounts-without-weights",
+            )
+        lower, upper = map(float, self.scale.clip)
+        return estimate_trimming(self.estimate(region, labels), people, (lower, upper))
 
     def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
         """Raise UsageError for quantiles or lines outside their ranges, or without classes."""

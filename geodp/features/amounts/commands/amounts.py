@@ -151,6 +151,13 @@ def amounts() -> None:
     "as this.",
 )
 @option(
+    "--raked-to",
+    group="Input",
+    metavar="TEXT",
+    help="With --weight: to which totals of the same data the weights were raked. They are "
+    "invariants outside the guarantee, and stand on the card.",
+)
+@option(
     "--no-means",
     group="Privacy",
     is_flag=True,
@@ -684,6 +691,7 @@ def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountReco
         value=options["value"][0] if options["value"] else None,
         weight=options["weight"],
         max_weight=options["max_weight"] or 1,
+        raked_to=options["raked_to"],
         records=records,
         edges=edges,
     )
