@@ -210,7 +210,8 @@ def publish(
     reading: dict[str, Any] = {
         "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
         "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs, "value": value,
-        "weight": weight, "max_weight": max_weight, "raked_to": raked_to, "person": person, "by": by, "labels": labels,
+        "weight": weight, "max_weight": max_weight, "raked_to": raked_to, "person": person,
+        "by": by, "labels": labels,
         "columns": columns, "where": where, "outside": outside, "decimal": decimal,
     }  # fmt: skip
     table = _read(data, reading, contribution)

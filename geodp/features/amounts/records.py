@@ -51,8 +51,8 @@ WEIGHT_FACT = (
 
 RAKED = (
     "that weights were raked, so that they add up to totals of the same data, which are "
-    "invariants: whoever knows these totals knows them without any noise, and the guarantee does not cover "
-    "them: {}"
+    "invariants: whoever knows these totals knows them without any noise, and the guarantee does "
+    "not cover them: {}"
 )
 """Public fact of weights that were calibrated on totals of the data itself."""
 

@@ -161,3 +161,21 @@ def test_a_query_is_printed_that_publish_can_continue():
     assert "place <= 2" in done.stdout
     assert "you vouch" in geodp(*words).stdout
     assert geodp(*words, "--order-by", "t").returncode == 2
+
+
+def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_path, monkeypatch):
+    assert "in a sentence" in RUNNER.error_of(*call, "--raked-to", "residents by age")
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(1))
+    charged = [*call, "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
+    words = [*charged, "--weight", "n", "--max-weight", "3", "--raked-to", "residents by age"]
+
+    def fail(*_, **__):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.StagedAmounts, "write", fail)
+        assert RUNNER.run(*words).exit_code != 0
+    assert RUNNER.run(*words, "--resume").exit_code == 0
+    index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
+    assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
