@@ -74,8 +74,9 @@ RELEASED = {"below 50": (1, 50), "50 to 499": (50, 500), "500 to 4,999": (500, 5
             "5,000 and more": (5000, 1 << 60)}  # fmt: skip
 """Classes of regions by their released records."""
 
-REGION_SIDES, REGIONS, COVERED = (1, 2, 4, 8, 16), 60, 6
-"""Sides of squares whose intervals are measured, how many of each in a trial, and trials."""
+REGION_SIDES, REGIONS, COVERED, COMPARED = (1, 2, 4, 8, 16), 60, 6, 2
+"""Sides of squares whose intervals are measured, how many of each in a trial, and trials: of one
+square, and of two."""
 
 SIDE, WEST, EAST = 128, 32, 96
 """Side of the made-up maps of people who live alone, and between which rows and columns they do."""
@@ -84,6 +85,12 @@ RELEASES = 100
 """Releases of each such map."""
 
 Dense = NDArray[np.int64]
+
+Box = tuple[slice, slice]
+"""Rows and columns of a square."""
+
+WINDOW = (slice(64, 192), slice(0, 128))
+"""Part of the map whose incomes are kept one by one: for Gini coefficients."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -250,6 +257,7 @@ def measure(
     result: dict[str, Any] = {
         "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": people},
         "means": [], "sums": [], "medians": [], "coverage": [], "alone": [],
+        "differences": [], "spread": [],
         "cost": [*measure_cost(data)],
     }  # fmt: skip
     for one in epsilon:
@@ -258,6 +266,8 @@ def measure(
         result["medians"] += measure_medians(truth, one, trials)
         result["coverage"] += cover(truth, one, min(trials, COVERED))
         result["alone"] += cover_alone(one, RELEASES)
+        result["differences"] += cover_differences(truth, one, min(trials, COMPARED))
+        result["spread"] += cover_spread(data, one, min(trials, COVERED))
     return result
 
 
@@ -413,6 +423,115 @@ def share(rows: list[list[bool | None]]) -> dict[str, float | None]:
     return held | part
 
 
+def find_pairs(truth: Truth, trial: int) -> Iterator[tuple[str, tuple[Box, Box]]]:
+    """Yield pairs of squares: one beside the other, and one anywhere else."""
+    boxes = draw_squares(truth, trial)
+    last = truth.number.shape[1]
+    for one, other in zip(boxes, boxes[1:] + boxes[:1], strict=True):
+        rows, columns = one
+        side = columns.stop - columns.start
+        if columns.stop + side <= last:
+            yield "neighbours", (one, (rows, slice(columns.stop, columns.stop + side)))
+        if any(a.stop <= b.start or b.stop <= a.start for a, b in zip(one, other, strict=True)):
+            yield "apart", (one, other)
+
+
+def cover_differences(truth: Truth, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of differences hold, by the released records of the smaller."""
+    held: dict[tuple[str, str], list[list[bool | None]]] = {}
+    for trial in range(trials):
+        means = publish_amounts(truth, epsilon, 3000 + trial)
+        medians = publish_amounts(truth, epsilon, 3000 + trial, classes=True, means=False)
+        for where, pair in find_pairs(truth, trial):
+            regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in pair]
+            name = name_of(min(one.count.count for one in means.estimate_all(regions)))
+            if name is None:
+                continue
+            found = means.compare(*regions), medians.compare(*regions)
+            exact = [truth_of_box(truth, box) for box in pair]
+            row: list[bool | None] = []
+            for number in NAMES:
+                one = getattr(found[number == "median"], number)
+                known = one is not None and None not in (exact[0][number], exact[1][number])
+                row.append(
+                    one.low <= exact[1][number] - exact[0][number] <= one.high if known else None
+                )
+            held.setdefault((where, name), []).append(row)
+    for (where, name), rows in sorted(
+        held.items(), key=lambda one: (one[0][0], [*RELEASED].index(one[0][1]))
+    ):
+        first = {"epsilon": str(epsilon), "squares": where, "released records": name}
+        yield first | {"pairs": len(rows)} | share(rows)
+
+
+def truth_of_box(truth: Truth, box: Box) -> dict[str, Any]:
+    """Return the numbers of a square; a mean and a median of nobody are None."""
+    n, s = int(truth.number[box].sum()), int(truth.total[box].sum())
+    median = find_medians(truth.classes[box].sum(axis=(0, 1))[None])[1][0] if n else None
+    return {"count": n, "sum": s, "mean": s / n if n else None, "median": median}
+
+
+def cover_spread(data: Path | None, epsilon: Fraction, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of the spread hold, and how wide they are, by released records."""
+    window = load("kanto", data).to_dense()[WINDOW]
+    people = np.zeros((SIDE, SIDE), np.int64)
+    people[: window.shape[0], : window.shape[1]] = window
+    cells = np.repeat(np.argwhere(people >= 0).T, people.ravel(), axis=1)
+    draw = np.random.default_rng(3)
+    field = np.kron(draw.normal(0, 0.25, (SIDE // 16,) * 2), np.ones((16, 16)))
+    incomes = draw.lognormal(5.5 + field[tuple(cells)], 0.7)
+    truth = truth_of(cells, incomes)
+    counted = np.minimum(np.floor(incomes + 0.5), UPPER).reshape(-1)
+    start = np.append(0, np.cumsum(people.ravel()))
+    rows: dict[str, list[list[Any]]] = {name: [] for name in RELEASED}
+    for trial in range(trials):
+        release = publish_amounts(truth, epsilon, 4000 + trial, classes=True, means=False)
+        boxes = draw_squares(truth, trial)
+        regions = [Region.of_map(truth.grid, *np.mgrid[box].reshape(2, -1)) for box in boxes]
+        found = zip(boxes, release.estimate_all(regions), release.spread_all(regions), strict=True)
+        for box, one, spread in found:
+            at = np.ravel_multi_index(np.mgrid[box].reshape(2, -1), people.shape)
+            own = np.concatenate([np.arange(start[i], start[i + 1]) for i in at])
+            name = name_of(one.count.count)
+            if name is not None and own.size:
+                rows[name].append(judge_spread(spread, counted[own], incomes[own]))
+    for name, listed in rows.items():
+        line = {"epsilon": str(epsilon), "released records": name, "squares": len(listed)}
+        for at, column in enumerate(SPREADS):
+            known = [row[at] for row in listed if row[at] is not None]
+            line[column] = float(np.mean(known)) if known else None
+        yield line | {"known": float(np.mean([row[1] is not None for row in listed]))}
+
+
+def name_of(released: float) -> str | None:
+    """Return the class of a number of released records; None where there are none."""
+    return next((name for name, (low, high) in RELEASED.items() if low <= released < high), None)
+
+
+SPREADS = ("deviation", "Gini", "clipped", "error of Gini", "width of its interval",
+           "left open by classes")  # fmt: skip
+"""What is measured of the spread: how often intervals hold; mean errors, and widths of intervals
+with the noise and without it."""
+
+
+def judge_spread(
+    spread: geodp.amounts.Spread, counted: NDArray[np.float64], incomes: NDArray[np.float64]
+) -> list[float | None]:
+    """Return which intervals hold what the incomes of a square are, and the widths of Gini's."""
+    deviation, gini = spread.standard_deviation, spread.gini
+    order, n = np.sort(counted), counted.size
+    exact = float(((2 * np.arange(1, n + 1) - n - 1) * order).sum() / max(n * order.sum(), 1))
+    beyond, clipped = float((incomes > UPPER).mean()), spread.clipped
+    return [
+        None if deviation is None else deviation.low <= counted.std() <= deviation.high,
+        None if gini is None else gini.low <= exact <= gini.high,
+        None if clipped is None else beyond <= clipped.high,
+        None if gini is None else abs(gini.value - exact),
+        None if gini is None else gini.high - gini.low,
+        None if gini is None else gini.most - gini.least,
+    ]
+
+
 def list_alone() -> Iterator[tuple[str, Dense, NDArray[Any], list[tuple[slice, slice]]]]:
     """Yield made-up maps of people who live alone: name, cells and amounts of records, squares."""
     draw, quarter = np.random.default_rng(11), slice(WEST, EAST)
@@ -506,7 +625,7 @@ def measure_cost(data: Path | None, repeats: int = 9) -> Iterator[dict[str, Any]
                    "maps of counts": ratio, "goal": goals.get(run)}  # fmt: skip
 
 
-PARTS = ("means", "sums", "medians", "coverage", "alone", "cost")
+PARTS = ("means", "sums", "medians", "coverage", "alone", "differences", "spread", "cost")
 """Tables of the document, by their markers."""
 
 
@@ -524,9 +643,11 @@ def show(result: dict[str, Any]) -> str:
 def lines(part: str, result: dict[str, Any]) -> list[dict[str, Any]]:
     """Build the lines of a table."""
     rows: list[dict[str, Any]] = result[part]
-    if part not in ("coverage", "alone"):
+    shares: tuple[str, ...] = (*NAMES, "means known", "medians known")
+    if part == "spread":
+        shares = (*SPREADS[:3], "known")
+    elif part not in ("coverage", "alone", "differences"):
         return rows
-    shares = (*NAMES, "means known", "medians known")
     return [
         {name: value for name, value in row.items() if name not in shares}
         | {n: "-" if row[n] is None else f"{row[n]:.1%}" for n in shares}

@@ -30,6 +30,7 @@ def small(monkeypatch):
     monkeypatch.setattr(amounts, "REGION_SIDES", (1, 2, 4))
     monkeypatch.setattr(amounts, "REGIONS", 5)
     monkeypatch.setattr(amounts, "RELEASES", 5)
+    monkeypatch.setattr(amounts, "WINDOW", (slice(0, 128), slice(0, 128)))
 
 
 def test_every_method_is_measured(small):
@@ -43,6 +44,8 @@ def test_every_method_is_measured(small):
     assert "below 50" in amounts.show(found)
     maps = [name for name, *_ in amounts.list_alone()]
     assert [row["map"] for row in found["alone"]] == maps
+    assert {row["squares"] for row in found["differences"]} == {"neighbours", "apart"}
+    assert [row["released records"] for row in found["spread"]] == [*amounts.RELEASED]
 
 
 def test_intervals_of_records_that_live_alone_hold():
@@ -51,6 +54,12 @@ def test_intervals_of_records_that_live_alone_hold():
         assert row["sum"] >= 0.8
         # Few means of a map are the outliers among them.
         assert row["mean"] is None or row["means known"] < 0.1 or row["mean"] >= 0.9
+
+
+def test_intervals_of_differences_and_of_the_spread_hold():
+    for part, names in (("differences", amounts.NAMES), ("spread", amounts.SPREADS[:3])):
+        for row in FOUND[part]:
+            assert all(row[name] is None or row[name] >= 0.95 for name in names)
 
 
 def test_incomes_are_what_they_say():

@@ -475,6 +475,8 @@ READERS = {
                            ("households", "compare", "homes", "later", "--area", "533945")),
     "households report": (("households", "report", "homes", "--output", "made.html"),),
     "amounts estimate": (("amounts", "estimate", "incomes", "--area", "533945", "--json"),),
+    "amounts compare": (("amounts", "compare", "incomes", "--area", "533945", "--area", "533946"),
+                        ("amounts", "compare", "incomes", "raises", "--area", "533945")),
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
@@ -503,6 +505,7 @@ WRITTEN = {
     "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
     "incomes": ("amounts publish", incomes, (*INCOMES, "--classes", "100,300")),
     "flows": ("flows publish", pairs, CODED_FLOWS),
+    "raises": ("amounts publish", incomes, (*INCOMES, "--epsilon", "2")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }
 """Releases that these read, by folder."""
@@ -518,6 +521,7 @@ PARAMETERS = {
         "plan",
         "amounts plan",
         "flows plan",
+        "amounts sql",
         "households plan",
         "households sql",
         "methods",

@@ -18,6 +18,11 @@ from geodp.features.amounts.card import (
     AmountsGuarantee,
     StatedAmount,
 )
+from geodp.features.amounts.comparison import (
+    AmountDifference,
+    compare_regions,
+    compare_releases,
+)
 from geodp.features.amounts.files import StagedAmounts
 from geodp.features.amounts.formats.joint import join_columns, view_of
 from geodp.features.amounts.methods import STREAMS_PROOF, CountOfAmounts, SumOfAmounts
@@ -25,6 +30,7 @@ from geodp.features.amounts.numbers import AmountNumbers, SumRelease
 from geodp.features.amounts.scale import Scale, show_number
 from geodp.features.amounts.streams import Design, ReleasedAmounts
 from geodp.grid.grid import Grid
+from geodp.grid.region import Labels, Region
 from geodp.io.folder.staged_release import check_publication
 from geodp.privacy.assumption import Assumption
 from geodp.privacy.event import Measurement
@@ -106,6 +112,47 @@ class Amounts(AmountNumbers):
         self.check_place(path, overwrite=overwrite)
         with StagedAmounts.stage(path, overwrite=overwrite) as place:
             return self.write_into(place, restricted or {})
+
+    def compare(
+        self,
+        one: Any,
+        other: Any = None,
+        labels: tuple[Labels | None, Labels | None] = (None, None),
+        *,
+        release: Amounts | None = None,
+    ) -> AmountDifference:
+        """Estimate by how much a second region differs from a first, or a later release from this.
+
+        Parameters
+        ----------
+        one : region
+            As for :meth:`estimate`.
+        other : region, optional
+            The second region, without common cells; default: ``one``.
+        labels : (labels, labels)
+            Of either region, such as those of two groups of one region.
+        release : Amounts, optional
+            Release of the second region, of amounts of the same unit and clip; default: this one.
+
+        Returns
+        -------
+        AmountDifference
+            ``count``, ``sum``, ``mean`` and ``median`` with 95 % intervals, the second less the
+            first. They allow for noise that both regions share, and for what the clamp may have
+            moved. Where ``is_certain`` is False, the noise does not tell the two apart.
+
+        Raises
+        ------
+        UsageError
+            Regions of this release that overlap; or the same release twice, or amounts of another
+            unit or clip.
+        """
+        second = self if release is None else release
+        places = (self.count.grid, one), (second.count.grid, one if other is None else other)
+        regions = [Region.of(*at, each) for at, each in zip(places, labels, strict=True)]
+        if release is None:
+            return compare_regions(self, regions[0], regions[1])
+        return compare_releases(self, release, [(regions[0], regions[1])])[0]
 
     def to_arrow(self) -> Any:
         """Convert the rows of all cells with records to a ``pyarrow.Table``.

@@ -3,22 +3,29 @@
 from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.clip import ClipChoice, choose_clip
+from geodp.features.amounts.comparison import AmountDifference
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.spread import Grouped, Spread
 from geodp.features.amounts.streams import AmountTable
+from geodp.features.amounts.trimming import Trimming
 
 __all__ = [
+    "AmountDifference",
     "AmountEstimate",
     "AmountTable",
     "Amounts",
     "AmountsCard",
     "ClipChoice",
+    "Grouped",
     "Interval",
     "PlannedClip",
     "Scale",
+    "Spread",
+    "Trimming",
     "choose_clip",
     "plan",
     "publish",

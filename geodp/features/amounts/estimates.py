@@ -12,8 +12,8 @@ stream and class alike, so that these parts of the margins are added up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -66,12 +66,16 @@ class AmountEstimate:
         None: not released; or no mean, as the region may have no record, or any mean of the clip.
     median : Interval or None
         Interpolated in its class; None: not released, or not estimable.
+    quantiles, below : dict of float to Interval or None
+        The quantiles and shares below amounts that were asked for; None: not estimable.
     """
 
     count: Estimate
     sum: Interval | None = None
     mean: Interval | None = None
     median: Interval | None = None
+    quantiles: Mapping[float, Interval | None] = field(default_factory=dict)
+    below: Mapping[float, Interval | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +120,10 @@ class Margins:
         lifted = np.where(whole.value <= half, np.minimum(down, LIFTED * half), 0.0)
         lost = whole.down - down + lifted, whole.up - up
         return cls(whole.value, np.hypot(down - lifted, rest), np.hypot(up, rest), *lost)
+
+    def noise(self) -> Margins:
+        """Return the same sums with the margins of the noise alone."""
+        return Margins(self.value, self.down, self.up)
 
     def combine(self, factors: Any) -> Ends:
         """Return the sum of multiples of the sums, and its 95 % interval: float64[n] each.
@@ -226,10 +234,16 @@ class Classes:
 
         Where it may be any share, low and high are 0 and 1.
         """
-        below = self._below(np.interp([line], self.edges, np.arange(self.edges.size)))
+        return self.share_of(self._below(np.interp([line], self.edges, np.arange(self.edges.size))))
+
+    def share_of(self, parts: FloatArray) -> Ends:
+        """Estimate the share of parts of the classes in all records: float64[n] each.
+
+        ``parts``: float64[k, 1], from 0 to 1. Where it may be any share, low and high are 0 and 1.
+        """
 
         def fall(share: FloatArray, end: int) -> FloatArray:
-            return self.records.combine(below - share)[end]
+            return self.records.combine(parts - share)[end]
 
         value, low, high = (self._cross(fall, end, 1.0) for end in range(3))
         return value, low, high

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Tops
 from geodp.errors import Rule, UsageError
-from geodp.features.amounts.card import MEDIAN, SUM, AmountsCard
+from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, AmountsCard
 from geodp.features.amounts.estimates import (
     ROUNDED,
     SUM_Z,
@@ -26,6 +26,8 @@ from geodp.features.amounts.estimates import (
 )
 from geodp.features.amounts.methods import CountOfAmounts
 from geodp.features.amounts.scale import Scale, exact
+from geodp.features.amounts.spread import Spread, estimate_spread
+from geodp.features.amounts.trimming import Trimming, estimate_trimming
 from geodp.grid.region import Labels, Region
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.privacy.event import Measurement
@@ -140,55 +142,110 @@ class AmountNumbers:
         method = cast(CountOfAmounts, self.count.method).pyramid
         return stream_event(event, method, share, notches)
 
-    def estimate(self, region: Any, labels: Labels | None = None) -> AmountEstimate:
+    def estimate(
+        self,
+        region: Any,
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
+    ) -> AmountEstimate:
         """Estimate records, sum, mean and median of a region, with 95 % intervals.
 
         Parameters
         ----------
         region, labels
             As for :meth:`geodp.Release.estimate`.
+        quantiles : sequence of float
+            Shares of the records, above 0 and below 1, whose quantiles are estimated, too.
+        below : sequence of float
+            Amounts, such as a poverty line, below which the share of the records is estimated, too.
 
         Returns
         -------
         AmountEstimate
             Amounts are in units. What was not released is None, and so are a mean and a median of
             which nothing is known but the clip.
+
+        Raises
+        ------
+        UsageError
+            Quantiles or shares of a release without classes, or outside their ranges.
         """
-        return self.estimate_all([region], labels)[0]
+        return self.estimate_all([region], labels, quantiles=quantiles, below=below)[0]
 
     def estimate_all(
-        self, regions: Iterable[Any], labels: Labels | None = None
+        self,
+        regions: Iterable[Any],
+        labels: Labels | None = None,
+        *,
+        quantiles: Sequence[float] = (),
+        below: Sequence[float] = (),
     ) -> list[AmountEstimate]:
         """Estimate many regions, in their order; each is as for :meth:`estimate`."""
+        self._check(quantiles, below)
         listed = [Region.of(self.count.grid, one, labels) for one in regions]
         counts = self.records.estimate_all(listed)
-        medians = self._classes_of(listed).quantile(0.5) if self.classes else None
-        if self.sum is None:
-            return [
-                AmountEstimate(one, median=self._known(medians, i)) for i, one in enumerate(counts)
-            ]
         rows = [(one.count, one.low, one.high) for one in counts]
         count = np.array(rows, np.float64).reshape(-1, 3).T
-        both = margins_of(self.streams, listed, self.index.amount.notches or 1, rounded=True)
-        ends = estimate_streams(both, self.scale, (count[0], count[1], count[2]))
+        ends = self._ends(listed, (count[0], count[1], count[2]))
         found = []
         for i, one in enumerate(counts):
-            total = Interval(*(float(part[i]) for part in ends["sum"]))
-            mean = self._known(ends["mean"], i) if one.count > 0 else None
-            found.append(AmountEstimate(one, total, mean, self._known(medians, i)))
-        return found
+            total = mean = None
+            if self.sum is not None:
+                total = Interval(*(float(part[i]) for part in ends[SUM]))
+                mean = self._known(ends[MEAN], i) if one.count > 0 else None
+            found.append(AmountEstimate(one, total, mean, self._known(ends.get(MEDIAN), i)))
+        if not quantiles and not below:
+            return found
+        classes = self._classes_of(listed)
+        of_quantiles = {share: classes.quantile(share) for share in quantiles}
+        of_lines = {line: classes.share_below(line) for line in below}
+        return [
+            replace(
+                one,
+                quantiles={share: self._known(ends, i) for share, ends in of_quantiles.items()},
+                below={line: _known_share(ends, i) for line, ends in of_lines.items()},
+            )
+            for i, one in enumerate(found)
+        ]
 
     def columns(self, key: KeyArray) -> dict[str, Ends]:
         """Estimate sum, mean and median of cells, as :meth:`estimate` does: float64[n] each.
 
         Where an interval is all of the clip, nothing is known of a mean or a median.
         """
+        return self._ends(key, _cells(self.records, key) if self.sum is not None else None)
+
+    def noise_of(self, regions: list[Region]) -> dict[str, Ends]:
+        """Estimate records, sum, mean and median with intervals of the noise alone.
+
+        Those of :meth:`estimate` are wider where the clamp at 0 may have moved something.
+        """
+        count = margins_of([self.records], regions).noise().combine([1])
+        return {COUNT: count} | self._ends(regions, count, noise_only=True)
+
+    def _ends(
+        self, places: list[Region] | KeyArray, count: Ends | None, *, noise_only: bool = False
+    ) -> dict[str, Ends]:
+        """Estimate sum, mean and median of regions or cells.
+
+        Parameters
+        ----------
+        places : list of Region, or uint64[n]
+        count : (float64[n], float64[n], float64[n]) or None
+            Records, and the ends of their intervals; needed for sums alone.
+        noise_only : bool
+            Whether intervals leave out what the clamp may have moved.
+        """
         found: dict[str, Ends] = {}
         if self.sum is not None:
-            both = margins_of(self.streams, key, self.index.amount.notches or 1, rounded=True)
-            found |= estimate_streams(both, self.scale, _cells(self.records, key))
+            assert count is not None
+            both = margins_of(self.streams, places, self.index.amount.notches or 1, rounded=True)
+            found |= estimate_streams(both.noise() if noise_only else both, self.scale, count)
         if self.classes:
-            classes = Classes(self.edges, margins_of(self.class_releases, key))
+            records = margins_of(self.class_releases, places)
+            classes = Classes(self.edges, records.noise() if noise_only else records)
             found[MEDIAN] = classes.quantile(0.5)
         return found
 
@@ -198,14 +255,7 @@ class AmountNumbers:
         ``share``: of the records below it, such as 0.9. None where it may be any amount. Raises
         UsageError without classes.
         """
-        self._require_classes()
-        if not 0 < share < 1:
-            raise UsageError(
-                "A quantile has a share of the records above 0 and below 1.",
-                code="amounts-quantile-share",
-            )
-        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).quantile(share)
-        return self._known(ends, 0)
+        return self.estimate(region, labels, quantiles=(share,)).quantiles[share]
 
     def share_below(
         self, region: Any, line: float, labels: Labels | None = None
@@ -215,53 +265,76 @@ class AmountNumbers:
         Interpolated where the line is no edge of classes. None where it may be any share. Raises
         UsageError without classes.
         """
-        self._require_classes()
-        if not np.isfinite(line):
-            raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
-        ends = self._classes_of([Region.of(self.count.grid, region, labels)]).share_below(line)
-        value, low, high = (float(part[0]) for part in ends)
-        return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
+        return self.estimate(region, labels, below=(line,)).below[line]
 
-    def compare_means(
-        self, one: Any, other: Any, labels: tuple[Labels | None, Labels | None] = (None, None)
-    ) -> Interval | None:
-        """Estimate by how much the mean of one region is above that of another, apart from it.
-
-        The interval takes the errors of the two as independent: those that they share, of areas
-        around both, make it wider than it need be, not narrower. If it holds 0, the noise does not
-        tell the means apart.
+    def spread(self, region: Any, labels: Labels | None = None) -> Spread:
+        """Estimate how unequal the amounts of a region are, and how many the clip may have cut.
 
         Parameters
         ----------
-        one, other
-            Regions as for :meth:`estimate`, without common cells.
-        labels : (labels, labels)
-            Of either region, such as those of two groups of one region.
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
 
         Returns
         -------
-        Interval or None
-            In units of the amount; None where either has no mean.
+        Spread
+            ``standard_deviation``, ``gini`` and ``clipped``, each of the clipped amounts, with 95 %
+            intervals that hold wherever amounts lie in their classes.
 
-        Raises UsageError for regions that overlap, or a release without means.
+        Raises
+        ------
+        UsageError
+            A release without classes.
         """
-        grid = self.count.grid
-        regions = [Region.of(grid, *each) for each in zip((one, other), labels, strict=True)]
-        if self.sum is None:
+        return self.spread_all([region], labels)[0]
+
+    def spread_all(self, regions: Iterable[Any], labels: Labels | None = None) -> list[Spread]:
+        """Estimate the spread of many regions, in their order; each is as for :meth:`spread`."""
+        self._require_classes()
+        listed = [Region.of(self.count.grid, one, labels) for one in regions]
+        return estimate_spread(self._classes_of(listed), float(self.scale.clip[0]))
+
+    def trimming(self, region: Any, people: float, labels: Labels | None = None) -> Trimming:
+        """Estimate what trimmed weights leave out of a region, by a public total of its people.
+
+        Parameters
+        ----------
+        region, labels
+            As for :meth:`geodp.Release.estimate`.
+        people : float
+            How many people the weights of the region add up to before they are trimmed, from a
+            public table such as a census; never from the data.
+
+        Returns
+        -------
+        Trimming
+            ``lost``, a share of these people, and ``mean``, with an interval that holds whatever
+            the amounts of the lost are.
+
+        Raises
+        ------
+        UsageError
+            A release without weights, or a total that is not above 0.
+        """
+        if self.index.amount.max_weight is None:
             raise UsageError(
-                "This release has classes only, and no means.", code="amounts-without-means"
+                "This release has no weights, of which anything could be trimmed.",
+                code="amounts-without-weights",
             )
-        if np.intersect1d(regions[0].key, regions[1].key).size:
+        lower, upper = map(float, self.scale.clip)
+        return estimate_trimming(self.estimate(region, labels), people, (lower, upper))
+
+    def _check(self, quantiles: Sequence[float], below: Sequence[float]) -> None:
+        """Raise UsageError for quantiles or lines outside their ranges, or without classes."""
+        if quantiles or below:
+            self._require_classes()
+        if not all(0 < share < 1 for share in quantiles):
             raise UsageError(
-                "The regions have common cells; compare regions apart from each other.",
-                code="amounts-regions-overlap",
+                "A quantile has a share of the records above 0 and below 1.",
+                code="amounts-quantile-share",
             )
-        means = [each.mean for each in self.estimate_all(regions)]
-        if means[0] is None or means[1] is None:
-            return None
-        rows = [tuple(np.array([x]) for x in (m.value, m.low, m.high)) for m in means if m]
-        value, low, high = Margins.of([(a, b, c) for a, b, c in rows]).combine([1, -1])
-        return Interval(float(value[0]), float(low[0]), float(high[0]))
+        if not all(np.isfinite(line) for line in below):
+            raise UsageError("A line is an amount: a finite number.", code="amounts-line-form")
 
     def _require_classes(self) -> None:
         """Raise UsageError without classes."""
@@ -283,6 +356,12 @@ class AmountNumbers:
     def card(self) -> AmountsCard:
         """Return the public index, without files."""
         return self.index
+
+
+def _known_share(ends: Ends, at: int) -> Interval | None:
+    """Return the interval of a share, or None where it may be any."""
+    value, low, high = (float(part[at]) for part in ends)
+    return None if (low, high) == (0.0, 1.0) else Interval(value, low, high)
 
 
 def margins_of(

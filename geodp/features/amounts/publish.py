@@ -81,6 +81,7 @@ def publish(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     classes: Any = (),
     means: bool = True,
@@ -140,6 +141,9 @@ def publish(
     max_weight : int
         Largest weight, public and chosen without the data: larger ones count as this, and noise is
         proportional to it.
+    raked_to : str, optional
+        To which totals of the same data the weights were raked, such as ``"residents by age and
+        sex of this survey"``: these are invariants outside the guarantee, and stand on the card.
     person : str, optional
         Column of person ids: of each person, the first ``contribution`` records count. Without it,
         you vouch for the contribution.
@@ -206,7 +210,8 @@ def publish(
     reading: dict[str, Any] = {
         "grid": grid, "amount": amount, "clip": clip, "unit_of_amount": unit_of_amount,
         "step": step, "classes": classes, "code": code, "x": x, "y": y, "crs": crs, "value": value,
-        "weight": weight, "max_weight": max_weight, "person": person, "by": by, "labels": labels,
+        "weight": weight, "max_weight": max_weight, "raked_to": raked_to, "person": person,
+        "by": by, "labels": labels,
         "columns": columns, "where": where, "outside": outside, "decimal": decimal,
     }  # fmt: skip
     table = _read(data, reading, contribution)

@@ -49,6 +49,16 @@ WEIGHT_FACT = (
 )
 """Public fact of weights that were read."""
 
+RAKED = (
+    "that weights were raked, so that they add up to totals of the same data, which are "
+    "invariants: whoever knows these totals knows them without any noise, and the guarantee does "
+    "not cover them: {}"
+)
+"""Public fact of weights that were calibrated on totals of the data itself."""
+
+LONGEST_FACT = 500
+"""Most characters of the name of such totals."""
+
 PERSON_AND_COUNTS = Rule(
     "amounts-person-and-counts",
     "Rows that stand for several records (--value, value=), or have weights (--weight, weight=), "
@@ -82,6 +92,8 @@ class AmountRecords(Points):
         Column of weights of a survey: a record counts as so many.
     max_weight : int
         Larger weights count as this; 1 without weights.
+    raked_to : str, optional
+        Totals of the same data that the weights were calibrated on.
     records : int
         Most records that are kept of a person, the first ones.
     edges : tuple of int
@@ -93,6 +105,7 @@ class AmountRecords(Points):
     value: str | None = None
     weight: str | None = None
     max_weight: int = 1
+    raked_to: str | None = None
     records: int = 1
     edges: tuple[int, ...] = ()
     beyond: Counter[str] = field(default_factory=Counter, repr=False)
@@ -133,6 +146,8 @@ class AmountRecords(Points):
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self.weight is not None:
             facts.append(WEIGHT_FACT)
+        if self.raked_to is not None:
+            facts.append(RAKED.format(" ".join(self.raked_to.split())))
         return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
@@ -218,6 +233,17 @@ class AmountRecords(Points):
 
     def _require_weights(self) -> None:
         """Raise UsageError for weights without a bound, or beside numbers of records."""
+        if self.raked_to is not None and (
+            self.weight is None
+            or not isinstance(self.raked_to, str)
+            or not 0 < len(self.raked_to.strip()) <= LONGEST_FACT
+            or not self.raked_to.isprintable()
+        ):
+            raise UsageError(
+                "Say to which totals the weights (weight=, --weight) were raked in a sentence of "
+                "at most 500 characters (raked_to=, --raked-to).",
+                code="amounts-raked-to",
+            )
         if self.weight is None and self.max_weight == 1:
             return
         whole = isinstance(self.max_weight, int) and 1 < self.max_weight <= MAX_WEIGHT
@@ -357,6 +383,7 @@ def read_records(
     value: str | None = None,
     weight: str | None = None,
     max_weight: int = 1,
+    raked_to: str | None = None,
     person: str | None = None,
     contribution: int | None = None,
     by: Sequence[str] = (),
@@ -376,7 +403,9 @@ def read_records(
         See :func:`geodp.read_points`.
     code : str, optional
         Column of codes of cells or units, instead of coordinates.
-    amount, clip, step, unit_of_amount, value, weight, max_weight, person, contribution, classes
+    amount, clip, step, unit_of_amount, value, weight, max_weight, raked_to, person, contribution
+        See :func:`geodp.amounts.publish`.
+    classes
         See :func:`geodp.amounts.publish`.
 
     Returns
@@ -409,6 +438,7 @@ def read_records(
         value=value,
         weight=weight,
         max_weight=max_weight,
+        raked_to=raked_to,
         person=person,
         records=require_records(person, contribution),
         by=convert_by(by),

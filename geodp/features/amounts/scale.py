@@ -239,12 +239,12 @@ def show_number(value: Fraction) -> str:
     return f"{'-' * (value < 0)}{digits[:-places]}.{digits[-places:]}"
 
 
-def show_amount(number: float) -> str:
-    """Format an estimated amount: a large one without decimals.
+def show_amount(number: float, sign: str = "") -> str:
+    """Format an estimated amount: a large one without decimals; ``sign``: "+" shows it always.
 
     Examples
     --------
-    >>> show_amount(303.14159), show_amount(1234567.8)
-    ('303.142', '1,234,568')
+    >>> show_amount(303.14159), show_amount(1234567.8), show_amount(0.25, "+")
+    ('303.142', '1,234,568', '+0.25')
     """
-    return f"{number:,.0f}" if abs(number) >= 1e5 else f"{number:,.6g}"
+    return f"{number:{sign},.0f}" if abs(number) >= 1e5 else f"{number:{sign},.6g}"

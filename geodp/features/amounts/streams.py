@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.features.amounts.kernels.aligning import divide, follow
+from geodp.features.amounts.kernels.aligning import LEAST, NEARBY, divide, follow
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.kernels.searching import find
@@ -274,7 +274,8 @@ def fit(
     low, high = np.zeros_like(number), number * span
     given = np.empty_like(classes)
     if len(classes):
-        divide(classes, number, np.zeros(len(classes), np.int64), given)
+        near = np.maximum(classes.mean(axis=1), LEAST)
+        divide(classes, number, near, np.zeros(len(classes)), given)
         # A sum lies between those of its classes' edges.
         edges = np.array(design.edges, np.int64) * span
         low = -(-(edges[:-1] @ given) // design.scale.span)
@@ -297,9 +298,10 @@ def _combine(
     of_sums = 2 * (design.of_sums.width() / design.notches) ** 2
     of_classes = len(classes) * design.of_classes.width() ** 2
     weight = of_classes / (of_sums + of_classes)
-    both = weight * w + (1 - weight) * design.notches * records
-    edges = np.array(design.edges, np.float64) / design.scale.span
-    middle = ((edges[:-1] + edges[1:]) / 2) @ classes / np.maximum(records, 1)
-    share = np.where(w > 0, u / np.maximum(w, 1), middle)
-    both = np.rint(both).astype(np.int64)
-    return np.minimum(np.rint(both * share).astype(np.int64), both), both
+    both = np.rint(weight * w + (1 - weight) * design.notches * records).astype(np.int64)
+    # What they are more than both streams has the share of cells nearby: that of the cell itself
+    # would multiply its noise by that of the streams, and such products add up over areas.
+    start = np.arange(0, u.size, NEARBY)
+    near = np.add.reduceat(u, start) / np.maximum(np.add.reduceat(w, start), 1) if u.size else u
+    share = np.repeat(near, NEARBY)[: u.size]
+    return u + np.rint((both - w) * share).astype(np.int64), both

@@ -1,7 +1,8 @@
 """Persons and households of the same cells, as ``geodp.households``."""
 
+from geodp.accuracy.difference import Difference
 from geodp.features.households.card import HouseholdsCard
-from geodp.features.households.comparison import Difference, HouseholdDifference, compare
+from geodp.features.households.comparison import HouseholdDifference, compare
 from geodp.features.households.estimates import HouseholdEstimate, MeanSize
 from geodp.features.households.households import Households
 from geodp.features.households.plan import PlannedError, plan

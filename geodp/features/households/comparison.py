@@ -3,31 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
 
+from geodp.accuracy.difference import Bounded, Difference, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.features.households.estimates import HouseholdEstimate, MeanSize
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A difference of two numbers, the second less the first.
-
-    Attributes
-    ----------
-    value : float
-    low, high : float
-        A 95 % interval.
-    """
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the interval holds differences of one sign only."""
-        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True)
@@ -71,20 +50,14 @@ def compare(
     >>> geodp.households.compare(*halves).mean_size.is_certain
     True
     """
-    one, other = first.mean_size, second.mean_size
+    one, other, opposite = first.mean_size, second.mean_size, 0.0 if independent else 1.0
     return HouseholdDifference(
-        _subtract(first.persons, second.persons, independent),
-        _subtract(first.households, second.households, independent),
-        None if one is None or other is None else _subtract(one, other, independent),
+        subtract(_ends(first.persons), _ends(second.persons), opposite),
+        subtract(_ends(first.households), _ends(second.households), opposite),
+        None if one is None or other is None else subtract(_ends(one), _ends(other), opposite),
     )
 
 
-def _subtract(
-    first: Estimate | MeanSize, second: Estimate | MeanSize, independent: bool
-) -> Difference:
-    """Subtract the first number from the second."""
-    start, end = (one.value if isinstance(one, MeanSize) else one.count for one in (first, second))
-    below, above = (end - second.low, first.high - start), (second.high - end, start - first.low)
-    # Independent margins are added as their squares, as those of a sum are.
-    low, high = (hypot(*one) if independent else sum(one) for one in (below, above))
-    return Difference(end - start, end - start - low, end - start + high)
+def _ends(one: Estimate | MeanSize) -> Bounded:
+    """Return a number with the ends of its interval."""
+    return one.value if isinstance(one, MeanSize) else one.count, one.low, one.high

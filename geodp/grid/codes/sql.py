@@ -165,7 +165,7 @@ class SqlQuery:
     def place(self, at: Engine) -> str:
         """Return the steps that put records into cells: the last one is the table ``placed``.
 
-        Its columns are the indices of cells, ``who`` and ``came``, if there are such columns.
+        Its columns are the indices of cells and those of ``extras``, if there are such columns.
         """
         units: list[str] = []
         cells: list[str] = []
@@ -181,8 +181,7 @@ class SqlQuery:
                 cells.append(f"{at.divide(unit, side)} AS {end}cell_{axis}")
                 # Filtered in units, as the quotient is defined for non-negative integers only.
                 inside.append(f"{unit} BETWEEN {side * first} AND {side * (first + size) - 1}")
-        extras = {"who": self.person, "came": self.by}
-        selected = {name: at.name(one) for name, one in extras.items() if one is not None}
+        selected = {name: at.name(one) for name, one in self.extras.items() if one is not None}
         if self.person is not None:
             selected["who"] = at.trim(selected["who"])
             # Records without an identifier belong to many people. Bounded as if they were one
@@ -199,6 +198,11 @@ class SqlQuery:
             f"WITH located AS (\n  SELECT {names}\n  FROM {self.table}\n), placed AS (\n"
             f"  SELECT {chosen}\n  FROM located\n  WHERE {condition}\n)"
         )
+
+    @property
+    def extras(self) -> dict[str, str | None]:
+        """Further columns that every record keeps, by their names in the query; None: not there."""
+        return {"who": self.person, "came": self.by}
 
     def codes(self, at: Engine) -> list[str]:
         """Return the columns of codes of cells."""

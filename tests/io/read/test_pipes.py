@@ -146,6 +146,7 @@ READ = {
         "regions": (*GUESSES, "--regions", PIPE, "--regions-source", "s"),
     },
     "amounts estimate": {"polygons": ("incomes", "--polygons", PIPE)},
+    "amounts compare": {"polygons": ("incomes", "--polygons", PIPE)},
     "amounts page": {"polygons": ("incomes", "--polygons", PIPE)},
     "flows publish": {
         "inputs": (PIPE, *TRIPS),

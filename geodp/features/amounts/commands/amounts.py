@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from functools import partial
@@ -13,10 +14,13 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
+from geodp.cli.commands.sql import ENGINES, locate_records
+from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
+    BoundsType,
     GridCommand,
     StrictCommand,
     folder_options,
@@ -32,7 +36,9 @@ from geodp.errors import UsageError
 from geodp.io.folder.stopping import complete_with_commit
 
 if TYPE_CHECKING:
+    from geodp.cli.comparing import Place
     from geodp.features.amounts.amounts import Amounts
+    from geodp.features.amounts.comparison import AmountDifference
     from geodp.features.amounts.estimates import Interval
     from geodp.features.amounts.files import StagedAmounts
     from geodp.features.amounts.publish import PreparedAmounts
@@ -67,6 +73,21 @@ contribution_option = option(
     help="Most records of one person. With --person, the first ones count; otherwise you assert "
     "it.",
 )
+amount_option = option(
+    "--amount",
+    group="Input",
+    everyday=True,
+    required=True,
+    metavar="COLUMN",
+    help="Column of amounts: plain numbers, all in one unit.",
+)
+step_option = option(
+    "--step",
+    group="Privacy",
+    default="1",
+    show_default=True,
+    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
+)
 unit_of_amount_option = option(
     "--unit-of-amount",
     group="Input",
@@ -96,29 +117,17 @@ def amounts() -> None:
         --unit-of-amount "10,000 yen" --contribution 1 --epsilon 1 --output out
     geodp amounts plan --grid jis:half ... --median 250 --upper-tenth 600 --people 1e7 --epsilon 1
     geodp amounts estimate out --area 5339
+    geodp amounts compare out --area 5339 --area 5340
     """
 
 
 @amounts.command(cls=ReadingCommand, no_args_is_help=True)
 @inputs
 @partial(grid_options, required=True)
-@option(
-    "--amount",
-    group="Input",
-    everyday=True,
-    required=True,
-    metavar="COLUMN",
-    help="Column of amounts: plain numbers, all in one unit.",
-)
+@amount_option
 @unit_of_amount_option
 @clip_option
-@option(
-    "--step",
-    group="Privacy",
-    default="1",
-    show_default=True,
-    help="Amounts are counted exactly on multiples of it, in the unit of the amount.",
-)
+@step_option
 @option(
     "--classes",
     group="Privacy",
@@ -140,6 +149,13 @@ def amounts() -> None:
     type=click.IntRange(2),
     help="With --weight: the largest weight, public and chosen without the data; larger ones count "
     "as this.",
+)
+@option(
+    "--raked-to",
+    group="Input",
+    metavar="TEXT",
+    help="With --weight: to which totals of the same data the weights were raked. They are "
+    "invariants outside the guarantee, and stand on the card.",
 )
 @option(
     "--no-means",
@@ -279,6 +295,13 @@ def plan(**options: Any) -> None:
     help="Also estimate the share of records below an amount, by classes; repeatable.",
 )
 @option(
+    "--spread",
+    group="Options",
+    is_flag=True,
+    help="Also estimate the standard deviation, the Gini coefficient, and the share of records "
+    "that the clip may have cut, by classes.",
+)
+@option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
 def estimate(**options: Any) -> None:
@@ -286,7 +309,7 @@ def estimate(**options: Any) -> None:
 
     \b
     geodp amounts estimate out --area 5339 --area 5340
-    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150
+    geodp amounts estimate out --polygons cities.geojson --quantile 0.9 --below 150 --spread
 
     All have 95 % intervals. A region that may have no record, or any amount of the clip, has no
     mean and no median.
@@ -294,7 +317,7 @@ def estimate(**options: Any) -> None:
     if options["polygons"] is None and not options["area"]:
         raise UsageError("Name what to estimate: --polygons or --area.", code="estimate-what")
     require_named(options)
-    release = _open(options)
+    release = _open(options["release"])
     shapes = read_shapes(options, release.count)
     rows = dict(zip(shapes, _rows(release, shapes, options), strict=True))
     if options["as_json"]:
@@ -305,6 +328,46 @@ def estimate(**options: Any) -> None:
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(rows, release)))
+
+
+@amounts.command(cls=StrictCommand, no_args_is_help=True)
+@click.argument("releases", nargs=-1, required=True, type=click.Path(path_type=Path))
+@polygons_option("--polygons")
+@POLYGON_NAME
+@AREA
+@option(
+    "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
+)
+def compare(**options: Any) -> None:
+    """Compare two regions of a release, or the same regions in two RELEASES; costs no budget.
+
+    \b
+    geodp amounts compare out --area 5339 --area 5340
+    geodp amounts compare out-2015 out-2020 --polygons cities.geojson
+
+    Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
+    a star marks those that the noise alone does not explain. The two releases must have amounts of
+    the same unit and clip.
+    """
+    releases = [_open(path) for path in options["releases"]]
+    require_named(options)
+    shapes = read_shapes(options, releases[0].count)
+    counts = [one.count for one in releases]
+    named = pair_regions([*shapes], counts)
+    limits = [one.card().display_below for one in counts]
+    rows = dict(zip(named, _differences(releases, [*shapes.values()]), strict=True))
+    below = _below(releases, limits, shapes, named)
+    if options["as_json"]:
+        document = {
+            "amount": asdict(releases[0].index.amount),
+            "differences": [
+                {"name": name, **asdict(one), **mark_below(below[name], limits)}
+                for name, one in rows.items()
+            ],
+        }
+        click.echo(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    click.echo("\n".join(_tabulate_differences(rows, below, releases)))
 
 
 @amounts.command(cls=StrictCommand, no_args_is_help=True)
@@ -329,20 +392,123 @@ def page(**options: Any) -> None:
     require_named(options)
     from geodp.features.amounts.page import write_page
 
-    release = _open(options)
+    release = _open(options["release"])
     regions = read_shapes(options, release.count)
     click.echo(write_page(release, regions, options["language"]), nl=False)
+
+
+@amounts.command(cls=GridCommand, no_args_is_help=True)
+@option(
+    "--grid",
+    "spec",
+    group="Domain",
+    everyday=True,
+    required=True,
+    help="Code system, such as jis:quarter or inspire:1km.",
+)
+@option(
+    "--bounds",
+    group="Domain",
+    everyday=True,
+    type=BoundsType(),
+    help="West south east north of the public domain, as of geodp sql.  [default: the code "
+    "system's extent]",
+)
+@option(
+    "--engine",
+    group="Output",
+    everyday=True,
+    required=True,
+    type=click.Choice(ENGINES),
+    help="SQL dialect of the query.",
+)
+@option(
+    "--points",
+    group="Input",
+    nargs=2,
+    default=("lon", "lat"),
+    show_default=True,
+    help="Columns of x and y of the record, in the grid's CRS.",
+)
+@option(
+    "--table",
+    group="Input",
+    default="records",
+    show_default=True,
+    help="Table expression for the records, inserted as it is.",
+)
+@amount_option
+@unit_of_amount_option
+@clip_option
+@step_option
+@option(
+    "--person",
+    group="Input",
+    everyday=True,
+    metavar="COLUMN",
+    help="Column of person ids. Records without one are left out.",
+)
+@option(
+    "--contribution",
+    group="Privacy",
+    everyday=True,
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --person: most records that are kept of a person.",
+)
+@option(
+    "--order-by",
+    "by",
+    group="Input",
+    help="Column, such as a time, whose first records of a person are kept. Default: a random "
+    "sample.",
+)
+def sql(spec: str, bounds: Any, engine: str, points: tuple[str, str], **options: Any) -> None:
+    """Print an SQL query that clips amounts and counts them by cell, to run where the data are.
+
+    \b
+    geodp amounts sql --grid jis:half --engine duckdb --amount income --clip 0 1000
+        --unit-of-amount "10,000 yen" --person id > amounts.sql
+
+    The query fails where an amount is missing, or no number. The result is a confidential table
+    with the columns code, the amount, and geodp_records; a comment in the query shows how to
+    publish it.
+    """
+    from geodp.features.amounts.query import AmountQuery
+    from geodp.features.amounts.scale import Scale, show_number
+    from geodp.grid.codes.sql import RECORDS
+
+    place, records = locate_records(spec, bounds, options["table"], points)
+    scale = Scale.of(options["clip"], options["step"], options["unit_of_amount"], options["amount"])
+    person, most = options["person"], options["contribution"]
+    query = AmountQuery(**records, scale=scale, person=person, records=most, by=options["by"])
+    written = query.write(engine)
+    edges = " ".join(f"{edge:.17g}" for edge in place.bounds)
+    lower, upper, step = map(show_number, (*scale.clip, scale.step))
+    kept, why = str(most), ""
+    if person is None:
+        # Without a column of persons nothing bounds the contribution.
+        kept, why = "N", "; N: the most records that one person has, for which you vouch"
+    click.echo(
+        f"-- {' and '.join(points)} are coordinates in {place.crs}; records outside the domain"
+        f"{' or without a person' if person is not None else ''} are left out.\n"
+        f"-- Then: geodp amounts publish amounts.parquet --grid {spec} --bounds {edges} "
+        f"--code code --amount {shlex.quote(scale.name)} --clip {lower} {upper} --step {step} "
+        f"--unit-of-amount {shlex.quote(scale.unit)} --value {RECORDS} --contribution {kept} ..."
+        f"{why}\n{written}"
+    )
 
 
 COMMAND = amounts
 
 
-def _open(options: dict[str, Any]) -> Amounts:
-    """Open the release of the options; UsageError for one of another kind."""
+def _open(path: Path) -> Amounts:
+    """Open a written release of amounts; UsageError for one of another kind."""
     from geodp.features.amounts.amounts import Amounts
     from geodp.release.opening import open_written
 
-    release = open_written(options["release"])
+    release = open_written(path)
     if not isinstance(release, Amounts):
         raise UsageError(
             "This is no release of amounts; geodp estimate knows it.",
@@ -357,18 +523,79 @@ def _rows(
     """Yield the columns of every region: name and estimate."""
     from geodp.features.amounts.estimates import Interval
 
-    for region, one in zip(shapes.values(), release.estimate_all(shapes.values()), strict=True):
+    shares, lines = options["quantile"], options["below"]
+    found = release.estimate_all(shapes.values(), quantiles=shares, below=lines)
+    spreads = release.spread_all(shapes.values()) if options["spread"] else [None] * len(found)
+    for one, spread in zip(found, spreads, strict=True):
         count = one.count
         row: dict[str, Interval | None] = {"count": Interval(count.count, count.low, count.high)}
         if release.sum is not None:
             row |= {"sum": one.sum, "mean": one.mean}
         if release.classes:
             row["median"] = one.median
-        for share in options["quantile"]:
-            row[f"quantile {share:g}"] = release.quantile(region, share)
-        for line in options["below"]:
-            row[f"below {line:g}"] = release.share_below(region, line)
+        row |= {f"quantile {share:g}": one.quantiles[share] for share in shares}
+        row |= {f"below {line:g}": one.below[line] for line in lines}
+        if spread is not None:
+            row |= {"standard deviation": spread.standard_deviation, "gini": spread.gini}
+            row["clipped at most"] = spread.clipped
         yield row
+
+
+def _differences(releases: list[Amounts], shapes: list[Any]) -> list[AmountDifference]:
+    """Compare two regions of one release, or all regions in two."""
+    from geodp.features.amounts.comparison import compare_releases
+    from geodp.grid.region import Region
+
+    if len(releases) == 1:
+        return [releases[0].compare(*shapes)]
+    first, second = releases
+    grid = first.count.grid
+    return compare_releases(first, second, [(Region.of(grid, one),) * 2 for one in shapes])
+
+
+def _below(
+    releases: list[Amounts],
+    limits: list[int | None],
+    shapes: dict[str, Any],
+    named: dict[str, tuple[Place, Place]],
+) -> dict[str, bool]:
+    """Return which differences would reveal a count that a limit of display hides."""
+    from geodp.table.display import is_below
+
+    if all(limit is None for limit in limits):
+        return dict.fromkeys(named, False)
+    found = [one.count.estimate_all(shapes.values()) for one in releases]
+    return {
+        name: any(
+            (limit := limits[i]) is not None and is_below(found[i][at].count, limit)
+            for i, at in pair
+        )
+        for name, pair in named.items()
+    }
+
+
+def _tabulate_differences(
+    rows: dict[str, AmountDifference], below: dict[str, bool], releases: list[Amounts]
+) -> Iterator[str]:
+    """Yield the lines of a table of differences; ``below``: those that are not shown."""
+    from geodp.features.amounts.scale import show_amount
+
+    amount = releases[0].index.amount
+    yield f"{amount.name} in {amount.unit}, from {amount.lower} to {amount.upper}"
+    columns = ["count"]
+    columns += ["sum", "mean"] if all(one.sum is not None for one in releases) else []
+    columns += ["median"] if all(one.classes for one in releases) else []
+    width, wide = max(len("regions"), *map(len, rows)), max(map(len, columns))
+    yield f"{'regions':<{width}}  {'':<{wide}}  {'difference':>14}  {'95 % interval':>31}"
+    for name, row in rows.items():
+        for number, column in enumerate(columns):
+            value, ends, mark = "-", "-", ""
+            one = getattr(row, column)
+            if one is not None and not below[name]:
+                value, low, high = (show_amount(x, "+") for x in (one.value, one.low, one.high))
+                ends, mark = f"{low} to {high}", "  *" if one.is_certain else ""
+            head = "" if number else name
+            yield f"{head:<{width}}  {column:<{wide}}  {value:>14}  {ends:>31}{mark}"
 
 
 def _plain(row: dict[str, Interval | None]) -> dict[str, Any]:
@@ -464,6 +691,7 @@ def _reader(options: dict[str, Any], grid: Grid, request: Request) -> AmountReco
         value=options["value"][0] if options["value"] else None,
         weight=options["weight"],
         max_weight=options["max_weight"] or 1,
+        raked_to=options["raked_to"],
         records=records,
         edges=edges,
     )

@@ -9,7 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from geodp.kernels.jit import bare
-from geodp.typing import IntArray
+from geodp.typing import FloatArray, IntArray
+
+NEARBY = 64
+"""Cells over which the shares of classes are averaged, those far away with smaller weights."""
+
+LEAST = 1e-6
+"""Least average of records of a class in a cell nearby: every class may have some."""
 
 
 @bare
@@ -29,7 +35,8 @@ def follow(
     Parameters
     ----------
     above, both : int64[cells]
-        The first stream, and both together, above 0.
+        The first stream, and both together, above 0. Where the first is below 0, or more than both,
+        other cells are given the rest.
     rest : int64[cells]
         What both streams had more than the records that were made of the first k cells.
     low, high : int64[cells]
@@ -39,46 +46,59 @@ def follow(
     owed = np.int64(0)
     for i in range(above.size):
         owed += above[i]
-        kept = np.int64(np.floor(float(rest[i]) * (float(above[i]) / float(both[i]))))
+        share = min(max(float(above[i]) / float(both[i]), 0.0), 1.0)
+        kept = np.int64(np.floor(float(rest[i]) * share))
         total[i] = min(max(owed - kept, low[i]), high[i])
         owed -= total[i]
 
 
 @bare
-def divide(classes: IntArray, number: IntArray, left: IntArray, parts: IntArray) -> None:
-    """Divide whole records among classes in proportion to weights, so that runs of keys follow.
+def divide(
+    classes: IntArray, number: IntArray, near: FloatArray, left: FloatArray, parts: IntArray
+) -> None:
+    """Divide whole records among classes, so that runs of keys follow the measured classes.
+
+    Each class is owed what it was measured as, and its share nearby of what the records are more,
+    or less, than all classes. The share of the cell itself would multiply the noise of the cell by
+    that of its classes, and such products add up over areas.
 
     Parameters
     ----------
     classes : int64[k, cells]
-        Weights; a cell without any gives its records to the classes that are owed most.
+        Measured records of each class, 0 or more.
     number : int64[cells]
         Records, 0 or more.
-    left : int64[k], overwritten
-        Zeros: then what each class is owed, in units of ``2**-20`` records.
+    near : float64[k], overwritten
+        Records of each class in a cell before the first one, above 0: then those of cells nearby.
+    left : float64[k], overwritten
+        Zeros: then what each class is owed.
     parts : int64[k, cells], overwritten
         Records of each class, which add up to those of the cell.
     """
     for i in range(number.size):
-        weights, whole = np.int64(0), number[i]
+        rest, around = number[i], 0.0
         for k in range(left.size):
-            weights += classes[k, i]
+            rest -= classes[k, i]
+            around += near[k]
+        positive = 0.0
         for k in range(left.size):
-            if weights > 0:
-                part = float(classes[k, i]) * float(number[i]) / float(weights)
-                left[k] += np.int64(np.floor(part * 1048576.0))
-            parts[k, i] = min(max(left[k] >> 20, np.int64(0)), whole)
+            left[k] += float(classes[k, i]) + float(rest) * (near[k] / around)
+            near[k] += (float(classes[k, i]) - near[k]) / NEARBY
+            near[k] = max(near[k], LEAST)
+            positive += max(left[k], 0.0)
+        whole = number[i]
+        scale = min(float(whole) / positive, 1.0) if positive > 0.0 else 0.0
+        for k in range(left.size):
+            parts[k, i] = min(np.int64(np.floor(max(left[k], 0.0) * scale)), whole)
             whole -= parts[k, i]
-            left[k] -= parts[k, i] << 20
+            left[k] -= float(parts[k, i])
         # What is left goes to the largest remainders, one record after the other.
         while whole > 0:
-            best, step = 0, np.int64(1)
+            best = 0
             for k in range(left.size):
                 if left[k] > left[best]:
                     best = k
-            # All classes are owed together what is left, so that one of them is owed its part.
-            step = max(left[best] >> 20, np.int64(1))
-            step = min(step, whole)
+            step = min(max(np.int64(np.floor(left[best])), np.int64(1)), whole)
             parts[best, i] += step
             whole -= step
-            left[best] -= step << 20
+            left[best] -= float(step)

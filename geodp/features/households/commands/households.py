@@ -14,6 +14,7 @@ import click
 
 from geodp import progress
 from geodp.cli.commands.sql import ENGINES, locate_records
+from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
@@ -268,17 +269,12 @@ def estimate(**options: Any) -> None:
     limit = release.persons.card().display_below
     if options["as_json"]:
         document = [
-            {"name": name, **asdict(one), **_mark_below(limit is None, one.is_below(limit))}
+            {"name": name, **asdict(one), **mark_below(one.is_below(limit), [limit])}
             for name, one in estimates.items()
         ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate(estimates, limit)))
-
-
-def _mark_below(no_limit: bool, below: bool) -> dict[str, bool]:
-    """Return the field that tells programs what people see as below the limit of display."""
-    return {} if no_limit else {"below": below}
 
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
@@ -304,47 +300,27 @@ def compare(**options: Any) -> None:
     releases = [_open(path) for path in options["releases"]]
     require_named(options)
     shapes = read_shapes(options, releases[0].households)
-    if len(releases) > 2 or (len(releases) == 1 and len(shapes) != 2):
-        raise UsageError(
-            "Compare exactly two regions of one release (two --area, or --polygons with two), or "
-            "the same regions in two releases.",
-            code="households-compare-two",
-        )
-    if len(releases) == 2:
-        _require_two(*releases)
-    limits = [one.households.card().display_below for one in releases]
+    counts = [one.households for one in releases]
+    limits = [one.card().display_below for one in counts]
+    named = pair_regions([*shapes], counts)
     found = [one.estimate_all(shapes.values()) for one in releases]
-    if len(releases) == 1:
-        # Both regions are of one release, and have its limit.
-        limits, pairs = limits * 2, {" - ".join([*shapes][::-1]): (found[0][0], found[0][1])}
-    else:
-        pairs = dict(zip(shapes, zip(*found, strict=True), strict=True))
+    pairs = {name: (found[i][a], found[j][b]) for name, ((i, a), (j, b)) in named.items()}
     rows = {name: subtract(*pair, independent=len(releases) == 2) for name, pair in pairs.items()}
     # A difference would reveal the count that a limit of display hides.
     below = {
-        name: any(one.is_below(limit) for one, limit in zip(pair, limits, strict=True))
-        for name, pair in pairs.items()
+        name: any(
+            one.is_below(limits[place[0]]) for one, place in zip(pairs[name], two, strict=True)
+        )
+        for name, two in named.items()
     }
     if options["as_json"]:
         document = [
-            {"name": name, **asdict(one), **_mark_below(limits == [None, None], below[name])}
+            {"name": name, **asdict(one), **mark_below(below[name], limits)}
             for name, one in rows.items()
         ]
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return
     click.echo("\n".join(_tabulate_differences(rows, below)))
-
-
-def _require_two(first: Households, second: Households) -> None:
-    """Raise UsageError unless two releases are of one grid, and are not the same."""
-    if first.households.grid != second.households.grid:
-        raise UsageError("The two releases have different grids.", code="households-compare-grids")
-    ids = {one.households.card().release_id for one in (first, second)}
-    if len(ids) == 1:
-        raise UsageError(
-            "Both folders hold the same release, which differs nowhere from itself.",
-            code="households-compare-same",
-        )
 
 
 def _tabulate_differences(

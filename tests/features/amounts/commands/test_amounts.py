@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geodp.features.amounts import files
-from geodp.features.amounts.commands.amounts import estimate, publish
+from geodp.features.amounts.commands.amounts import compare, estimate, publish
 from geodp.privacy.ledger import Ledger
 from geodp.privacy.loss import PureDP
 from tests.command import Runner, geodp, override
@@ -121,8 +121,61 @@ def test_what_to_estimate_is_asked_for(call, tmp_path):
     assert "need classes" in asking.error_of(tmp_path / "out", *area, "--quantile", "0.5")
 
 
+def test_regions_and_releases_are_compared(call, tmp_path):
+    classes = ("--classes", "100,200,300,500")
+    assert geodp("amounts", "publish", *call, *classes).returncode == 0
+    later = [*call[:-1], tmp_path / "later", *classes, "--epsilon", "2"]
+    assert RUNNER.run(*override("amounts", "publish", *later)[2:]).exit_code == 0
+    asking, areas = Runner(compare), ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
+    done = asking.run(tmp_path / "out", *areas)
+    assert done.exit_code == 0, done.output
+    names = [line.split()[0] for line in done.output.splitlines()]
+    assert names == ["income", "regions", "1kmN3001E4000", "sum", "mean", "median"]
+    done = asking.run(tmp_path / "out", tmp_path / "later", *areas, "--json")
+    rows = json.loads(done.output)["differences"]
+    assert [row["name"] for row in rows] == [*areas[1::2]]
+    assert all(row["mean"]["low"] < row["mean"]["value"] < row["mean"]["high"] for row in rows)
+    assert "below" not in rows[0]
+    assert "two regions" in asking.error_of(tmp_path / "out", *areas[:2])
+    assert "the same release" in asking.error_of(tmp_path / "out", tmp_path / "out", *areas)
+
+
 def test_small_counts_are_shown_as_the_office_does(call, tmp_path):
     assert RUNNER.run(*call, "--display-below", "1000000").exit_code == 0
     done = Runner(estimate).run(tmp_path / "out", "--area", "10kmN300E400")
     assert "<1,000,000" in done.output
     assert np.all(["-" in line for line in done.output.splitlines()[3:]])
+    areas = ("--area", "1kmN3000E4000", "--area", "1kmN3001E4000")
+    done = Runner(compare).run(tmp_path / "out", *areas)
+    assert np.all([line.split()[-1] == "-" for line in done.output.splitlines()[2:]])
+    done = Runner(compare).run(tmp_path / "out", *areas, "--json")
+    assert json.loads(done.output)["differences"][0]["below"] is True
+
+
+def test_a_query_is_printed_that_publish_can_continue():
+    words = ("amounts", "sql", *GRID, "--engine", "duckdb", *AMOUNT, "--points", "x", "y")
+    done = geodp(*words, "--step", "0.5", "--person", "id", "--contribution", "2")
+    assert done.returncode == 0, done.stderr
+    assert "--clip 0 1000 --step 0.5 --unit-of-amount '10,000 yen'" in done.stdout
+    assert "--value geodp_records --contribution 2" in done.stdout
+    assert "place <= 2" in done.stdout
+    assert "you vouch" in geodp(*words).stdout
+    assert geodp(*words, "--order-by", "t").returncode == 2
+
+
+def test_raked_totals_stand_on_the_card_and_outlive_an_interruption(call, tmp_path, monkeypatch):
+    assert "in a sentence" in RUNNER.error_of(*call, "--raked-to", "residents by age")
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(1))
+    charged = [*call, "--ledger", tmp_path / "ledger", "--dataset", "incomes"]
+    words = [*charged, "--weight", "n", "--max-weight", "3", "--raked-to", "residents by age"]
+
+    def fail(*_, **__):
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files.StagedAmounts, "write", fail)
+        assert RUNNER.run(*words).exit_code != 0
+    assert RUNNER.run(*words, "--resume").exit_code == 0
+    index = json.loads((tmp_path / "out" / "public" / "amounts.json").read_text())
+    assert any("residents by age" in one for one in index["guarantee"]["not_protected"])
