@@ -241,7 +241,8 @@ CODED_HOMES = (
 ENDS = ("in.csv", "--grid", "regular:8x8", "--from", "oy,ox", "--to", "dy,dx")
 FLOWS = (*ENDS, "--value", "n", *TERMS)
 TRAVELLED = (*ENDS, "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)
-CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n", *TERMS)
+CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n",
+               "--level", "8=1/2", *TERMS)  # fmt: skip
 
 
 def publish(write, *call, **more) -> Case:
@@ -406,7 +407,8 @@ READERS = {
     "households report": (("households", "report", "homes", "--output", "made.html"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
-    "flows report": (("flows", "report", "flows", "--output", "made.html"),),
+    "flows report": (("flows", "report", "flows", "--output", "made.html",
+                      "--simulations", "20"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),
