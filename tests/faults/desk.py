@@ -61,6 +61,8 @@ class Desk:
         rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
         trips = "".join(f"{x},{y},{y},{x},9\n" for x in range(8) for y in range(8))
         (folder / "in.csv").write_text(f"x,y,n\n{rows}")
+        rows = "".join(f"{x},{y},{y},{x},{20 + x}\n" for x in range(8) for y in range(8))
+        (folder / "trips.csv").write_text(f"x,y,to_x,to_y,n\n{rows}")
         (folder / "cells.csv").write_text("cell\n" + "3_4\n" * 1000)
         (folder / "codes.csv").write_text("code,n\n53392400,90\n53392411,30\n")
         (folder / "trips.csv").write_text(f"oy,ox,dy,dx,n\n{trips}")
@@ -89,7 +91,7 @@ class Desk:
                 "homes",
             ),
             (
-                *("flows", "publish", "in.csv", *GRID, "--from", "y,x", "--to", "x,y"),
+                *("flows", "publish", "trips.csv", *GRID, "--from", "y,x", "--to", "to_y,to_x"),
                 *("--value", "n", *TERMS, "--output", "flows"),
             ),
             (*codes, "--metadata", "office.toml", "--output", "mesh"),

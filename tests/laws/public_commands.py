@@ -290,7 +290,8 @@ FLOWS = (*ENDS, "--value", "n", *TERMS)
 VISITED = ("in.csv", "--grid", "jis:basic", "--bounds", "139.5", "35.5", "140", "35.6666666667",
            "--time", "t", "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)  # fmt: skip
 TRAVELLED = (*ENDS, "--person", "id", "--trips", "3", "--epsilon", "1", *OUT)
-CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n", *TERMS)
+CODED_FLOWS = ("in.csv", *MESH_GRID, "--from", "from", "--to", "to", "--value", "n",
+               "--level", "8=1/2", *TERMS)  # fmt: skip
 
 
 def publish(write, *call, **more) -> Case:
@@ -480,7 +481,8 @@ READERS = {
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
-    "flows report": (("flows", "report", "flows", "--output", "made.html"),),
+    "flows report": (("flows", "report", "flows", "--output", "made.html",
+                      "--simulations", "20"),),
     "statistics": (("statistics", "out", "--json"),),
     "join": (("join", "parts", "--output", "made"),),
     "withdraw": (("withdraw", "other", "--reason", "a test", "--date", "2026-01-02"),),

@@ -76,6 +76,7 @@ trips_option = option(
     "noise grows with it.",
 )
 
+<<<<<<< HEAD
 _RULES = (
     option(
         "--radius",
@@ -120,6 +121,16 @@ _RULES = (
     ),
 )
 """Options of the rules by which pings and stays become trips."""
+=======
+simulations_option = option(
+    "--simulations",
+    group="Options",
+    type=click.IntRange(20),
+    default=40,
+    show_default=True,
+    help="Releases that are simulated from this one; more give steadier intervals.",
+)
+>>>>>>> h-flowsout
 
 _READING = (
     option(
@@ -384,14 +395,7 @@ def plan(**options: Any) -> None:
     help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
     "or GeoParquet. Each divides the map in two.",
 )
-@option(
-    "--simulations",
-    group="Options",
-    type=click.IntRange(20),
-    default=40,
-    show_default=True,
-    help="Releases that are simulated from this one; more give steadier intervals.",
-)
+@simulations_option
 @option(
     "--json", "as_json", group="Output", is_flag=True, help="Print one JSON document to stdout."
 )
@@ -544,6 +548,7 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
     group="Domain",
     help="Field or column of --places that names the places; default: name.",
 )
+@simulations_option
 def report(release: Path, output: Path, **options: Any) -> None:
     """Write a page on trips out of and into places of a RELEASE; costs no budget.
 
@@ -574,6 +579,7 @@ def report(release: Path, output: Path, **options: Any) -> None:
             named,
             origin=options["begins"],
             destination=options["ends"],
+            simulations=options["simulations"],
         )
     # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
     complete_with_commit()
