@@ -118,7 +118,8 @@ def publish(
     ----------
     table : a frame or files, or CountTable
         One row for each trip, or counted rows (``value``); or what
-        :func:`geodp.flows.read_trips` has read.
+        :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
+        :func:`geodp.flows.read_pings` has read.
     grid, origin, destination, person, trips, per_pair, time, time_zone, value
         See :func:`geodp.flows.read_trips`.
     unit : {"person", "person-day", "person-week", "person-month"}

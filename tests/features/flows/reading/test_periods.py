@@ -2,11 +2,20 @@
 
 import datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from geodp import CodeError, UsageError
-from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
+from geodp.features.flows.reading.periods import (
+    UNITS,
+    have_offsets,
+    name_numbers,
+    name_periods,
+    number_periods,
+    read_seconds,
+    require_unit,
+)
 from tests.refusals import refuses
 
 
@@ -70,3 +79,26 @@ def test_local_times_are_refused_where_a_zone_is_named():
 def test_units_are_those_with_periods():
     assert require_unit("person", None) == "person"
     assert [require_unit(unit, "t") for unit in UNITS] == [*UNITS]
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin", "America/Sao_Paulo"])
+@pytest.mark.parametrize("unit", [one for one in UNITS if UNITS[one]])
+def test_numbers_of_periods_are_their_names(unit, zone):
+    seconds = np.random.default_rng(1).integers(-(10**9), 4 * 10**9, 5000)
+    times = pa.array(seconds).cast(pa.timestamp("s", zone and "UTC"))
+    assert np.array_equal(read_seconds(times, zone), seconds)
+    names = name_periods(times, unit, zone)
+    numbers = number_periods(seconds, unit, zone)
+    assert name_numbers(numbers, unit).equals(names)
+    # One more for the next period.
+    assert np.unique(numbers).size == len(names.unique())
+
+
+def test_times_say_whether_they_have_offsets():
+    assert have_offsets(pa.array([None, "2024-05-01T07:30+09:00"]))
+    assert have_offsets(pa.array(["2024-05-01 07:30Z"]))
+    assert have_offsets(pa.array([0], pa.timestamp("s", "UTC")))
+    for local in (["2024-05-01T07:30"], ["2024-05-01"], [None, ""]):
+        assert not have_offsets(pa.array(local))
+    assert not have_offsets(pa.array([0], pa.timestamp("s")))
+    assert not have_offsets(pa.array([0]))
