@@ -275,17 +275,12 @@ CALLS = {
     "select quantile": charged("select", "quantile", *TABLE, *TERMS, "--q", "1/2", "--along",
                                "row"),
     "select median-centre": charged("select", "median-centre", *TABLE, *TERMS),
-<<<<<<< HEAD
     "amounts publish": charged("amounts", "publish", "codes.csv", *SMALL, "--code", "code",
                                "--amount", "n", "--clip", "0", "9", "--unit-of-amount", "EUR",
                                *TERMS, require=require_release, slow=True),
-    "flows publish": charged("flows", "publish", "trips.csv", *GRID, "--from", "oy,ox", "--to",
-                             "dy,dx", "--value", "n", *TERMS, require=require_release, slow=True),
-=======
     "flows publish": charged("flows", "publish", "trips.csv", *GRID, "--from", "y,x", "--to",
                              "to_y,to_x", "--value", "n", *TERMS, require=require_release,
                              slow=True),
->>>>>>> h-flowsout
     "flows report": file("flows", "report", "flows", "--output", "place/a.html", replaces=None),
     "households publish": charged("households", "publish", *TABLE, "--households", "n", *TERMS,
                                   "--protect", "person",

@@ -59,13 +59,11 @@ class Desk:
     def _write_inputs(self, parts: bool) -> None:
         folder = self.folder
         rows = "".join(f"{x},{y},{20 + x}\n" for x in range(8) for y in range(8))
-        trips = "".join(f"{x},{y},{y},{x},9\n" for x in range(8) for y in range(8))
         (folder / "in.csv").write_text(f"x,y,n\n{rows}")
         rows = "".join(f"{x},{y},{y},{x},{20 + x}\n" for x in range(8) for y in range(8))
         (folder / "trips.csv").write_text(f"x,y,to_x,to_y,n\n{rows}")
         (folder / "cells.csv").write_text("cell\n" + "3_4\n" * 1000)
         (folder / "codes.csv").write_text("code,n\n53392400,90\n53392411,30\n")
-        (folder / "trips.csv").write_text(f"oy,ox,dy,dx,n\n{trips}")
         (folder / "people.csv").write_text("sex,n\n" + "f,1\nm,2\n" * 20)
         rows = "".join(
             f"{20 + x},CRS3035RES1000mN{3000000 + 1000 * y}E{4000000 + 1000 * x}\n"

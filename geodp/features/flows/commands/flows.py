@@ -76,7 +76,6 @@ trips_option = option(
     "noise grows with it.",
 )
 
-<<<<<<< HEAD
 _RULES = (
     option(
         "--radius",
@@ -121,7 +120,7 @@ _RULES = (
     ),
 )
 """Options of the rules by which pings and stays become trips."""
-=======
+
 simulations_option = option(
     "--simulations",
     group="Options",
@@ -130,7 +129,6 @@ simulations_option = option(
     show_default=True,
     help="Releases that are simulated from this one; more give steadier intervals.",
 )
->>>>>>> h-flowsout
 
 _READING = (
     option(
