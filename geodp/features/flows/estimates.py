@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any
 
@@ -21,7 +21,9 @@ from geodp.features.flows.estimator import (
     fit_pairs,
 )
 from geodp.features.flows.kernels import balancing
-from geodp.features.flows.streams import Plan, TripStreams
+from geodp.features.flows.label_estimates import LabelEstimator, LabelledFlows, choose_labels
+from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
@@ -79,6 +81,7 @@ class FlowEstimator:
     flows, origins, destinations : ReleasedTable
     noisy : sequence of NoisyPairs
     decay : float
+    labels : sequence of NoisyLabels
     """
 
     plan: Plan
@@ -87,11 +90,17 @@ class FlowEstimator:
     destinations: ReleasedTable
     noisy: Sequence[NoisyPairs]
     decay: float
+    labels: Sequence[NoisyLabels] = ()
 
     def estimate_all(
-        self, regions: Sequence[tuple[Any, Any]], simulations: int, seed: int
+        self,
+        regions: Sequence[tuple[Any, Any]],
+        labels: Mapping[str, Any],
+        simulations: int,
+        seed: int,
     ) -> list[Estimate]:
         """Estimate the trips between pairs of regions; see :meth:`Flows.estimate`."""
+        chosen = choose_labels(self.plan.attributes, labels)
         if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
             raise UsageError(
                 f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
@@ -99,11 +108,38 @@ class FlowEstimator:
             )
         fitted = self.fit()
         pairs = [self.match(fitted, *one) for one in regions]
-        errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
+        random = np.random.default_rng(seed)
+        errors = self.simulate(fitted, pairs, simulations, random)
+        if not chosen.all():
+            pairs, errors = self._by_label(regions, chosen, (pairs, errors), random)
         return [
             make_estimate(one, error, self.repeated)
             for one, error in zip(pairs, errors.T, strict=True)
         ]
+
+    def _by_label(
+        self,
+        regions: Sequence[tuple[Any, Any]],
+        chosen: BoolArray,
+        whole: tuple[list[RegionPair], FloatArray],
+        random: np.random.Generator,
+    ) -> tuple[list[RegionPair], FloatArray]:
+        """Return pairs of regions, and simulated errors, of some labels.
+
+        ``whole``: those of all labels, whose errors are shared by label.
+        """
+        pairs, errors = whole
+        start, end, count = self._listed()
+        index = self.flows.grid.decode(self.flows.key)[4:]
+        flows = LabelledFlows((start, end), number_labels(self.plan.attributes, index), count)
+        if not count.size:
+            return pairs, errors
+        inside = [[find_zones(self.plan.zones, one) for one in both] for both in regions]
+        rows = [first[start] & last[end] for first, last in inside]
+        estimator = LabelEstimator(self.plan, flows, self.labels, chosen)
+        parts, apart = estimator.estimate(rows, len(errors), random)
+        pairs = [replace(one, count=part.count) for one, part in zip(pairs, parts, strict=True)]
+        return pairs, errors * [one.share for one in parts] + apart
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""

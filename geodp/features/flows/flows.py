@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,13 +20,15 @@ from geodp.features.flows.card import (
     ORIGINS,
     FlowsCard,
     FlowsGuarantee,
+    MeasuredLabels,
     MeasuredLevel,
     StatedDecay,
 )
-from geodp.features.flows.design import Design
+from geodp.features.flows.design import Design, LabelDesign
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
+from geodp.features.flows.labels import NoisyLabels, divide_labels
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.streams import Plan, share_terms
 from geodp.features.flows.zones import Zones
@@ -44,6 +46,7 @@ from geodp.table.charged import StatedCharge
 from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
+from geodp.typing import IntArray
 
 CONSTRAINTS = (
     "Trips from every zone to all zones are exactly its released origins.",
@@ -51,6 +54,12 @@ CONSTRAINTS = (
     "Origins and destinations have one total.",
 )
 """What holds exactly in every release."""
+
+LABELLED = (
+    "Trips of all labels between two zones add up to whole flows, which are those that both maps "
+    "of ends are met by.",
+)
+"""What holds exactly where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
@@ -70,6 +79,8 @@ class Flows:
         What they share: the guarantee, the measured levels and the charge.
     noisy : tuple of NoisyPairs
         Measured pairs of blocks, the finest first.
+    labels : tuple of NoisyLabels
+        Measured trips by label, of the largest cells first; empty: flows have no labels.
     """
 
     __repr__ = one_line
@@ -79,6 +90,7 @@ class Flows:
     destinations: Release = field(repr=False)
     index: FlowsCard
     noisy: tuple[NoisyPairs, ...] = field(repr=False)
+    labels: tuple[NoisyLabels, ...] = field(default=(), repr=False)
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -93,13 +105,14 @@ class Flows:
         self,
         tables: Sequence[ReleasedTable],
         noisy: Sequence[NoisyPairs],
+        labels: Sequence[NoisyLabels],
         decay: float,
         charge: Charge | None,
     ) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
         # Of what is released: whoever puts tables of two releases together is found out.
         stated = state_decay(decay, self.index.decay.unit)
-        identity = describe_identity(tables, noisy, stated)
+        identity = describe_identity(tables, (*noisy, *labels), stated)
         made = [
             replace(
                 preview,
@@ -118,26 +131,36 @@ class Flows:
             destinations=made[2],
             index=index,
             noisy=tuple(noisy),
+            labels=tuple(labels),
         ).with_charge(charge)
 
     def to_pandas(self) -> Any:
         """Return the flows as a frame of pandas: origin, destination and count of every pair.
 
-        On a grid with codes an end is one column, otherwise two, such as ``origin_row`` and
-        ``origin_col``. Pairs that are not listed have 0 trips. Raises UsageError where pandas is
+        Labels have a column each, before the count. On a grid with codes an end is one column,
+        otherwise two, such as ``origin_row`` and ``origin_col``. Pairs that are not listed have 0
+        trips. Raises UsageError where pandas is
         not installed.
         """
         table = self.flows.table
         if table.grid.places[0].system is not None:
-            return self.flows.to_pandas("count")[["origin", "destination", "count"]]
-        rows = self.flows.to_pandas("count")[["count"]]
-        index = table.grid.decode(table.key)
-        for number, (name, axis) in enumerate(zip(table.grid.axis_names, index, strict=True)):
+            labels = [one.name for one in table.grid.attributes]
+            return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
+        labels = [one.name for one in table.grid.attributes]
+        rows = self.flows.to_pandas("count")[[*labels, "count"]]
+        index = table.grid.decode(table.key)[: len(table.grid.maps.axes)]
+        for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)
         return rows
 
     def estimate(
-        self, origin: Any, destination: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        origin: Any,
+        destination: Any,
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        **labels: Any,
     ) -> Estimate:
         """Estimate the trips from one region to another, with a 95 % interval.
 
@@ -149,6 +172,8 @@ class Flows:
             Releases that are simulated from this one, at least 20; more give steadier intervals.
         seed : int
             Of the simulation, which is post-processing of public numbers.
+        **labels
+            A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
 
         Returns
         -------
@@ -165,12 +190,21 @@ class Flows:
         >>> one.low <= one.count <= one.high
         True
         """
-        return self.estimate_all([(origin, destination)], simulations=simulations, seed=seed)[0]
+        regions = [(origin, destination)]
+        return self.estimate_all(regions, simulations=simulations, seed=seed, labels=labels)[0]
 
     def estimate_all(
-        self, regions: Iterable[tuple[Any, Any]], *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        regions: Iterable[tuple[Any, Any]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
     ) -> list[Estimate]:
-        """Estimate many pairs of regions, all from the same simulated releases."""
+        """Estimate many pairs of regions, all from the same simulated releases.
+
+        ``labels``: a label, or several, by attribute.
+        """
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
         decay = self.index.decay.length
@@ -181,8 +215,9 @@ class Flows:
             self.destinations.table,
             self.noisy,
             FLAT if decay is None else decay,
+            self.labels,
         )
-        return estimator.estimate_all([*regions], simulations, seed)
+        return estimator.estimate_all([*regions], labels or {}, simulations, seed)
 
     def card(self) -> FlowsCard:
         """Return the public index, without tables and files."""
@@ -220,7 +255,7 @@ class Flows:
 
     def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        return place.write(self.tables, self.noisy, self.index, restricted)
+        return place.write(self.tables, (self.noisy, self.labels), self.index, restricted)
 
 
 def make_index(plan: Plan) -> FlowsCard:
@@ -232,7 +267,26 @@ def make_index(plan: Plan) -> FlowsCard:
         guarantee=state_guarantee(plan),
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
-        constraints=CONSTRAINTS,
+        constraints=list_constraints(plan),
+    )
+
+
+def list_constraints(plan: Plan) -> tuple[str, ...]:
+    """List what holds exactly in a release."""
+    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()))
+
+
+def state_labels(plan: Plan) -> MeasuredLabels | None:
+    """State what is measured by label; None: flows have no labels."""
+    labels, law = plan.design.labels, plan.label_law
+    if labels is None or law is None:
+        return None
+    return MeasuredLabels(
+        attributes=tuple(one.name for one in plan.attributes),
+        side=labels.side,
+        pair_side=labels.pair_side,
+        share=str(labels.share),
+        standard_error=float(law.variance**0.5),
     )
 
 
@@ -254,6 +308,7 @@ def state_guarantee(plan: Plan) -> FlowsGuarantee:
         spends=event.spends,
         end_share=str(design.end_share),
         levels=tuple(levels),
+        labels=state_labels(plan),
         neighbours=described["neighbours"],
         unit=event.unit,
         contribution=event.contribution,
@@ -266,9 +321,14 @@ def state_decay(decay: float, unit: Any) -> StatedDecay:
     return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
 
 
-def name_flows(plan_sides: Sequence[int], shares: Sequence[Any]) -> FlowsOfTrips:
-    """Make the method of flows with the measured levels as its settings."""
-    return FlowsOfTrips("-".join(map(str, plan_sides)), "-".join(map(str, shares)))
+def name_flows(design: Design) -> FlowsOfTrips:
+    """Make the method of flows with what is measured as its settings."""
+    labels = design.labels
+    return FlowsOfTrips(
+        "-".join(map(str, design.sides)),
+        "-".join(map(str, design.shares)),
+        "" if labels is None else f"{labels.side}-{labels.share}",
+    )
 
 
 def describe_release(unit: str, spends: str) -> str:
@@ -280,7 +340,9 @@ def describe_release(unit: str, spends: str) -> str:
 
 
 def describe_identity(
-    tables: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], decay: StatedDecay
+    tables: Sequence[ReleasedTable],
+    noisy: Sequence[NoisyPairs | NoisyLabels],
+    decay: StatedDecay,
 ) -> str:
     """Describe, for the card of each table, everything that was released together."""
     arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
@@ -289,17 +351,32 @@ def describe_identity(
     return f"that tables, noisy pairs and decay of its release have the digest {whole}"
 
 
-def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedTable:
-    """Make the released table of estimated flows, on the grid of pairs."""
-    pairs = zones.grid.pairs()
-    ends = flows.origin, flows.destination
-    index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
-    return ReleasedTable(pairs, *coalesce(pairs.encode(index), flows.count), event)
+def table_of_pairs(
+    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+) -> ReleasedTable:
+    """Make the released table of estimated flows, on the grid of pairs, divided among labels."""
+    zones, pairs = plan.zones, plan.pairs
+    origin, destination, count = flows.origin, flows.destination, flows.count
+    axes: list[IntArray] = []
+    if labels and count.size:
+        of, label, count = divide_labels(zones, (origin, destination, count), labels, seed)
+        origin, destination = origin[of], destination[of]
+        sizes = [len(one.labels) for one in plan.attributes]
+        axes = [*np.unravel_index(label, sizes)]
+    elif labels:
+        axes = [count] * len(plan.attributes)
+    ends = origin, destination
+    places = [axis[end] for end in ends for axis in (zones.row, zones.column)]
+    index = np.stack([*places, *axes])
+    return ReleasedTable(pairs, *coalesce(pairs.encode(index), count), event)
 
 
 def read_design(card: FlowsCard) -> Design:
     """Return what an index says was measured; UsageError for what no release measures."""
-    return Design.of({one.side: str(Fraction(one.share)) for one in card.guarantee.levels})
+    stated = card.guarantee.labels
+    labels = None if stated is None else LabelDesign(stated.side, Fraction(stated.share))
+    levels = {one.side: str(Fraction(one.share)) for one in card.guarantee.levels}
+    return Design.of(levels, labels)
 
 
 def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
@@ -316,4 +393,4 @@ def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: G
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event)
+    return Plan(zones, design, method.pyramid, whole, event, pairs.attributes)

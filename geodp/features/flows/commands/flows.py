@@ -13,7 +13,7 @@ import click
 from geodp import progress
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import Command, add_options, option
-from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.inputs import grid_of, is_input, open_labels, read_attributes, sha256
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
@@ -30,7 +30,9 @@ from geodp.io.folder.stopping import complete_with_commit
 if TYPE_CHECKING:
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
+    from geodp.features.flows.plan import PlannedFlows
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
+    from geodp.features.flows.reading.trips import Trips
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -58,6 +60,23 @@ level_option = option(
     help="Side of the blocks whose pairs are measured, in zones and a power of two, and their "
     "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: by the "
     "trips of a person for each unit of epsilon]",
+)
+label_share_option = option(
+    "--label-share",
+    group="Privacy",
+    metavar="SHARE",
+    help="Share of the budget for what is measured by label (--by).  [default: 3/20]",
+)
+by_option = option(
+    "--by",
+    "attributes",
+    group="Input",
+    everyday=True,
+    metavar="NAMES",
+    help="Attributes by which trips are published, separated by commas: hour,mode; a trip has one "
+    "label of each, in a column of this name, or of another one: mode=COLUMN. hour and daytype "
+    "(weekday, weekend) are made from --time where it is given. Other labels are listed by "
+    "--labels.",
 )
 method_option = option(
     "--method",
@@ -119,13 +138,14 @@ _READING = (
         "--time",
         group="Input",
         metavar="COLUMN",
-        help="Column of the times at which trips began, for units of periods.",
+        help="Column of the times at which trips began, for units of periods, hours and day types.",
     ),
     option(
         "--time-zone",
         group="Input",
         help="IANA name of the zone of days, such as Asia/Tokyo, if times count from UTC.",
     ),
+    by_option,
     option(
         "--value",
         group="Input",
@@ -187,6 +207,7 @@ def flows() -> None:
 @grid_options
 @reading_options
 @level_option
+@label_share_option
 @method_option
 @option(
     "--contribution",
@@ -244,6 +265,8 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours")
     help="Most trips that are kept of a person; repeatable, to compare.",
 )
 @level_option
+@by_option
+@label_share_option
 @method_option
 @option(
     "--mean-trips",
@@ -266,9 +289,11 @@ def plan(**options: Any) -> None:
     from geodp.features.flows.plan import plan as make_plan
 
     # A plan reads no inputs, of which a mask or regions might be one.
-    grid, levels = grid_of({**options, "inputs": ()}), read_levels(options["level"])
-    names = ("method", "mean_trips", *PLANNED)
-    given = {name: options[name] for name in names}
+    options = {**options, "inputs": ()}
+    grid, labels = split_grid(options)
+    names = ("method", "mean_trips", "label_share", *PLANNED)
+    given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
+    levels = read_levels(options["level"])
     rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
@@ -279,7 +304,15 @@ def plan(**options: Any) -> None:
         ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
         pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
         shown = "".join(f"{text:>10}" for text in ends)
-        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}")
+        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}{_show_labels(one)}")
+
+
+def _show_labels(one: PlannedFlows) -> str:
+    """Show the noise of counts by label; empty where flows have none."""
+    if one.label_error is None:
+        return ""
+    side, of_pairs = one.label_sides
+    return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
 
 
 @flows.command(cls=StrictCommand, no_args_is_help=True)
@@ -303,6 +336,15 @@ def plan(**options: Any) -> None:
     multiple=True,
     metavar="AREA",
     help="Code of the area in which they end.",
+)
+@option(
+    "--label",
+    "labels",
+    group="Options",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="Estimate trips with this label: hour=8; repeatable. Several labels of one attribute are "
+    "added up.",
 )
 @option(
     "--simulations",
@@ -334,8 +376,15 @@ def estimate(**options: Any) -> None:
             "This is no release of flows; geodp estimate knows it.", code="flows-release-expected"
         )
     pairs = [*zip(options["origins"], options["destinations"], strict=True)]
+    wanted: dict[str, list[str]] = {}
+    for text in options["labels"]:
+        name, equals, label = text.partition("=")
+        if not equals:
+            raise UsageError("--label takes NAME=LABEL.", code="flows-label-form")
+        wanted.setdefault(name.strip(), []).append(label.strip())
+    simulations = options["simulations"]
     with report_progress():
-        estimates = release.estimate_all(pairs, simulations=options["simulations"])
+        estimates = release.estimate_all(pairs, simulations=simulations, labels=wanted)
     if options["as_json"]:
         document = [
             {"from": pair[0], "to": pair[1], **asdict(one)}
@@ -377,13 +426,35 @@ def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
     return levels or None
 
 
+def read_by(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the attributes of ``--by``; an empty one has the attribute's name."""
+    from geodp.features.flows.reading.labels import split_names
+
+    texts = split_names(options["attributes"])
+    parts = [text.partition("=") for text in texts]
+    return {name.strip(): column.strip() for name, _, column in parts}
+
+
+def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, ...]]]:
+    """Return the grid of zones, and the labels of ``--labels`` by attribute."""
+    for path in open_labels(options).values():
+        if is_input(Path(path), options["inputs"]):
+            raise UsageError(
+                "The labels are read from the trips; a list of labels must be public.",
+                code="flows-labels-are-input",
+            )
+    labels = {one.name: one.labels for one in read_attributes(options)}
+    return grid_of({**options, "labels": ()}), labels
+
+
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
     complete_with_commit()
-    grid, levels = grid_of(options), read_levels(options["level"])
+    (grid, labels), levels = split_grid(options), read_levels(options["level"])
     request = read_request(options, grid, method=options["method"])
+    reader = _make_reader(options, grid, request, labels)
     if options["resume"]:
-        return _write(options, grid, request, levels)
+        return _write(options, reader, request)
     from geodp.features.flows.publish import prepare_flows
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -391,12 +462,11 @@ def _publish(options: dict[str, Any]) -> str:
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
     progress.begin("Reading")
-    prepared = prepare_flows(
-        _make_reader(options, grid, request).read(_paths(options)), request, levels
-    )
+    table = reader.read(_paths(options))
+    prepared = prepare_flows(table, request, levels, options["label_share"])
     for sentence in list_warnings(prepared.preview.origins):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, grid, request, levels, prepared)
+    return _write(options, reader, request, prepared)
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:
@@ -404,7 +474,9 @@ def _paths(options: Mapping[str, Any]) -> list[Any]:
     return [*options["inputs"]]
 
 
-def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
+def _make_reader(
+    options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
+) -> Trips:
     """Make the reader of trips from the options."""
     from geodp.features.flows.reading.trips import Trips
 
@@ -430,6 +502,8 @@ def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
         crs=options["points_crs"],
         where=where,
         outside=options["outside"],
+        by=read_by(options),
+        labels=labels,
         key=request.key,
         options={name: one for name, one in opening.items() if one is not None},
         memory=options["memory"],
@@ -455,9 +529,8 @@ def _place(text: str | None) -> str | tuple[str, str] | None:
 
 def _write(
     options: dict[str, Any],
-    grid: Grid,
+    reader: Trips,
     request: Request,
-    levels: dict[int, str] | None,
     prepared: PreparedFlows | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
@@ -468,7 +541,7 @@ def _write(
         prepared.preview.check_place(options["output"], overwrite=overwrite)
     with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if prepared is None:
-            release, run = _resume(place, grid, request, options)
+            release, run = _resume(place, reader, request, options)
         else:
             release, run = _release(place, prepared, options)
         written = release.write_into(place, run)
@@ -492,7 +565,7 @@ def _release(
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(
         prepared.preview.tables,
-        prepared.plan.empty_pairs,
+        (prepared.plan.empty_pairs, prepared.plan.empty_labels),
     )
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
@@ -501,7 +574,7 @@ def _release(
 
 
 def _resume(
-    place: StagedFlows, grid: Grid, request: Request, options: dict[str, Any]
+    place: StagedFlows, reader: Trips, request: Request, options: dict[str, Any]
 ) -> tuple[Flows, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.flows.pending import restore_flows
@@ -510,7 +583,9 @@ def _resume(
 
     stored = read_pending_draw(place.folder, describe_call(options))
     charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
-    return restore_flows(stored, grid, request, place.folder, charge), dict(stored.run)
+    attributes = reader.labelled.attributes
+    release = restore_flows(stored, reader.grid, attributes, request, place.folder, charge)
+    return release, dict(stored.run)
 
 
 def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:
