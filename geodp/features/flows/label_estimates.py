@@ -146,9 +146,9 @@ class LabelEstimator:
             # What is left of the difference between cells once their noise was weighed.
             left = weigh(sums, spread, one.variance) * one.variance
             apart = np.sqrt(left) * random.standard_normal(sums.shape)
-            factor = np.ones(sums.shape)
-            np.divide(apart, sums, out=factor, where=sums > 0)
-            truth *= np.maximum(1 + factor, LEAST_FACTOR)[cells]
+            moved = np.zeros(sums.shape)
+            np.divide(apart, sums, out=moved, where=sums > 0)
+            truth *= np.maximum(1 + moved, LEAST_FACTOR)[cells]
         # All trips of a unit may have one label between the same two blocks.
         truth = self._repeated * random.standard_gamma(truth / self._repeated)
         total = truth.sum(axis=1)

@@ -304,11 +304,12 @@ class PreparedFlows:
             ("shares", design.shares),
             ("streams", (ORIGINS, DESTINATIONS)),
             ("pairs", tuple((draw.stream, draw.law) for draw in plan.draws_of_pairs)),
-            ("label kinds", () if design.labels is None else design.labels.kinds),
-            ("labels", tuple((draw.stream, draw.law) for draw in plan.draws_of_labels)),
             ("whole", loss_fields(plan.whole)),
             ("pairs of zones", self.table.grid.identity),
         )
+        if design.labels is not None:
+            labels = tuple((draw.stream, draw.law) for draw in plan.draws_of_labels)
+            named = (*named, ("label kinds", design.labels.kinds), ("labels", labels))
         maps = [self.trips.origins, self.trips.destinations]
         digests = [release_digest(one, plan.method, plan.ends) for one in maps]
         count = self.table.count.astype("<i8", copy=False)
