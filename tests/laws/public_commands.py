@@ -333,6 +333,8 @@ CASES = {
                              "--json"), variants=SMALL),
     "flows of persons in a day": Case("flows publish", trips, (*TRAVELLED, "--unit", "person-day",
                                       "--time", "day", "--outside", "drop"), variants=SMALL),
+    "flows of persons by label": Case("flows publish", trips, (*TRAVELLED, "--by", "daytype",
+                                      "--time", "day", "--label-share", "1/5"), variants=SMALL),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),

@@ -113,8 +113,7 @@ def test_labels_measured_with_a_quarter_more_than_their_share_are_found():
 def test_a_person_whose_labels_differ_changes_both():
     plan = plan_of(2, 1, epsilon=1)
     one, other = (
-        measure(table_of((trips,), 2), plan)
-        for trips in ((), ((0, 3, "walk"), (0, 3, "car")))
+        measure(table_of((trips,), 2), plan) for trips in ((), ((0, 3, "walk"), (0, 3, "car")))
     )
     walk, car = one[-1][1].reshape(-1, 2).sum(axis=0), other[-1][1].reshape(-1, 2).sum(axis=0)
     assert walk.tolist() == [0, 0]

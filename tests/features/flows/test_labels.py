@@ -130,9 +130,7 @@ def test_labels_of_places_are_found_in_noise(width, most):
 def test_where_noise_hides_all_labels_are_those_of_the_map():
     draw = np.random.default_rng(0)
     expected = np.full((60, 24), 5.0)
-    found = [
-        find_spread(expected, draw.normal(0, 100, expected.shape), 100.0**2) for _ in range(5)
-    ]
+    found = [find_spread(expected, draw.normal(0, 100, expected.shape), 100.0**2) for _ in range(5)]
     assert min(found) == 0
     apart = draw.normal(0, 2.5, expected.shape) + draw.normal(0, 1, expected.shape)
     assert find_spread(expected, apart, 1.0) == pytest.approx(0.25, rel=0.2)
