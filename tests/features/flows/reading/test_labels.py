@@ -99,7 +99,7 @@ def test_labels_are_read_from_columns():
     assert labels_of(read(rows, by="hour")) == [["23"], ["8"], ["8"]]
     # A column that is named wins over the times.
     timed = read(rows, by={"hour": "hour", "daytype": ""}, time="t", time_zone="Asia/Tokyo")
-    assert labels_of(timed) == [["23", "weekend"], ["8", "weekday"], ["8", "weekend"]]
+    assert labels_of(timed) == [["23", "weekday"], ["8", "weekend"], ["8", "weekend"]]
     with refuses(InputError, "label-not-of-attribute"):
         read(by="mode", labels={"mode": ("walk", "bus")})
 
