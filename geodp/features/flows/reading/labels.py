@@ -86,7 +86,7 @@ class LabelColumns:
         """Attributes that are made from times."""
         return tuple(one.name for one in self.attributes if one.name not in self.columns)
 
-    def require_own_labels(self) -> None:
+    def require_timed_labels(self) -> None:
         """Raise UsageError where labels that are made from times were listed otherwise."""
         for one in self.attributes:
             if one.name in self.timed and one.labels != TIMED[one.name]:

@@ -141,7 +141,7 @@ class Trips:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
         require_zones(self.grid)
         self._require_used()
-        self.labelled.require_own_labels()
+        self.labelled.require_timed_labels()
         if self.value is not None:
             return self._read_counted(paths)
         unit = self._require_unit()
