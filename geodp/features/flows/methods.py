@@ -15,8 +15,9 @@ from geodp.privacy.key import NOISE_FORMAT
 
 FLOWS_PROOF = (
     "a unit adds at most `contribution` trips, and a trip changes one count by 1 on each level of "
-    "each map of ends and one of the pairs of blocks of each size; all of these have independent "
-    "noise, their shares of the budget add up to 1, and everything else is post-processing"
+    "each map of ends, one of the pairs of blocks of each size, and where trips have labels one "
+    "count by label of each kind; all of these have independent noise, their shares of the budget "
+    "add up to 1, and everything else is post-processing"
 )
 """Why a release of flows holds what it promises."""
 
@@ -41,7 +42,7 @@ class EndsOfFlows(Method[Measurement]):
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE,
-        precondition="one unit adds at most `contribution` trips, and the zones were chosen "
+        precondition="one unit adds at most `contribution` trips, and zones and labels were chosen "
         "without looking at the data",
         source=FLOWS_PROOF,
     )
