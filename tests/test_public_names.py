@@ -54,6 +54,7 @@ INTERNAL = {
         "geodp.accuracy.parts.Sum",
         "geodp.accuracy.variance.TreeVariance",
         "geodp.features.flows.estimator.NoisyPairs",
+        "geodp.features.flows.labels.NoisyLabels",
         "geodp.features.local.coins.Chance",
         "geodp.features.local.oracles.state.State",
         "geodp.features.local.tree.TreeState",

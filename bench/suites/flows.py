@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import geodp
+from bench.inputs.hours import HOURS, add_hours
 from bench.inputs.trips import MadeTrips, load_taxis, make_commuters, make_radiation
 from bench.tables import fill, markdown, table
 from geodp.features.flows import estimator, zones
@@ -53,6 +54,9 @@ LINES = 20
 
 THIN = 0.004
 """Share of the taxis' pairs in the table of few trips."""
+
+SHOWN_HOURS = (3, 8, 13, 18)
+"""Hours in which intervals are measured."""
 
 FAR = (30, 40, 50)
 """Lengths in zones beyond which trips are counted."""
@@ -203,6 +207,9 @@ def measure(data: Path | None = None, trials: int = 5, large: bool = False) -> d
     ]
     result = {"settings": {"trials": trials}, "rows": rows, "coverage": coverage}
     result |= {"screenlines": screenlines, "reach": reach}
+    hourly = add_hours(right)
+    result["hours"] = [row for most in (10, 1) for row in measure_hours(hourly, most, trials)]
+    result["hourly"] = [{"most trips": 10, **row} for row in cover_hours(hourly, 10, trials)]
     return {**result, "large": [measure_large()]} if large else result
 
 
@@ -294,34 +301,43 @@ def mean_length(dense: Dense) -> float:
 def cover(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
     """Yield how often intervals of flows between squares hold the truth, by their sides."""
     held: dict[int, list[tuple[bool, float]]] = {side: [] for side in REGION_SIDES}
-    index, count, grid = (
-        trips.grid.decode(trips.key),
-        trips.count,
-        geodp.Grid(trips.grid.places[:1]),
-    )
     for trial in range(trials):
         key = NoiseKey((1000 + trial).to_bytes(32, "little"))
         release = geodp.flows.publish(trips, epsilon=1, contribution=most, key=key)
-        draw = np.random.default_rng(trial)
-        # Half of the pairs as trips are, half as occupied pairs are.
-        half = REGIONS * len(REGION_SIDES) // 2
-        picked = [draw.choice(count.size, half, p=p) for p in (count / count.sum(), None)]
-        sides = REGION_SIDES * REGIONS
-        regions, true = [], []
-        for pair, side in zip(np.concatenate(picked).tolist(), sides, strict=False):
-            ends, inside = [], np.ones(count.size, np.bool_)
-            for at in (0, 2):
-                limit = np.array(grid.shape) - side
-                corner = np.clip(index[at : at + 2, pair] - draw.integers(0, side, 2), 0, limit)
-                square = corner[:, None] + np.indices((side, side)).reshape(2, -1)
-                ends.append(Region.of_map(grid, *square))
-                part = index[at : at + 2] - corner[:, None]
-                inside &= ((part >= 0) & (part < side)).all(axis=0)
-            regions.append((ends[0], ends[1]))
-            true.append(int(count[inside].sum()))
+        regions, true, sides = draw_squares(trips, np.random.default_rng(trial), REGIONS)
         found = release.estimate_all(regions, simulations=20)
         for one, n, side in zip(found, true, sides, strict=False):
             held[side].append((one.low <= n <= one.high, one.high - one.low))
+    yield from tell_held(held)
+
+
+def draw_squares(
+    trips: CountTable, draw: np.random.Generator, number: int
+) -> tuple[list[tuple[Region, Region]], list[int], tuple[int, ...]]:
+    """Draw pairs of squares of zones, so many of each side; return their true flows and sides."""
+    index, count = trips.grid.decode(trips.key), trips.count
+    grid = geodp.Grid(trips.grid.places[:1])
+    # Half of the pairs as trips are, half as occupied pairs are.
+    half = number * len(REGION_SIDES) // 2
+    picked = [draw.choice(count.size, half, p=p) for p in (count / count.sum(), None)]
+    sides = REGION_SIDES * number
+    regions, true = [], []
+    for pair, side in zip(np.concatenate(picked).tolist(), sides, strict=False):
+        ends, inside = [], np.ones(count.size, np.bool_)
+        for at in (0, 2):
+            limit = np.array(grid.shape) - side
+            corner = np.clip(index[at : at + 2, pair] - draw.integers(0, side, 2), 0, limit)
+            square = corner[:, None] + np.indices((side, side)).reshape(2, -1)
+            ends.append(Region.of_map(grid, *square))
+            part = index[at : at + 2] - corner[:, None]
+            inside &= ((part >= 0) & (part < side)).all(axis=0)
+        regions.append((ends[0], ends[1]))
+        true.append(int(count[inside].sum()))
+    return regions, true, sides
+
+
+def tell_held(held: dict[int, list[tuple[bool, float]]]) -> Iterator[dict[str, Any]]:
+    """Yield how many intervals hold the truth, by side and of all, and their median width."""
     every = [one for each in held.values() for one in each]
     named = {f"{side} x {side}": one for side, one in held.items()}
     for name, each in {**named, "all": every}.items():
@@ -377,6 +393,25 @@ def cross(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]
         }
 
 
+def cover_hours(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how often intervals of flows in one hour hold the truth, by sides of squares."""
+    held: dict[int, list[tuple[bool, float]]] = {side: [] for side in REGION_SIDES}
+    index = trips.grid.decode(trips.key)
+    pairs = geodp.Grid(trips.grid.places)
+    for trial in range(trials):
+        key = NoiseKey((1000 + trial).to_bytes(32, "little"))
+        release = publish(trips, most, key)
+        draw = np.random.default_rng(trial)
+        for hour in SHOWN_HOURS:
+            some = index[4] == hour
+            one = CountTable.from_index(pairs, index[:4, some], trips.count[some])
+            regions, true, sides = draw_squares(one, draw, REGIONS // len(SHOWN_HOURS))
+            found = release.estimate_all(regions, simulations=20, labels={"hour": hour})
+            for each, n, side in zip(found, true, sides, strict=False):
+                held[side].append((each.low <= n <= each.high, each.high - each.low))
+    yield from tell_held(held)
+
+
 def measure_reach(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
     """Yield the trips within a zone, and those that are longer than so many zones."""
 
@@ -425,7 +460,80 @@ def measure_large() -> dict[str, Any]:
     }
 
 
-PARTS = ("placed", "coverage", "screenlines", "reach", "large")
+def apart_by_hour(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release the flows of every hour apart, each with the whole budget: a trip has one hour."""
+    grid, index = geodp.Grid(trips.grid.places), trips.grid.decode(trips.key)
+    made, counts = [], []
+    for hour in range(HOURS):
+        some = index[4] == hour
+        one = CountTable.from_index(grid, index[:4, some], trips.count[some])
+        found = publish(one, most, NoiseKey(bytes([hour]) + key.words().tobytes()[1:])).flows.table
+        place = grid.decode(found.key)
+        made.append(np.concatenate([place, np.full((1, found.key.size), hour)]))
+        counts.append(np.asarray(found.count, np.int64))
+    return CountTable.from_index(trips.grid, np.concatenate(made, 1), np.concatenate(counts))
+
+
+def parts_by_hour(trips: CountTable, most: int, key: NoiseKey) -> CountTable:
+    """Release pairs by hour as geodp publish --pairs --by hour does: by the method parts."""
+    made = geodp.publish(trips, epsilon=1, contribution=most, key=key).table
+    return CountTable.from_keys(trips.grid, made.key, made.count)
+
+
+BY_HOUR: dict[str, tuple[Method, tuple[int, ...]]] = {
+    "geodp.flows by hour": (flows, (10, 1)),
+    "flows of every hour apart": (apart_by_hour, (10,)),
+    "parts on pairs with hours (geodp publish)": (parts_by_hour, (10, 1)),
+}
+"""Methods by name, and the most trips of a person that they are measured with."""
+
+HOUR_KEYS = 3000
+"""First key of the releases by hour."""
+
+
+def measure_hours(trips: CountTable, most: int, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield how many trips by hour are placed right, by method."""
+    for name, (method, bounds) in BY_HOUR.items():
+        if most not in bounds:
+            continue
+        keys = [NoiseKey((HOUR_KEYS + t).to_bytes(32, "little")) for t in range(trials)]
+        found = [compare_hours(trips, method(trips, most, key)) for key in keys]
+        figures = {one: float(np.mean([f[one] for f in found])) for one in found[0]}
+        yield {"most trips": most, "method": name, **figures}
+
+
+def compare_hours(true: CountTable, released: CountTable) -> dict[str, float]:
+    """Compute the figures of one release by hour."""
+    figures: dict[str, float] = {}
+    number = max(int(true.count.sum()), int(released.count.sum()))
+    parts = {"right {}": range(5), "all hours {}": range(4)}
+    for name, axes in parts.items():
+        for side in SIDES:
+            figures[name.format(side)] = share_right(true, released, [*axes], side) / number
+    for name, axes in {"origins 1": (0, 1, 4), "origins 8": (0, 1, 4)}.items():
+        side = int(name[-1])
+        figures[name] = share_right(true, released, [*axes], side) / number
+    both = np.isin(released.key, true.key).sum()
+    figures["empty"] = 100 * float(1 - both / max(released.key.size, 1))
+    figures["missing"] = 100 * float(1 - both / true.key.size)
+    return figures
+
+
+def share_right(true: CountTable, released: CountTable, axes: list[int], side: int) -> float:
+    """Sum 100 times the trips that are right by some axes, whose zones are in squares."""
+    sums = []
+    for one in (true, released):
+        index = one.grid.decode(one.key)[axes]
+        index[np.array(axes) < 4] //= side
+        sizes = [int(one.grid.shape[axis]) for axis in axes]
+        place = np.ravel_multi_index(tuple(index), sizes)
+        sums.append(geodp.table.counts.coalesce(place.astype(np.uint64), one.count))
+    (key, count), (other, made) = sums
+    _, at, here = np.intersect1d(key, other, assume_unique=True, return_indices=True)
+    return 100 * float(np.minimum(count[at], made[here]).sum())
+
+
+PARTS = ("placed", "hours", "coverage", "hourly", "screenlines", "reach", "large")
 """Tables of the document, by their markers."""
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import geodp
+from bench.inputs.hours import add_hours
 from bench.inputs.trips import make_radiation
 from bench.suites import flows
 from geodp.errors import UsageError
@@ -105,3 +106,47 @@ def test_made_trips_follow_no_law_of_distance():
 def test_without_the_public_statistics_a_sentence_says_so():
     with pytest.raises(UsageError, match="--data DIR"):
         flows.measure()
+
+
+def hours_of(method, most):
+    (row,) = (row for row in FOUND["hours"] if (row["method"], row["most trips"]) == (method, most))
+    return row
+
+
+def test_flows_by_hour_are_better_than_hourly_pairs_and_cost_the_day_little():
+    ours, pairs = "geodp.flows by hour", "parts on pairs with hours (geodp publish)"
+    text = (flows.DOCUMENT.parents[1] / "flows.md").read_text(encoding="utf-8")
+    for most in (10, 1):
+        whole = row_of("taxis", most)
+        for side in flows.SIDES:
+            assert hours_of(ours, most)[f"all hours {side}"] >= whole[f"right {side}"] - 1.05
+        for method in (ours, pairs):
+            figures = hours_of(method, most)
+            told = " ".join(f"{figures[f'right {side}']:.1f}" for side in flows.SIDES)
+            assert told in text
+    for side in flows.SIDES:
+        others = (pairs, "flows of every hour apart")
+        assert all(
+            hours_of(ours, 10)[f"right {side}"] > hours_of(one, 10)[f"right {side}"]
+            for one in others
+        )
+    assert min(row["held"] for row in FOUND["hourly"]) >= 95
+
+
+def test_hours_are_added_and_compared():
+    pairs = geodp.Grid.regular((8, 8)).pairs()
+    index = np.random.default_rng(0).integers(0, 8, (4, 500))
+    trips = geodp.CountTable.from_index(pairs, index, np.full(500, 9))
+    hourly = add_hours(trips)
+    assert hourly.count.sum() == trips.count.sum()
+    assert np.array_equal(add_hours(trips).count, hourly.count)
+    same = flows.compare_hours(hourly, hourly)
+    assert all(same[f"{name} {side}"] == 100 for name in ("right", "all hours") for side in (1, 8))
+    assert (same["empty"], same["missing"], same["origins 8"]) == (0, 0, 100)
+    later = hourly.grid.decode(hourly.key)
+    later[4] = (later[4] + 1) % 24
+    moved = flows.compare_hours(
+        hourly, geodp.CountTable.from_index(hourly.grid, later, hourly.count)
+    )
+    assert moved["all hours 1"] == 100
+    assert moved["right 1"] < 100

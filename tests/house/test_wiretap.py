@@ -242,6 +242,21 @@ def test_flows_draw_with_a_key_for_each_stream(amounts, key):
     assert len(wire.fingerprints) == 1
 
 
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": 1}])
+def test_flows_by_label_draw_with_two_more_keys(amounts, key):
+    pairs = geodp.Grid.regular((16, 16)).pairs().with_attribute("mode", ["walk", "car"])
+    index = np.random.default_rng(3).integers(0, 16, (5, 5000))
+    index[4] %= 2
+    trips = geodp.CountTable.from_index(pairs, index, np.ones(5000, np.int64))
+    with listening() as wire:
+        geodp.flows.publish(trips, key=key, **amounts, contribution=1)
+    assert wire.drawn
+    assert wire.faults() == []
+    # And counts by label, and their rounding.
+    assert len({one.secret for one in wire.private}) == 6
+    assert len(wire.fingerprints) == 1
+
+
 QUESTIONS = {
     "top": lambda table, **given: select.top_cells(table, 3, **given),
     "level": lambda table, **given: select.level(table, next_epsilon=1, **given),

@@ -113,16 +113,15 @@ def _fix_amounts(patch):
 def _fix_flows(patch):
     def fix(name, real):
         def draw(self, _trips, _key):
-            return real(
-                self, TripStreams.of(fixed_table(self.zones.grid.pairs()), self.zones), fixed_key()
-            )
+            return real(self, TripStreams.of(fixed_table(self.pairs), self.zones), fixed_key())
 
         patch.setattr(Plan, name, draw)
 
     fix("draw_ends", Plan.draw_ends)
     fix("draw_pairs", Plan.draw_pairs)
+    fix("draw_labels", Plan.draw_labels)
     seed = Plan.draw_seed
-    patch.setattr(Plan, "draw_seed", lambda self, _key: seed(self, fixed_key()))
+    patch.setattr(Plan, "draw_seed", lambda self, _key, *of: seed(self, fixed_key(), *of))
 
 
 def _fix_selections(patch):

@@ -404,6 +404,8 @@ CASES = {
                            "--outside", "drop"), variants=SMALL),
     "flows of stays": Case("flows publish", stays, (*VISITED, "--stays", "lat,lon", "--gap", "6h"),
                            variants=SMALL),
+    "flows of persons by label": Case("flows publish", trips, (*TRAVELLED, "--by", "daytype",
+                                      "--time", "day", "--label-share", "1/5"), variants=SMALL),
     "top": Case("select top", square, (*CELLS, "--k", "3"), quick=True),
     "top of areas": Case("select top", mesh, (*MESH, "--k", "2", "--level", "jis:secondary",
                                               "--mechanism", "exponential", "--json")),

@@ -43,6 +43,32 @@ class MeasuredLevel:
 
 
 @dataclass(frozen=True)
+class MeasuredLabels:
+    """Noisy trips by label of large cells.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+        Names of the attributes whose labels trips have.
+    side : int
+        Rows and columns of the blocks of ends, in zones.
+    pair_side : int
+        Those of the blocks whose pairs are measured.
+    share : str
+        Share of the budget of all counts by label, exact; pairs, origins and destinations have
+        equal parts.
+    standard_error : float
+        Of a noisy count.
+    """
+
+    attributes: tuple[str, ...]
+    side: Size
+    pair_side: Size
+    share: Exact
+    standard_error: Annotated[float, AtLeast(0)]
+
+
+@dataclass(frozen=True)
 class FlowsGuarantee:
     """The privacy guarantee of all tables together.
 
@@ -54,7 +80,10 @@ class FlowsGuarantee:
     end_share : str
         Share of the budget of each map of ends, exact.
     levels : tuple of MeasuredLevel
-        Measured pairs, the finest first; their shares and those of both ends add up to 1.
+        Measured pairs, the finest first.
+    labels : MeasuredLabels or None
+        Counts by label; None: flows have no labels. The shares of labels, of levels and of both
+        ends add up to 1.
     neighbours, unit : str
     contribution : int
         Most trips of one unit.
@@ -73,6 +102,7 @@ class FlowsGuarantee:
     spends: str
     end_share: Exact
     levels: tuple[MeasuredLevel, ...]
+    labels: MeasuredLabels | None
     neighbours: Literal["add-remove-one", "replace-one"]
     unit: str
     contribution: Size
@@ -113,7 +143,7 @@ class FlowsCard:
     tables : tuple of TableInfo
         Flows, origins and destinations, each with a card of its own.
     files : tuple of File
-        Noisy pairs of blocks.
+        Noisy pairs of blocks, and noisy trips by label.
     left_out : tuple of LeftOut
     """
 

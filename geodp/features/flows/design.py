@@ -23,12 +23,78 @@ MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
 FEW = {1: Fraction(40, 100), 2: Fraction(25, 100), 4: Fraction(10, 100), 8: Fraction(5, 100)}
 """Shares by side where a unit has few trips."""
 
+LABELS = Fraction(3, 20)
+"""Default share of all counts by label; the rest measures flows as without labels."""
+
+LABEL_SIDES = 8, 4
+"""Sides of the blocks of ends by label, where a unit has many trips and where it has few."""
+
+WIDER = 4
+"""Side of the blocks whose pairs are measured by label, in sides of those of ends."""
+
+LABEL_STREAMS = 3
+"""Kinds of cells by label: pairs of larger blocks, origins and destinations, of equal shares."""
+
+LABEL_SHARE = Rule(
+    "flows-label-share",
+    "The share of the budget for labels is above 0 and leaves something for flows and both ends "
+    "(--label-share 3/20, label_share=).",
+)
+
 LEVELS_FORM = Rule(
     "flows-levels-form",
     "Levels are sides of blocks in zones, powers of two, and the share of the budget of each "
     "(--level 4=2/5 --level 8=1/10; levels=); the shares are above 0 and leave something for both "
     "ends.",
 )
+
+
+@dataclass(frozen=True)
+class LabelDesign:
+    """What is measured by label, and its share of the budget.
+
+    Attributes
+    ----------
+    side : int
+        Rows and columns of the blocks of ends, in zones: a power of two.
+    share : Fraction
+        Share of all counts by label; each kind of cells has an equal part.
+    """
+
+    side: int
+    share: Fraction
+
+    @property
+    def each(self) -> Fraction:
+        """Share of each kind of cells."""
+        return self.share / LABEL_STREAMS
+
+    @property
+    def kinds(self) -> tuple[tuple[str, int], ...]:
+        """Kinds of cells and the sides of their blocks, the largest first."""
+        return (
+            ("pairs", self.pair_side),
+            ("origins", self.side),
+            ("destinations", self.side),
+        )
+
+    @property
+    def both_sides(self) -> tuple[int, int]:
+        """Sides of the blocks of ends, and of those whose pairs are measured."""
+        return self.side, self.pair_side
+
+    @property
+    def pair_side(self) -> int:
+        """Rows and columns of the blocks whose pairs are measured."""
+        return WIDER * self.side
+
+    @classmethod
+    def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:
+        """Choose the blocks of a grid; ``trips_a_loss`` is that of :meth:`Design.choose`."""
+        side = LABEL_SIDES[trips_a_loss <= FEW_TRIPS]
+        while count_pairs(grid, WIDER * side) * labels > MOST_PAIRS:
+            side *= 2
+        return cls(side, share)
 
 
 @dataclass(frozen=True)
@@ -41,18 +107,22 @@ class Design:
         Sides of the blocks whose pairs are measured, in zones: increasing powers of two.
     shares : tuple of Fraction
         Share of each.
+    labels : LabelDesign or None
+        What is measured by label; None: flows have no labels.
     """
 
     sides: tuple[int, ...]
     shares: tuple[Fraction, ...]
+    labels: LabelDesign | None = None
 
     @property
     def end_share(self) -> Fraction:
-        """Share of each of the two maps of ends: half of what the pairs leave."""
-        return (1 - sum(self.shares, Fraction(0))) / 2
+        """Share of each of the two maps of ends: half of what pairs and labels leave."""
+        labels = Fraction(0) if self.labels is None else self.labels.share
+        return (1 - sum(self.shares, labels)) / 2
 
     @classmethod
-    def of(cls, levels: Mapping[int, Budget]) -> Self:
+    def of(cls, levels: Mapping[int, Budget], labels: LabelDesign | None = None) -> Self:
         """Read levels exactly; UsageError for sides or shares that make no sense."""
         if not isinstance(levels, Mapping):
             raise UsageError(LEVELS_FORM)
@@ -65,18 +135,20 @@ class Design:
                 raise UsageError(LEVELS_FORM) from None
             if not whole or side & (side - 1) or read[side] <= 0:
                 raise UsageError(LEVELS_FORM)
-        if not read or sum(read.values()) >= 1:
-            raise UsageError(LEVELS_FORM)
         sides = sorted(read)
-        return cls(tuple(sides), tuple(read[side] for side in sides))
+        made = cls(tuple(sides), tuple(read[side] for side in sides), labels)
+        if not read or made.end_share <= 0:
+            raise UsageError(LEVELS_FORM)
+        return made
 
     @classmethod
-    def choose(cls, grid: Grid, trips_a_loss: float) -> Self:
+    def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
         """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
+        left = 1 if labels is None else 1 - labels.share
         levels = dict(FEW if trips_a_loss <= FEW_TRIPS else MANY)
         while count_pairs(grid, min(levels)) > MOST_PAIRS:
             levels = {2 * side: share for side, share in levels.items()}
-        return cls.of({side: str(share) for side, share in levels.items()})
+        return cls.of({side: str(share * left) for side, share in levels.items()}, labels)
 
     def require_fit(self, grid: Grid) -> None:
         """Raise UsageError where a level has too many pairs to measure all of them."""
@@ -103,3 +175,16 @@ def count_pairs(grid: Grid, side: int) -> int:
     """Count the pairs of blocks of a side."""
     rows, columns = (-(-size // side) for size in grid.shape)
     return (rows * columns) ** 2
+
+
+def read_label_share(share: Budget | None) -> Fraction:
+    """Read the share of labels exactly; UsageError where it is not between 0 and 1."""
+    if share is None:
+        return LABELS
+    try:
+        read = Fraction(str(share))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(LABEL_SHARE) from None
+    if not 0 < read < 1:
+        raise UsageError(LABEL_SHARE)
+    return read

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import sqrt
@@ -23,8 +23,10 @@ from geodp.features.flows.estimator import (
     fit_pairs,
 )
 from geodp.features.flows.kernels import balancing
+from geodp.features.flows.label_estimates import LabelEstimator, LabelledFlows, choose_labels
+from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
-from geodp.features.flows.streams import Plan, TripStreams
+from geodp.features.flows.streams import Plan, TripStreams, number_labels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
@@ -84,12 +86,15 @@ class ListedPairs:
         Pairs from zone i are those from ``first[i]`` to ``first[i + 1]``.
     origin, destination : int64[n]
         Numbers of zones.
+    label : int64[n]
+        Numbers of labels; 0 where trips have none.
     count : int64[n]
     """
 
     first: IntArray = field(repr=False)
     origin: IntArray = field(repr=False)
     destination: IntArray = field(repr=False)
+    label: IntArray = field(repr=False)
     count: IntArray = field(repr=False)
 
 
@@ -104,6 +109,7 @@ class FlowEstimator:
     flows, origins, destinations : ReleasedTable
     noisy : sequence of NoisyPairs
     decay : float
+    labels : sequence of NoisyLabels
     """
 
     plan: Plan
@@ -112,25 +118,38 @@ class FlowEstimator:
     destinations: ReleasedTable
     noisy: Sequence[NoisyPairs]
     decay: float
+    labels: Sequence[NoisyLabels] = ()
 
     def estimate_all(
-        self, regions: Sequence[tuple[Any, Any]], simulations: int, seed: int
+        self,
+        regions: Sequence[tuple[Any, Any]],
+        labels: Mapping[str, Any],
+        simulations: int,
+        seed: int,
     ) -> list[Estimate]:
         """Estimate the trips between pairs of regions; see :meth:`Flows.estimate`."""
-        return self.estimate_sums([[one] for one in regions], simulations, seed)
+        return self.estimate_sums([[one] for one in regions], labels, simulations, seed)
 
     def estimate_sums(
-        self, groups: Sequence[Sequence[tuple[Any, Any]]], simulations: int, seed: int
+        self,
+        groups: Sequence[Sequence[tuple[Any, Any]]],
+        labels: Mapping[str, Any],
+        simulations: int,
+        seed: int,
     ) -> list[Estimate]:
         """Estimate the trips of groups of pairs of regions, which share no pair of zones."""
+        chosen = choose_labels(self.plan.attributes, labels)
         if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
             raise UsageError(
                 f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
                 code="flows-simulations-few",
             )
         fitted = self.fit()
-        pairs = [self.match(fitted, *one) for group in groups for one in group]
-        errors = self.simulate(fitted, pairs, simulations, np.random.default_rng(seed))
+        regions, random = [one for group in groups for one in group], np.random.default_rng(seed)
+        pairs = [self.match(fitted, *one) for one in regions]
+        errors = self.simulate(fitted, pairs, simulations, random)
+        if not chosen.all():
+            pairs, errors = self._by_label(regions, chosen, (pairs, errors), random)
         ends = np.cumsum([len(group) for group in groups])[:-1]
         return [
             make_estimate(
@@ -143,6 +162,33 @@ class FlowEstimator:
                 _split(pairs, ends.tolist()), np.split(errors.T, ends), strict=True
             )
         ]
+
+    def _by_label(
+        self,
+        regions: Sequence[tuple[Any, Any]],
+        chosen: BoolArray,
+        whole: tuple[list[RegionPair], FloatArray],
+        random: np.random.Generator,
+    ) -> tuple[list[RegionPair], FloatArray]:
+        """Return pairs of regions, and simulated errors, of some labels.
+
+        ``whole``: those of all labels, whose errors are shared by label.
+        """
+        pairs, errors = whole
+        listed = self._listed
+        if not listed.count.size:
+            return pairs, errors
+        start, end = listed.origin, listed.destination
+        flows = LabelledFlows((start, end), listed.label, listed.count)
+        inside = [[find_zones(self.plan.zones, one) for one in both] for both in regions]
+        rows = [first[start] & last[end] for first, last in inside]
+        estimator = LabelEstimator(self.plan, flows, self.labels, chosen)
+        parts, apart = estimator.estimate(rows, len(errors), random)
+        pairs = [
+            replace(one, count=part.count, noise=one.noise * part.share)
+            for one, part in zip(pairs, parts, strict=True)
+        ]
+        return pairs, errors * [one.share for one in parts] + apart
 
     def fit(self) -> FittedPairs:
         """Fit the expected flows between blocks again, from what is released."""
@@ -253,11 +299,10 @@ class FlowEstimator:
         ends = [np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
         order = np.argsort(ends[0], kind="stable")
         first = np.searchsorted(ends[0][order], np.arange(zones.number + 1))
+        label = number_labels(self.plan.attributes, index[4:, order])
+        count = np.asarray(table.count, np.int64)[order]
         return ListedPairs(
-            np.asarray(first, np.int64),
-            ends[0][order],
-            ends[1][order],
-            np.asarray(table.count, np.int64)[order],
+            np.asarray(first, np.int64), ends[0][order], ends[1][order], label, count
         )
 
     def _leave(self, number: IntArray, blocks: Blocks) -> tuple[IntArray, IntArray, IntArray]:

@@ -6,13 +6,17 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from geodp.features.flows.card import INDEX, FlowsCard
+from geodp.features.flows.card import FLOWS, INDEX, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
-from geodp.features.flows.formats.noisy import write_noisy
+from geodp.features.flows.formats.noisy import write_labels, write_noisy
+from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.zones import Zones
+from geodp.grid.grid import Grid
 from geodp.io.folder.staged_tables import StagedTables
 from geodp.release.release import Release
+from geodp.table.card import File
 
 PAIRS = 1 << 20
 """Pairs that space is required for before the charge, if there are as many: how many are released
@@ -20,13 +24,17 @@ follows from the trips, which no outcome may tell. Where a disk is too small for
 after its charge, and ``--resume`` completes it on a disk with space."""
 
 
+Measured: TypeAlias = tuple[Sequence[NoisyPairs], Sequence[NoisyLabels]]
+"""Noisy pairs, and noisy trips by label, which are none where flows have no labels."""
+
+
 class StagedFlows(StagedTables):
     """A folder for a release of flows, created and tested before anything is charged."""
 
-    def try_out(self, empty: Mapping[str, Release], noisy: Sequence[NoisyPairs]) -> None:
+    def try_out(self, empty: Mapping[str, Release], measured: Measured) -> None:
         """Do everything that does not need the tables, and reserve space for them.
 
-        ``empty``: the tables without cells, by name; ``noisy``: pairs of the right sizes. How much
+        ``empty``: the tables without cells, by name; ``measured``: of the right sizes. How much
         space is required depends on the grid alone.
         """
         zones = {name: min(one.grid.size, PAIRS) for name, one in empty.items()}
@@ -34,18 +42,25 @@ class StagedFlows(StagedTables):
             {name: (one.view(name), zones[name]) for name, one in empty.items()}
         )
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            write_noisy(noisy, Path(place))
+            _write_measured(measured, empty[FLOWS].grid, Path(place))
         self.reserve(listed)
 
     def write(
         self,
         tables: Mapping[str, Release],
-        noisy: Sequence[NoisyPairs],
+        measured: Measured,
         index: FlowsCard,
         restricted: dict[str, Any],
     ) -> dict[str, list[str]]:
-        """Write the tables, the noisy pairs, and the index; return their paths."""
+        """Write the tables, noisy pairs and trips by label, and the index; return their paths."""
         written = self.write_tables({name: one.view(name) for name, one in tables.items()})
-        files = write_noisy(noisy, self.folder / "public")
+        files = _write_measured(measured, tables[FLOWS].grid, self.folder / "public")
         index = replace(index, tables=written, files=files)
         return self.complete(INDEX, index.to_json(), restricted)
+
+
+def _write_measured(measured: Measured, pairs: Grid, folder: Path) -> tuple[File, ...]:
+    """Write noisy pairs and noisy trips by label; return the entries of their files."""
+    noisy, labels = measured
+    zones = Zones.of(Grid(pairs.places[:1]))
+    return (*write_noisy(noisy, folder), *write_labels(labels, zones, pairs.attributes, folder))

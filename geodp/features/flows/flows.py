@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,13 +20,15 @@ from geodp.features.flows.card import (
     ORIGINS,
     FlowsCard,
     FlowsGuarantee,
+    MeasuredLabels,
     MeasuredLevel,
     StatedDecay,
 )
-from geodp.features.flows.design import Design
+from geodp.features.flows.design import Design, LabelDesign
 from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
+from geodp.features.flows.labels import NoisyLabels, divide_labels
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.screenlines import Crossing, divide_zones
@@ -43,6 +45,7 @@ from geodp.release.card import state_budget
 from geodp.release.release import Release
 from geodp.reprs import one_line
 from geodp.table.charged import StatedCharge
+from geodp.table.counts import coalesce
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.release import Software
 
@@ -52,6 +55,12 @@ CONSTRAINTS = (
     "Origins and destinations have one total.",
 )
 """What holds exactly in every release."""
+
+LABELLED = (
+    "Trips of all labels between two zones add up to whole flows, which are those that both maps "
+    "of ends are met by.",
+)
+"""What holds exactly where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
@@ -71,6 +80,8 @@ class Flows:
         What they share: the guarantee, the measured levels and the charge.
     noisy : tuple of NoisyPairs
         Measured pairs of blocks, the finest first.
+    labels : tuple of NoisyLabels
+        Measured trips by label, of the largest cells first; empty: flows have no labels.
     """
 
     __repr__ = one_line
@@ -80,6 +91,7 @@ class Flows:
     destinations: Release = field(repr=False)
     index: FlowsCard
     noisy: tuple[NoisyPairs, ...] = field(repr=False)
+    labels: tuple[NoisyLabels, ...] = field(default=(), repr=False)
 
     @property
     def tables(self) -> dict[str, Release]:
@@ -94,13 +106,14 @@ class Flows:
         self,
         tables: Sequence[ReleasedTable],
         noisy: Sequence[NoisyPairs],
+        labels: Sequence[NoisyLabels],
         decay: float,
         charge: Charge | None,
     ) -> Self:
         """Return the release of drawn tables in place of empty ones, in the order of ``tables``."""
         # Of what is released: whoever puts tables of two releases together is found out.
         stated = state_decay(decay, self.index.decay.unit)
-        identity = describe_identity(tables, noisy, stated)
+        identity = describe_identity(tables, (*noisy, *labels), stated)
         made = [
             replace(
                 preview,
@@ -119,26 +132,36 @@ class Flows:
             destinations=made[2],
             index=index,
             noisy=tuple(noisy),
+            labels=tuple(labels),
         ).with_charge(charge)
 
     def to_pandas(self) -> Any:
         """Return the flows as a frame of pandas: origin, destination and count of every pair.
 
-        On a grid with codes an end is one column, otherwise two, such as ``origin_row`` and
-        ``origin_col``. Pairs that are not listed have 0 trips. Raises UsageError where pandas is
+        Labels have a column each, before the count. On a grid with codes an end is one column,
+        otherwise two, such as ``origin_row`` and ``origin_col``. Pairs that are not listed have 0
+        trips. Raises UsageError where pandas is
         not installed.
         """
         table = self.flows.table
         if table.grid.places[0].system is not None:
-            return self.flows.to_pandas("count")[["origin", "destination", "count"]]
-        rows = self.flows.to_pandas("count")[["count"]]
-        index = table.grid.decode(table.key)
-        for number, (name, axis) in enumerate(zip(table.grid.axis_names, index, strict=True)):
+            labels = [one.name for one in table.grid.attributes]
+            return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
+        labels = [one.name for one in table.grid.attributes]
+        rows = self.flows.to_pandas("count")[[*labels, "count"]]
+        index = table.grid.decode(table.key)[: len(table.grid.maps.axes)]
+        for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)
         return rows
 
     def estimate(
-        self, origin: Any, destination: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        origin: Any,
+        destination: Any,
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        **labels: Any,
     ) -> Estimate:
         """Estimate the trips from one region to another, with a 95 % interval.
 
@@ -150,6 +173,8 @@ class Flows:
             Releases that are simulated from this one, at least 20; more give steadier intervals.
         seed : int
             Of the simulation, which is post-processing of public numbers.
+        **labels
+            A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
 
         Returns
         -------
@@ -166,16 +191,30 @@ class Flows:
         >>> one.low <= one.count <= one.high
         True
         """
-        return self.estimate_all([(origin, destination)], simulations=simulations, seed=seed)[0]
+        regions = [(origin, destination)]
+        return self.estimate_all(regions, simulations=simulations, seed=seed, labels=labels)[0]
 
     def estimate_all(
-        self, regions: Iterable[tuple[Any, Any]], *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        regions: Iterable[tuple[Any, Any]],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
     ) -> list[Estimate]:
-        """Estimate many pairs of regions, all from the same simulated releases."""
-        return self._estimator().estimate_all([*regions], simulations, seed)
+        """Estimate many pairs of regions, all from the same simulated releases.
+
+        ``labels``: a label, or several, by attribute.
+        """
+        return self._estimator().estimate_all([*regions], labels or {}, simulations, seed)
 
     def estimate_across(
-        self, line: Any, *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        line: Any,
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
     ) -> Crossing:
         """Estimate the trips that begin on one side of a line and end on the other.
 
@@ -187,6 +226,8 @@ class Flows:
             is closed. A zone lies where its centre does.
         simulations, seed : int
             See :meth:`estimate`.
+        labels : mapping, optional
+            A label, or several, by attribute.
 
         Returns
         -------
@@ -209,10 +250,17 @@ class Flows:
         >>> one.there.count + one.back.count == one.both.count
         True
         """
-        return self.estimate_screenlines([line], simulations=simulations, seed=seed)[0]
+        return self.estimate_screenlines([line], simulations=simulations, seed=seed, labels=labels)[
+            0
+        ]
 
     def estimate_screenlines(
-        self, lines: Iterable[Any], *, simulations: int = SIMULATIONS, seed: int = 0
+        self,
+        lines: Iterable[Any],
+        *,
+        simulations: int = SIMULATIONS,
+        seed: int = 0,
+        labels: Mapping[str, Any] | None = None,
     ) -> list[Crossing]:
         """Estimate the trips across many lines, all from the same simulated releases."""
         groups: list[list[tuple[Any, Any]]] = []
@@ -220,7 +268,7 @@ class Flows:
             left, right = divide_zones(self.origins.grid, line)
             there, back = (left, right), (right, left)
             groups += [[there], [back], [there, back]]
-        found = self._estimator().estimate_sums(groups, simulations, seed)
+        found = self._estimator().estimate_sums(groups, labels or {}, simulations, seed)
         return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
 
     def _estimator(self) -> FlowEstimator:
@@ -235,6 +283,7 @@ class Flows:
             self.destinations.table,
             self.noisy,
             FLAT if decay is None else decay,
+            self.labels,
         )
 
     def card(self) -> FlowsCard:
@@ -273,7 +322,7 @@ class Flows:
 
     def write_into(self, place: StagedFlows, restricted: dict[str, Any]) -> dict[str, list[str]]:
         """Write the release into a folder that was staged before the charge."""
-        return place.write(self.tables, self.noisy, self.index, restricted)
+        return place.write(self.tables, (self.noisy, self.labels), self.index, restricted)
 
 
 def make_index(plan: Plan) -> FlowsCard:
@@ -285,7 +334,26 @@ def make_index(plan: Plan) -> FlowsCard:
         guarantee=state_guarantee(plan),
         decay=state_decay(FLAT, plan.zones.steps[2]),
         budget=None,
-        constraints=CONSTRAINTS,
+        constraints=list_constraints(plan),
+    )
+
+
+def list_constraints(plan: Plan) -> tuple[str, ...]:
+    """List what holds exactly in a release."""
+    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()))
+
+
+def state_labels(plan: Plan) -> MeasuredLabels | None:
+    """State what is measured by label; None: flows have no labels."""
+    labels, law = plan.design.labels, plan.label_law
+    if labels is None or law is None:
+        return None
+    return MeasuredLabels(
+        attributes=tuple(one.name for one in plan.attributes),
+        side=labels.side,
+        pair_side=labels.pair_side,
+        share=str(labels.share),
+        standard_error=float(law.variance**0.5),
     )
 
 
@@ -307,6 +375,7 @@ def state_guarantee(plan: Plan) -> FlowsGuarantee:
         spends=event.spends,
         end_share=str(design.end_share),
         levels=tuple(levels),
+        labels=state_labels(plan),
         neighbours=described["neighbours"],
         unit=event.unit,
         contribution=event.contribution,
@@ -319,9 +388,14 @@ def state_decay(decay: float, unit: Any) -> StatedDecay:
     return StatedDecay(None if decay >= FLAT else float(f"{decay:.4g}"), unit)
 
 
-def name_flows(plan_sides: Sequence[int], shares: Sequence[Any]) -> FlowsOfTrips:
-    """Make the method of flows with the measured levels as its settings."""
-    return FlowsOfTrips("-".join(map(str, plan_sides)), "-".join(map(str, shares)))
+def name_flows(design: Design) -> FlowsOfTrips:
+    """Make the method of flows with what is measured as its settings."""
+    labels = design.labels
+    return FlowsOfTrips(
+        "-".join(map(str, design.sides)),
+        "-".join(map(str, design.shares)),
+        "" if labels is None else f"{labels.side}-{labels.share}",
+    )
 
 
 def describe_release(unit: str, spends: str) -> str:
@@ -333,7 +407,9 @@ def describe_release(unit: str, spends: str) -> str:
 
 
 def describe_identity(
-    tables: Sequence[ReleasedTable], noisy: Sequence[NoisyPairs], decay: StatedDecay
+    tables: Sequence[ReleasedTable],
+    noisy: Sequence[NoisyPairs | NoisyLabels],
+    decay: StatedDecay,
 ) -> str:
     """Describe, for the card of each table, everything that was released together."""
     arrays = [array for one in tables for array in (one.key, np.asarray(one.count, np.int64))]
@@ -342,23 +418,41 @@ def describe_identity(
     return f"that tables, noisy pairs and decay of its release have the digest {whole}"
 
 
-def table_of_pairs(zones: Zones, flows: EstimatedFlows, event: Any) -> ReleasedTable:
-    """Make the released table of flows, on the grid of pairs; ``flows`` are overwritten."""
-    pairs, number, parts = zones.grid.pairs(), np.uint64(zones.number), []
+def table_of_pairs(
+    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+) -> ReleasedTable:
+    """Make the released table of flows, divided among labels; ``flows`` are overwritten."""
+    if labels and flows.count.size:
+        return _table_of_labels(plan, flows, labels, seed, event)
+    zones, number, parts = plan.zones, np.uint64(plan.zones.number), []
     for start in range(0, flows.count.size, AT_ONCE):
         some = slice(start, start + AT_ONCE)
         place = flows.place[some]
         ends = (place // number).view(np.int64), (place % number).view(np.int64)
         index = np.stack([axis[end] for end in ends for axis in (zones.row, zones.column)])
         # In place: of many trips these arrays are most of the memory.
-        place[:] = pairs.encode(index)
+        place[:] = plan.pairs.encode(index)
         parts.append((place, flows.count[some]))
-    return ReleasedTable(pairs, *merge(parts), event)
+    return ReleasedTable(plan.pairs, *merge(parts), event)
+
+
+def _table_of_labels(
+    plan: Plan, flows: EstimatedFlows, labels: Sequence[NoisyLabels], seed: int, event: Any
+) -> ReleasedTable:
+    zones, ends = plan.zones, (flows.origin, flows.destination)
+    of, label, count = divide_labels(zones, (*ends, flows.count), labels, seed)
+    places = [axis[end[of]] for end in ends for axis in (zones.row, zones.column)]
+    sizes = [len(one.labels) for one in plan.attributes]
+    index = np.stack([*places, *np.unravel_index(label, sizes)])
+    return ReleasedTable(plan.pairs, *coalesce(plan.pairs.encode(index), count), event)
 
 
 def read_design(card: FlowsCard) -> Design:
     """Return what an index says was measured; UsageError for what no release measures."""
-    return Design.of({one.side: str(Fraction(one.share)) for one in card.guarantee.levels})
+    stated = card.guarantee.labels
+    labels = None if stated is None else LabelDesign(stated.side, Fraction(stated.share))
+    levels = {one.side: str(Fraction(one.share)) for one in card.guarantee.levels}
+    return Design.of(levels, labels)
 
 
 def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
@@ -375,4 +469,4 @@ def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: G
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event)
+    return Plan(zones, design, method.pyramid, whole, event, pairs.attributes)

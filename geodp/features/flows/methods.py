@@ -15,8 +15,9 @@ from geodp.privacy.key import NOISE_FORMAT
 
 FLOWS_PROOF = (
     "a unit adds at most `contribution` trips, and a trip changes one count by 1 on each level of "
-    "each map of ends and one of the pairs of blocks of each size; all of these have independent "
-    "noise, their shares of the budget add up to 1, and everything else is post-processing"
+    "each map of ends, one of the pairs of blocks of each size, and where trips have labels one "
+    "count by label of each kind; all of these have independent noise, their shares of the budget "
+    "add up to 1, and everything else is post-processing"
 )
 """Why a release of flows holds what it promises."""
 
@@ -41,7 +42,7 @@ class EndsOfFlows(Method[Measurement]):
     citation: ClassVar[str] = "geodp: its own method, defined and proved in docs/proofs/flows.md."
     guarantee: ClassVar[Guarantee] = Guarantee(
         variant=PURE,
-        precondition="one unit adds at most `contribution` trips, and the zones were chosen "
+        precondition="one unit adds at most `contribution` trips, and zones and labels were chosen "
         "without looking at the data",
         source=FLOWS_PROOF,
     )
@@ -102,10 +103,14 @@ class FlowsOfTrips(Method[Measurement]):
         Sides of the measured blocks in zones, such as ``"4-8"``.
     shares : str
         Share of the budget of each: ``"2/5-1/10"``; both ends have half of the rest each.
+    labels : str
+        Side of the blocks whose ends are counted by label, and the share of all counts by label:
+        ``"8-3/20"``; empty: flows have no labels.
     """
 
     sides: str = ""
     shares: str = ""
+    labels: str = ""
 
     name: ClassVar[str] = "flows-of-trips"
     version: ClassVar[int] = 1
@@ -128,6 +133,9 @@ class FlowsOfTrips(Method[Measurement]):
         "and destinations, and so in every area.",
         "Whole numbers: expected trips are rounded up or down at random, with nearly the same "
         "mean; most pairs with an expectation far below 1 are empty.",
+        "Labels, where trips have any: flows of all labels are divided by what was measured of "
+        "large blocks, so that zones of one block differ in their labels only by where their "
+        "trips go and come from.",
     )
 
     def unsupported(self, grid: Grid) -> str | None:
@@ -140,5 +148,17 @@ class FlowsOfTrips(Method[Measurement]):
         return (
             "a trip changes one count by 1 on each level of both maps of ends, and one pair of "
             f"blocks of each size; the blocks have sides of {sides} zones, whose pairs have these "
-            f"shares of the budget: {self.shares.replace('-', ', ')}; both maps share the rest"
+            f"shares of the budget: {self.shares.replace('-', ', ')}; "
+            f"{self._describe_labels()}both maps share the rest"
+        )
+
+    def _describe_labels(self) -> str:
+        """Explain the sensitivity of counts by label; empty without labels."""
+        if not self.labels:
+            return ""
+        side, _, share = self.labels.partition("-")
+        return (
+            "it changes one count by 1 of the labels of pairs of larger blocks, of origins and of "
+            f"destinations in blocks with a side of {side} zones, which have {share} of the budget "
+            "together; "
         )

@@ -9,8 +9,14 @@ from typing import cast
 from geodp.features.flows.card import FLOWS, ORIGINS, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows, make_plan_of, read_design
-from geodp.features.flows.formats.noisy import name_file, read_noisy
-from geodp.features.flows.streams import MIN_VARIANCE
+from geodp.features.flows.formats.noisy import (
+    name_file,
+    name_labels,
+    read_labels,
+    read_noisy,
+)
+from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.streams import MIN_VARIANCE, Plan
 from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
 from geodp.privacy.event import Measurement
@@ -20,15 +26,30 @@ from geodp.release.opening import open_release
 def open_flows(folder: Path, card: FlowsCard) -> Flows:
     """Open the tables and the noisy pairs of a public folder."""
     tables = {one.name: open_release(folder / one.name) for one in card.tables}
-    whole, ends = (cast(Measurement, tables[name].event) for name in (FLOWS, ORIGINS))
-    plan = make_plan_of(whole, ends, read_design(card), tables[FLOWS].grid)
+    whole, of_ends = (cast(Measurement, tables[name].event) for name in (FLOWS, ORIGINS))
+    plan = make_plan_of(whole, of_ends, read_design(card), tables[FLOWS].grid)
     noisy = read_levels(folder, card, plan.zones.grid)
     # Computed again, as the index states the nearest standard errors.
     noisy = tuple(
         replace(one, variance=max(law.variance, MIN_VARIANCE))
         for one, law in zip(noisy, plan.laws, strict=True)
     )
-    return Flows(tables[FLOWS], tables["origins"], tables["destinations"], card, noisy)
+    ends = tables["origins"], tables["destinations"]
+    return Flows(tables[FLOWS], *ends, card, noisy, read_label_counts(folder, plan))
+
+
+def read_label_counts(folder: Path, plan: Plan) -> tuple[NoisyLabels, ...]:
+    """Read the noisy trips by label of every kind; ValueError where a file lists other cells."""
+    law = plan.label_law
+    return tuple(
+        read_labels(
+            folder / name_labels(one.ends),
+            replace(one, variance=max(0.0 if law is None else law.variance, MIN_VARIANCE)),
+            plan.zones,
+            plan.attributes,
+        )
+        for one in plan.empty_labels
+    )
 
 
 def read_levels(folder: Path, card: FlowsCard, grid: Grid) -> tuple[NoisyPairs, ...]:

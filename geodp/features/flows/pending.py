@@ -15,8 +15,9 @@ from geodp.features.flows.card import FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import Flows, make_plan_of, read_design
 from geodp.features.flows.publish import DrawnFlows, preview_flows
-from geodp.features.flows.streams import MIN_VARIANCE
+from geodp.features.flows.streams import MIN_VARIANCE, Plan
 from geodp.features.flows.zones import require_zones
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.pending import PendingDraw, unreadable
 from geodp.io.folder.pending_tables import pack_tables, unpack_reading, unpack_tables
@@ -33,6 +34,7 @@ def pack_drawn(drawn: DrawnFlows, preview: Flows) -> tuple[Mapping[str, Any], Ma
     flows, *ends = drawn.tables
     extras: dict[str, Any] = {f"noisy_{one.blocks.side}": one.noisy for one in drawn.noisy}
     extras |= {"decay": np.array([drawn.decay])}
+    extras |= {f"labels_{one.ends}": one.noisy for one in drawn.labels}
     extras |= {"flow_keys": flows.key, "flow_counts": np.asarray(flows.count)}
     facts, reading = preview.flows.public_facts, preview.flows.reading
     plain, arrays = pack_tables(ends, facts, extras, reading)
@@ -40,7 +42,12 @@ def pack_drawn(drawn: DrawnFlows, preview: Flows) -> tuple[Mapping[str, Any], Ma
 
 
 def restore_flows(
-    stored: PendingDraw, grid: Grid, request: Request, folder: Path, charge: Charge
+    stored: PendingDraw,
+    grid: Grid,
+    attributes: tuple[Attribute, ...],
+    request: Request,
+    folder: Path,
+    charge: Charge,
 ) -> Flows:
     """Restore the release of a draw that was charged and stored by the same call."""
     require_zones(grid)
@@ -52,18 +59,35 @@ def restore_flows(
         decay = float(extras["decay"][0])
         cells = extras["flow_keys"], extras["flow_counts"]
         noisy_arrays = [extras[f"noisy_{one.side}"] for one in index.guarantee.levels]
+        plan = _make_plan(whole, cast(Measurement, ends[0].event), index, grid, attributes)
+        labels = [replace(one, noisy=extras[f"labels_{one.ends}"]) for one in plan.empty_labels]
     except (LookupError, TypeError, ValueError, VerificationError):
         raise unreadable(folder) from None
-    pairs = grid.pairs()
-    end_event = cast(Measurement, ends[0].event)
-    plan = make_plan_of(whole, end_event, read_design(index), pairs)
     noisy = [
         NoisyPairs(plan.zones.blocks(side), array, max(law.variance, MIN_VARIANCE))
         for side, law, array in zip(plan.design.sides, plan.laws, noisy_arrays, strict=True)
     ]
+    law = plan.label_law
     preview = preview_flows(plan, request, facts, reading)
-    tables = [ReleasedTable(pairs, *cells, whole), *ends]
-    return preview.with_drawn(tables, noisy, decay, charge)
+    labels = [
+        replace(one, variance=max(0.0 if law is None else law.variance, MIN_VARIANCE))
+        for one in labels
+    ]
+    tables = [ReleasedTable(plan.pairs, *cells, whole), *ends]
+    return preview.with_drawn(tables, noisy, labels, decay, charge)
+
+
+def _make_plan(
+    whole: Measurement,
+    ends: Measurement,
+    index: FlowsCard,
+    grid: Grid,
+    attributes: tuple[Attribute, ...],
+) -> Plan:
+    """Make the plan of the release of an index, on a map and with the labels of the call."""
+    return replace(
+        make_plan_of(whole, ends, read_design(index), grid.pairs()), attributes=attributes
+    )
 
 
 def _whole_event(end: Measurement, index: FlowsCard, spec: str) -> Measurement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from geodp.errors import UsageError
@@ -10,6 +10,7 @@ from geodp.features.flows.design import count_pairs
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.publish import make_plan
 from geodp.features.flows.reading.bounding import require_bounds
+from geodp.features.flows.reading.labels import By, LabelColumns
 from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
 from geodp.privacy.budget import Budget
@@ -34,6 +35,10 @@ class PlannedFlows:
         Number of pairs of blocks of each side.
     retained : float or None
         Share of the trips that the bound keeps, by the guess of ``mean_trips``; None without one.
+    label_error : float or None
+        Standard error of a noisy count by label; None: flows have no labels.
+    label_sides : tuple of int
+        Sides of the blocks of ends, and of pairs, that are counted by label; empty without labels.
     """
 
     trips: int
@@ -42,6 +47,8 @@ class PlannedFlows:
     pair_errors: Mapping[int, float]
     pairs: Mapping[int, int]
     retained: float | None
+    label_error: float | None = None
+    label_sides: tuple[int, ...] = ()
 
 
 def plan(
@@ -53,6 +60,9 @@ def plan(
     delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
     levels: Mapping[int, Budget] | None = None,
+    by: By | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
+    label_share: Budget | None = None,
     method: str | None = None,
     mean_trips: float | None = None,
 ) -> PlannedFlows:
@@ -67,7 +77,9 @@ def plan(
     mean_trips : float, optional
         A public guess of the mean trips of a unit that has any, above 1. The trips of units are
         taken as geometric: many have few, and few have many.
-    epsilon, rho, delta, neighbours, levels, method
+    by, labels
+        See :func:`geodp.flows.read_trips`.
+    epsilon, rho, delta, neighbours, levels, label_share, method
         See :func:`geodp.flows.publish`.
 
     Examples
@@ -90,7 +102,8 @@ def plan(
         )
     zones = Zones.of(Grid.mesh(grid) if isinstance(grid, str) else grid)
     terms = Terms.of(epsilon, rho, delta, neighbours, trips)
-    made = make_plan(zones, terms, method, levels)
+    attributes = LabelColumns.of(by, labels or {}, None).attributes
+    made = make_plan(zones, terms, method, levels, attributes=attributes, label_share=label_share)
     errors = EndsOfFlows.of(made.method).block_errors(zones.grid, made.ends)
     sides = made.design.sides
     return PlannedFlows(
@@ -100,6 +113,8 @@ def plan(
         {side: law.variance**0.5 for side, law in zip(sides, made.laws, strict=True)},
         {side: count_pairs(zones.grid, side) for side in sides},
         None if mean_trips is None else retained_share(trips, mean_trips),
+        None if made.label_law is None else made.label_law.variance**0.5,
+        () if made.design.labels is None else made.design.labels.both_sides,
     )
 
 

@@ -8,7 +8,12 @@ from typing import Any, cast
 
 from geodp.advice import by_names
 from geodp.errors import UsageError
-from geodp.features.flows.design import Design, require_within
+from geodp.features.flows.design import (
+    Design,
+    LabelDesign,
+    read_label_share,
+    require_within,
+)
 from geodp.features.flows.estimator import EstimatedFlows, NoisyPairs, estimate_flows
 from geodp.features.flows.flows import (
     Flows,
@@ -17,16 +22,21 @@ from geodp.features.flows.flows import (
     name_flows,
     table_of_pairs,
 )
+from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
+from geodp.features.flows.reading.labels import By
 from geodp.features.flows.reading.trips import Place, Trips
 from geodp.features.flows.streams import (
     DESTINATIONS,
+    DIVIDING,
     ORIGINS,
     Plan,
     TripStreams,
+    count_labels,
     share_terms,
 )
 from geodp.features.flows.zones import Zones
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
 from geodp.io.read.rows.input_files import FilePath, TableSource
@@ -53,6 +63,9 @@ from geodp.table.reading import require_rows
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 
+MOST_LABELS = 1000
+"""Most combinations of labels of all attributes."""
+
 LABEL = b"geodp flows identity 1"
 """Domain separation of the hash of a release, with a version of the list of components."""
 
@@ -66,12 +79,15 @@ class DrawnFlows:
     tables : list of ReleasedTable
         Flows, origins and destinations.
     noisy : tuple of NoisyPairs
+    labels : tuple of NoisyLabels
+        Empty: flows have no labels.
     decay : float
         See :class:`EstimatedFlows`.
     """
 
     tables: list[ReleasedTable]
     noisy: tuple[NoisyPairs, ...]
+    labels: tuple[NoisyLabels, ...]
     decay: float
 
 
@@ -98,7 +114,10 @@ def publish(
     delta: Budget | None = None,
     neighbours: str = ADD_REMOVE,
     contribution: int | None = None,
+    by: By | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     levels: Mapping[int, Budget] | None = None,
+    label_share: Budget | None = None,
     method: str | None = None,
     metadata: Mapping[str, str | int] | None = None,
     allow_empty: bool = False,
@@ -120,7 +139,7 @@ def publish(
         One row for each trip, or counted rows (``value``); or what
         :func:`geodp.flows.read_trips`, :func:`geodp.flows.read_stays` or
         :func:`geodp.flows.read_pings` has read.
-    grid, origin, destination, person, trips, per_pair, time, time_zone, value
+    grid, origin, destination, person, trips, per_pair, time, time_zone, value, by, labels
         See :func:`geodp.flows.read_trips`.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
@@ -132,6 +151,9 @@ def publish(
         Sides of the blocks whose pairs are measured, in zones and powers of two, and the share of
         the budget of each: ``{4: "2/5", 8: "1/10"}``. Both maps of ends have half of the rest
         each. Default: by the trips of a unit for each unit of epsilon, which are public.
+    label_share : int, float, str or Fraction, optional
+        Share of the budget for what is measured by label, where trips have labels (``by``).
+        Default: 3/20.
     method : str, optional
         Of both maps of ends: ``pyramid``, the default, with settings after a colon.
     epsilon, rho, delta, neighbours, metadata, allow_empty, key, ledger, dataset, records
@@ -191,6 +213,8 @@ def publish(
             crs=crs,
             where=where or {},
             outside=outside,
+            by=by,
+            labels=labels or {},
             key=key,
             memory=memory,
             scratch=scratch,
@@ -200,7 +224,7 @@ def publish(
         one is not None
         for one in (
             *(grid, origin, destination, person, trips, per_pair, time, time_zone),
-            *(value, crs, where, outside, memory, scratch),
+            *(value, crs, where, outside, by, labels, memory, scratch),
         )
     ):
         raise UsageError(
@@ -208,7 +232,7 @@ def publish(
             "rows.",
             code="flows-read-already",
         )
-    prepared = prepare_flows(table, request, levels)
+    prepared = prepare_flows(table, request, levels, label_share)
     # Between: the frame of the decorator by_names.
     warn_before_release(prepared.preview.origins, between=1)
     return prepared.release()
@@ -276,7 +300,7 @@ class PreparedFlows:
         """Return the SHA-256 of everything that the release depends on except the key."""
         design, plan = self.plan.design, self.plan
         named: tuple[Plain, ...] = (
-            ("version", (name_flows(design.sides, design.shares).version, EndsOfFlows.version)),
+            ("version", (name_flows(design).version, EndsOfFlows.version)),
             ("sides", design.sides),
             ("shares", design.shares),
             ("streams", (ORIGINS, DESTINATIONS)),
@@ -284,6 +308,9 @@ class PreparedFlows:
             ("whole", loss_fields(plan.whole)),
             ("pairs of zones", self.table.grid.identity),
         )
+        if design.labels is not None:
+            labels = tuple((draw.stream, draw.law) for draw in plan.draws_of_labels)
+            named = (*named, ("label kinds", design.labels.kinds), ("labels", labels))
         maps = [self.trips.origins, self.trips.destinations]
         digests = [release_digest(one, plan.method, plan.ends) for one in maps]
         count = self.table.count.astype("<i8", copy=False)
@@ -292,7 +319,7 @@ class PreparedFlows:
 
     def complete(self, drawn: DrawnFlows, charge: Charge | None) -> Flows:
         """Return the release of what was drawn."""
-        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.decay, charge)
+        return self.preview.with_drawn(drawn.tables, drawn.noisy, drawn.labels, drawn.decay, charge)
 
     def _draw(self, key: NoiseKey) -> DrawnFlows:
         """Draw both ends and the pairs of blocks, and estimate the flows."""
@@ -300,14 +327,16 @@ class PreparedFlows:
         plan, zones = self.plan, self.plan.zones
         ends, seed = plan.draw_ends(self.trips, key), plan.draw_seed(key)
         noisy = tuple(plan.draw_pairs(self.trips, key))
+        labels = tuple(plan.draw_labels(self.trips, key))
+        dividing = plan.draw_seed(key, DIVIDING) if labels else 0
         flows = estimate_ends(zones, ends, noisy, seed)
         event = cast(Measurement, self.preview.flows.event)
         end_event = cast(Measurement, self.preview.origins.event)
         tables = [
-            table_of_pairs(zones, flows, event),
+            table_of_pairs(plan, flows, labels, dividing, event),
             *(replace(one, event=end_event) for one in ends),
         ]
-        return DrawnFlows(tables, noisy, flows.decay)
+        return DrawnFlows(tables, noisy, labels, flows.decay)
 
 
 def estimate_ends(
@@ -319,7 +348,10 @@ def estimate_ends(
 
 
 def prepare_flows(
-    table: CountTable, request: Request, levels: Mapping[int, Budget] | None = None
+    table: CountTable,
+    request: Request,
+    levels: Mapping[int, Budget] | None = None,
+    label_share: Budget | None = None,
 ) -> PreparedFlows:
     """Do everything of :func:`publish` that comes before the charge.
 
@@ -328,15 +360,22 @@ def prepare_flows(
     UsageError
         See :func:`publish`.
     """
-    if len(table.grid.places) != 2 or table.grid.attributes:
+    if len(table.grid.places) != 2:
         raise UsageError(
-            "Flows are made of trips by pair of zones, without attributes; "
-            "geodp.flows.read_trips reads them.",
+            "Flows are made of trips by pair of zones; geodp.flows.read_trips reads them.",
             code="flows-need-pairs",
         )
     zones = Zones.of(Grid(table.grid.places[:1]))
     terms = request.terms.bound(bound_contribution(table, request.terms.contribution))
-    plan = make_plan(zones, terms, request.method, levels, request.key_origin)
+    plan = make_plan(
+        zones,
+        terms,
+        request.method,
+        levels,
+        request.key_origin,
+        table.grid.attributes,
+        label_share,
+    )
     facts = (
         *require_rows(table.rows, table.reading, allow_empty=request.allow_empty),
         *state_land(zones.grid),
@@ -353,10 +392,13 @@ def make_plan(
     chosen: object,
     levels: Mapping[int, Budget] | None,
     key_origin: str = "entropy",
+    attributes: tuple[Attribute, ...] = (),
+    label_share: Budget | None = None,
 ) -> Plan:
     """Choose what is measured of flows, and with which noise, from public things only.
 
-    ``terms``: with a contribution. UsageError for a method, levels or a budget that do not fit.
+    ``terms``: with a contribution. UsageError for a method, levels, labels or a budget that do not
+    fit.
     """
     amounts = amounts_of(terms.loss)
     loss = amounts["epsilon"]
@@ -365,17 +407,44 @@ def make_plan(
         loss = cast(Any, 2 * float(cast(Any, amounts["rho"])) ** 0.5)
     assert terms.contribution is not None
     per_loss = float(terms.contribution / cast(Any, loss))
-    design = Design.choose(zones.grid, per_loss) if levels is None else Design.of(levels)
+    labels = choose_labels(zones, attributes, per_loss, label_share)
+    if levels is None:
+        design = Design.choose(zones.grid, per_loss, labels)
+    else:
+        design = Design.of(levels, labels)
     if levels is not None:
         require_within(levels, zones.grid)
     design.require_fit(zones.grid)
     method = choose_pyramid(chosen)
     ends = make_event(zones.grid, method, share_terms(terms, design.end_share), key_origin)
-    flows = name_flows(design.sides, design.shares)
-    whole = Measurement.of(flows.spec, terms, 1, key_origin)
-    for share in design.shares:
+    whole = Measurement.of(name_flows(design).spec, terms, 1, key_origin)
+    for share in (*design.shares, *([] if labels is None else [labels.each])):
         whole.require_drawable(share)
-    return Plan(zones, design, method, whole, ends)
+    return Plan(zones, design, method, whole, ends, attributes)
+
+
+def choose_labels(
+    zones: Zones, attributes: tuple[Attribute, ...], trips_a_loss: float, share: Budget | None
+) -> LabelDesign | None:
+    """Choose what is measured by label; None without attributes.
+
+    UsageError for too many labels, and for a share without labels.
+    """
+    if not attributes:
+        if share is not None:
+            raise UsageError(
+                "A share for labels needs labels: name them (--by, by=).",
+                code="flows-label-share-unused",
+            )
+        return None
+    number = count_labels(attributes)
+    if number > MOST_LABELS:
+        raise UsageError(
+            f"The labels of all attributes have more than {MOST_LABELS:,} combinations; the noise "
+            "would hide them all. Leave attributes out, or give them fewer labels.",
+            code="flows-labels-too-many",
+        )
+    return LabelDesign.choose(zones.grid, number, trips_a_loss, read_label_share(share))
 
 
 def choose_pyramid(chosen: object) -> Pyramid:
@@ -396,8 +465,8 @@ def preview_flows(
     """Make the release of empty tables, with cards and closed forms of the real one."""
     ends = EndsOfFlows.of(plan.method)
     end_event = replace(plan.ends, mechanism=ends.spec)
-    flows = name_flows(plan.design.sides, plan.design.shares)
-    pairs, grid, metadata = plan.zones.grid.pairs(), plan.zones.grid, request.metadata
+    flows = name_flows(plan.design)
+    pairs, grid, metadata = plan.pairs, plan.zones.grid, request.metadata
     of_pairs = preview_release(pairs, flows, plan.whole, None, facts, reading, metadata)
     of_ends = preview_release(grid, ends, end_event, None, facts, reading, metadata)
     return Flows(of_pairs, of_ends, of_ends, make_index(plan), ())

@@ -1,21 +1,25 @@
 """The streams of flows: both maps of ends with one total, and all pairs of blocks of a few sizes.
 
-A trip changes one count by one on each level of each map, and one pair of blocks of each size. A
-unit with at most k trips changes each of these by at most k in all, so that the shares of the
-budget of all streams add up to the whole (docs/proofs/flows.md). Noise of every stream comes from a
-key of its own.
+A trip changes one count by one on each level of each map, and one pair of blocks of each size; and
+where trips have labels, one cell with its label of each kind of large cells. A unit with at most k
+trips changes each of these by at most k in all, so that the shares of the budget of all streams add
+up to the whole (docs/proofs/flows.md). Noise of every stream comes from a key of its own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
 from geodp.features.flows.design import Design
 from geodp.features.flows.estimator import NoisyPairs
+from geodp.features.flows.labels import NoisyLabels, find_cells
 from geodp.features.flows.zones import Zones
+from geodp.grid.axes import Attribute
+from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
 from geodp.mechanisms.trees.traversal import Traversal
 from geodp.privacy.budget import amounts_of
@@ -39,6 +43,12 @@ DESTINATIONS = digest(b"geodp flows stream 1", b"destinations")
 PAIRS = digest(b"geodp flows stream 1", b"pairs of blocks")
 """Derives the key of the noise of pairs: a stage for each size of blocks, the finest first."""
 
+LABELS = digest(b"geodp flows stream 1", b"labels")
+"""Derives the key of the noise of trips by label: a stage for each kind of cells."""
+
+DIVIDING = digest(b"geodp flows stream 1", b"dividing among labels")
+"""Derives the key of the seed of the rounding of labels."""
+
 ROUNDING = digest(b"geodp flows stream 1", b"rounding")
 """Derives the key of the seed of the rounding, which is post-processing."""
 
@@ -54,6 +64,8 @@ class TripStreams:
         On the map of the zones.
     origin, destination, count : int64[m]
         Zones of the pairs that have trips, and their trips; confidential.
+    label : int64[m] or None
+        Number of the label of each; None: trips have no labels.
     """
 
     zones: Zones
@@ -62,6 +74,7 @@ class TripStreams:
     origin: IntArray = field(repr=False)
     destination: IntArray = field(repr=False)
     count: IntArray = field(repr=False)
+    label: IntArray | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, table: CountTable, zones: Zones) -> TripStreams:
@@ -71,7 +84,8 @@ class TripStreams:
         origins, destinations = (CountTable.from_keys(zones.grid, key, table.count) for key in ends)
         origin, destination = (np.searchsorted(zones.key, key) for key in ends)
         count = np.asarray(table.count, np.int64)
-        return cls(zones, origins, destinations, origin, destination, count)
+        label = number_labels(table.grid.attributes, index[4:]) if len(index) > 4 else None
+        return cls(zones, origins, destinations, origin, destination, count, label)
 
     def pairs(self, side: int) -> IntArray:
         """Count the trips between all blocks of a side: int64[n, n]."""
@@ -81,6 +95,40 @@ class TripStreams:
         place = of_zone[self.origin] * number + of_zone[self.destination]
         np.add.at(counts, place, self.count)
         return counts.reshape(number, number)
+
+    def labelled(self, ends: str, side: int, labels: int) -> IntArray:
+        """Count the trips by label of all cells of a kind: int64[cells, labels]."""
+        assert self.label is not None
+        counts = np.zeros((count_cells(self.zones, ends, side), labels), np.int64)
+        cell = find_cells(self.zones, ends, side, self.origin, self.destination)
+        np.add.at(counts, (cell, self.label), self.count)
+        return counts
+
+
+def number_labels(attributes: tuple[Attribute, ...], index: IntArray) -> IntArray:
+    """Return the number of each combination of labels; zeros without attributes.
+
+    The last attribute varies fastest.
+
+    Parameters
+    ----------
+    attributes : tuple of Attribute
+    index : int64[attributes, n]
+        Number of the label of each attribute.
+
+    Returns
+    -------
+    int64[n]
+    """
+    if not attributes:
+        return np.zeros(index.shape[1], np.int64)
+    sizes = [len(one.labels) for one in attributes]
+    return np.asarray(np.ravel_multi_index(tuple(index), sizes), np.int64)
+
+
+def count_labels(attributes: tuple[Attribute, ...]) -> int:
+    """Count the combinations of labels; 1 without attributes."""
+    return prod(len(one.labels) for one in attributes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +145,8 @@ class Plan:
         Of all streams together.
     ends : Measurement
         Of one map of ends.
+    attributes : tuple of Attribute
+        Labels of flows; empty: they have none.
     """
 
     zones: Zones
@@ -104,25 +154,49 @@ class Plan:
     method: Pyramid
     whole: Measurement
     ends: Measurement
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def pairs(self) -> Grid:
+        """The grid of flows: pairs of zones, and labels."""
+        grid = self.zones.grid.pairs()
+        for one in self.attributes:
+            grid = grid.with_attribute(one.name, one.labels)
+        return grid
 
     def declare(self) -> Draws:
         """Declare all draws, by the key of each stream."""
         each = self.method.declare(self.zones.grid, self.ends)
         seed = [Draw(Stream.ROUNDING, UNIFORM)]
-        return Draws.of(
-            (),
-            {
-                ORIGINS: each,
-                DESTINATIONS: each,
-                PAIRS: Draws.of(self.draws_of_pairs),
-                ROUNDING: Draws.of(seed),
-            },
-        )
+        derived = {
+            ORIGINS: each,
+            DESTINATIONS: each,
+            PAIRS: Draws.of(self.draws_of_pairs),
+            ROUNDING: Draws.of(seed),
+        }
+        if self.design.labels is not None:
+            derived |= {LABELS: Draws.of(self.draws_of_labels), DIVIDING: Draws.of(seed)}
+        return Draws.of((), derived)
 
     @property
     def draws_of_pairs(self) -> list[Draw]:
         """Draws of the pairs of each side, the finest first."""
         return [Draw(Stream.STAGE + i, law.identity) for i, law in enumerate(self.laws)]
+
+    @property
+    def draws_of_labels(self) -> list[Draw]:
+        """Draws of the counts by label of each kind of cells, the largest first."""
+        labels = self.design.labels
+        law = self.label_law
+        if labels is None or law is None:
+            return []
+        return [Draw(Stream.STAGE + i, law.identity) for i in range(len(labels.kinds))]
+
+    @property
+    def label_law(self) -> Law | None:
+        """Noise of every count by label; None: flows have no labels."""
+        labels = self.design.labels
+        return None if labels is None else self.whole.law(labels.each)
 
     @property
     def laws(self) -> list[Law]:
@@ -135,6 +209,16 @@ class Plan:
         blocks = [self.zones.blocks(side) for side in self.design.sides]
         zeros = [np.zeros((one.number, one.number), np.int64) for one in blocks]
         return [NoisyPairs(one, zero, 1.0) for one, zero in zip(blocks, zeros, strict=True)]
+
+    @property
+    def empty_labels(self) -> list[NoisyLabels]:
+        """Counts by label of every kind without any trip or noise, to try out their files."""
+        labels, number = self.design.labels, count_labels(self.attributes)
+        kinds = () if labels is None else labels.kinds
+        return [
+            NoisyLabels(*kind, np.zeros((count_cells(self.zones, *kind), number), np.int64), 1.0)
+            for kind in kinds
+        ]
 
     def draw_ends(self, trips: TripStreams, key: NoiseKey) -> list[ReleasedTable]:
         """Release origins and destinations with one total."""
@@ -163,9 +247,26 @@ class Plan:
             derived.forget()
         return measured
 
-    def draw_seed(self, key: NoiseKey) -> int:
-        """Draw the seed of the rounding: 63 bits."""
-        derived = key.derive(ROUNDING)
+    def draw_labels(self, trips: TripStreams, key: NoiseKey) -> list[NoisyLabels]:
+        """Measure the trips by label of every kind of cells, the largest first."""
+        labels, law = self.design.labels, self.label_law
+        if labels is None or law is None:
+            return []
+        derived, measured = key.derive(LABELS), []
+        try:
+            for i, (ends, side) in enumerate(labels.kinds):
+                # Whole until the noise is in.
+                noisy = trips.labelled(ends, side, count_labels(self.attributes))
+                drawn = NodeNoise(derived, Stream.STAGE + i, law).sequence(noisy.size)
+                noisy += drawn.reshape(noisy.shape)
+                measured.append(NoisyLabels(ends, side, noisy, max(law.variance, MIN_VARIANCE)))
+        finally:
+            derived.forget()
+        return measured
+
+    def draw_seed(self, key: NoiseKey, of: bytes = ROUNDING) -> int:
+        """Draw the seed of a rounding: 63 bits; ``of``: ``ROUNDING`` or ``DIVIDING``."""
+        derived = key.derive(of)
         try:
             word = blocks(derived, Stream.ROUNDING, np.zeros(1, np.uint64))[0, 0]
         finally:
@@ -175,6 +276,12 @@ class Plan:
 
 MIN_VARIANCE = 1e-12
 """Smallest variance of noisy pairs, where the budget leaves no noise."""
+
+
+def count_cells(zones: Zones, ends: str, side: int) -> int:
+    """Count the cells of a kind: blocks, or pairs of them."""
+    blocks = zones.blocks(side).number
+    return blocks**2 if ends == "pairs" else blocks
 
 
 def release_with_one_total(

@@ -18,18 +18,20 @@ from geodp.features.flows.card import (
     TABLES,
     FlowsCard,
 )
+from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.flows import (
-    CONSTRAINTS,
     describe_identity,
+    list_constraints,
     make_plan_of,
     name_flows,
     read_design,
     state_guarantee,
 )
-from geodp.features.flows.formats.noisy import write_noisy
+from geodp.features.flows.formats.noisy import write_labels, write_noisy
+from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
-from geodp.features.flows.opening import read_levels
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.opening import read_label_counts, read_levels
+from geodp.features.flows.streams import Plan
 from geodp.grid.grid import Grid
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
@@ -71,34 +73,45 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
     """Check that the shares add up, and that every table has the noise that they imply."""
     promise = card.guarantee
     design = read_design(card)
+    labels = Fraction(0) if promise.labels is None else Fraction(promise.labels.share)
     require(
         design.sides == tuple(one.side for one in promise.levels)
         and design.end_share == Fraction(promise.end_share)
-        and 2 * design.end_share + sum(design.shares) == 1,
+        and 2 * design.end_share + sum(design.shares, labels) == 1,
         Rule("flows-shares-differ", "The shares of the budget do not add up to 1."),
     )
     events = {name: event_of(read_table_card(folder / name)) for name in TABLES}
-    whole, of_origins = events[FLOWS], events[ORIGINS]
+    plan = _read_plan(folder, card)
+    require(
+        bool(plan.attributes) is (promise.labels is not None),
+        Rule("flows-labels-differ", "The flows have labels that the index does not state."),
+    )
+    ends = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
+    expected = {FLOWS: plan.whole, ORIGINS: ends, DESTINATIONS: ends}
+    require(
+        plan.whole.mechanism == name_flows(design).spec and events == expected,
+        Rule("flows-event-differs", "A table has another noise than the index implies."),
+    )
+    require(
+        promise == state_guarantee(plan)
+        and card.private is plan.whole.is_private
+        and card.constraints == list_constraints(plan),
+        Rule("flows-guarantee-differs", "The index contradicts its tables."),
+    )
+    return f"{promise.spends} for one {promise.unit}, once for all tables"
+
+
+def _read_plan(folder: Path, card: FlowsCard) -> Plan:
+    """Return what was measured, from the cards of the tables and the index."""
+    whole, of_origins = (event_of(read_table_card(folder / name)) for name in (FLOWS, ORIGINS))
     require(
         isinstance(whole, Measurement) and isinstance(of_origins, Measurement),
         Rule("flows-not-measured", "A table of the release was not measured."),
     )
     assert isinstance(whole, Measurement)
     assert isinstance(of_origins, Measurement)
-    plan = make_plan_of(whole, of_origins, design, read_release_table(folder / FLOWS)[0].grid)
-    ends = replace(plan.ends, mechanism=EndsOfFlows.of(plan.method).spec)
-    expected = {FLOWS: plan.whole, ORIGINS: ends, DESTINATIONS: ends}
-    require(
-        plan.whole.mechanism == name_flows(design.sides, design.shares).spec and events == expected,
-        Rule("flows-event-differs", "A table has another noise than the index implies."),
-    )
-    require(
-        promise == state_guarantee(plan)
-        and card.private is plan.whole.is_private
-        and card.constraints == CONSTRAINTS,
-        Rule("flows-guarantee-differs", "The index contradicts its tables."),
-    )
-    return f"{promise.spends} for one {promise.unit}, once for all tables"
+    grid = read_release_table(folder / FLOWS)[0].grid
+    return make_plan_of(whole, of_origins, read_design(card), grid)
 
 
 def _check_margins(folder: Path, card: FlowsCard) -> str:
@@ -120,21 +133,28 @@ def _check_margins(folder: Path, card: FlowsCard) -> str:
 
 def _check_noisy(folder: Path, card: FlowsCard) -> str:
     """Check that the files of noisy pairs are those that their numbers make, and nothing else."""
-    zones = Zones.of(Grid(read_release_table(folder / FLOWS)[0].grid.places[:1]))
-    noisy = read_levels(folder, card, zones.grid)
+    plan = _read_plan(folder, card)
+    zones, attributes = plan.zones, plan.attributes
+    noisy, labels = read_levels(folder, card, zones.grid), read_label_counts(folder, plan)
 
     def write(again: Path) -> Written:
-        return write_noisy(noisy, again), ()
+        files = write_noisy(noisy, again), write_labels(labels, zones, attributes, again)
+        return (*files[0], *files[1]), ()
 
     check_rewritten(folder, (card.files, card.left_out), write, zones.grid)
-    return f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
+    pairs = f"{sum(one.noisy.size for one in noisy):,} noisy pairs"
+    if not labels:
+        return pairs
+    return f"{pairs}, and {sum(one.noisy.size for one in labels):,} noisy trips by label"
 
 
 def _check_identity(folder: Path, card: FlowsCard) -> str:
     """Check that tables, noisy pairs and decay are all of one release."""
     tables = [read_release_table(folder / name)[0] for name in TABLES]
-    zones = Zones.of(Grid(tables[0].grid.places[:1]))
-    noisy = read_levels(folder, card, zones.grid)
+    plan = _read_plan(folder, card)
+    zones = plan.zones
+    noisy: list[NoisyPairs | NoisyLabels] = [*read_levels(folder, card, zones.grid)]
+    noisy += read_label_counts(folder, plan)
     require(
         card.decay.unit == zones.steps[2],
         Rule("flows-decay-unit-differs", "The decay has another unit than the grid."),

@@ -13,7 +13,7 @@ import click
 from geodp import progress
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import Command, add_options, option
-from geodp.cli.inputs import grid_of, sha256
+from geodp.cli.inputs import grid_of, is_input, open_labels, read_attributes, sha256
 from geodp.cli.options import (
     GridCommand,
     StrictCommand,
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from geodp.accuracy.interval import Estimate
     from geodp.features.flows.files import StagedFlows
     from geodp.features.flows.flows import Flows
+    from geodp.features.flows.plan import PlannedFlows
     from geodp.features.flows.publish import DrawnFlows, PreparedFlows
+    from geodp.features.flows.reading.trips import Trips
     from geodp.grid.grid import Grid
     from geodp.release.request import Request
 
@@ -61,6 +63,23 @@ level_option = option(
     help="Side of the blocks whose pairs are measured, in zones and a power of two, and their "
     "share of the budget: 4=2/5; repeatable. Both maps of ends share the rest.  [default: by the "
     "trips of a person for each unit of epsilon]",
+)
+label_share_option = option(
+    "--label-share",
+    group="Privacy",
+    metavar="SHARE",
+    help="Share of the budget for what is measured by label (--by).  [default: 3/20]",
+)
+by_option = option(
+    "--by",
+    "attributes",
+    group="Input",
+    everyday=True,
+    metavar="NAMES",
+    help="Attributes by which trips are published, separated by commas: hour,mode; a trip has one "
+    "label of each, in a column of this name, or of another one: mode=COLUMN. hour and daytype "
+    "(weekday, weekend) are made from --time where it is given. Other labels are listed by "
+    "--labels.",
 )
 method_option = option(
     "--method",
@@ -190,8 +209,8 @@ _READING = (
         "--time",
         group="Input",
         metavar="COLUMN",
-        help="Column of the times at which trips began, for units of periods; or of pings, or at "
-        "which stays begin.",
+        help="Column of the times at which trips began, for units of periods, hours and day types; "
+        "or of pings, or at which stays begin.",
     ),
     option(
         "--end",
@@ -204,6 +223,7 @@ _READING = (
         group="Input",
         help="IANA name of the zone of days, such as Asia/Tokyo, if times count from UTC.",
     ),
+    by_option,
     option(
         "--value",
         group="Input",
@@ -267,6 +287,7 @@ def flows() -> None:
 @grid_options
 @reading_options
 @level_option
+@label_share_option
 @method_option
 @option(
     "--contribution",
@@ -326,6 +347,8 @@ PLANNED = ("epsilon", "rho", "delta", "neighbours")
     help="Most trips that are kept of a person; repeatable, to compare.",
 )
 @level_option
+@by_option
+@label_share_option
 @method_option
 @option(
     "--mean-trips",
@@ -348,9 +371,11 @@ def plan(**options: Any) -> None:
     from geodp.features.flows.plan import plan as make_plan
 
     # A plan reads no inputs, of which a mask or regions might be one.
-    grid, levels = grid_of({**options, "inputs": ()}), read_levels(options["level"])
-    names = ("method", "mean_trips", *PLANNED)
-    given = {name: options[name] for name in names}
+    options = {**options, "inputs": ()}
+    grid, labels = split_grid(options)
+    names = ("method", "mean_trips", "label_share", *PLANNED)
+    given = {name: options[name] for name in names} | {"by": read_by(options), "labels": labels}
+    levels = read_levels(options["level"])
     rows = [make_plan(grid, trips=one, levels=levels, **given) for one in options["trips"]]
     if options["as_json"]:
         click.echo(json.dumps([asdict(one) for one in rows], indent=1))
@@ -361,7 +386,15 @@ def plan(**options: Any) -> None:
         ends = ("-" if e is None else f"{e:,.3g}" for e in (one.end_error, one.total_error))
         pairs = ", ".join(f"{side}: {error:,.3g}" for side, error in one.pair_errors.items())
         shown = "".join(f"{text:>10}" for text in ends)
-        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}")
+        click.echo(f"{one.trips:>7,}{kept:>8}{shown}   {pairs}{_show_labels(one)}")
+
+
+def _show_labels(one: PlannedFlows) -> str:
+    """Show the noise of counts by label; empty where flows have none."""
+    if one.label_error is None:
+        return ""
+    side, of_pairs = one.label_sides
+    return f"; by label {side}, pairs {of_pairs}: {one.label_error:,.3g}"
 
 
 @flows.command(cls=StrictCommand, no_args_is_help=True)
@@ -392,6 +425,15 @@ def plan(**options: Any) -> None:
     type=click.Path(path_type=Path),
     help="File of lines that trips cross, in any CRS: GeoJSON, GeoPackage, Shapefile, FlatGeobuf "
     "or GeoParquet. Each divides the map in two.",
+)
+@option(
+    "--label",
+    "labels",
+    group="Options",
+    multiple=True,
+    metavar="NAME=LABEL",
+    help="Estimate trips with this label: hour=8; repeatable. Several labels of one attribute are "
+    "added up.",
 )
 @simulations_option
 @option(
@@ -446,11 +488,12 @@ Row = tuple[str, str, "Estimate"]
 def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
     """Estimate what is asked for."""
     grid, simulations = release.origins.grid, options["simulations"]
+    labels = _read_wanted(options["labels"])
     if options["across"] is not None:
         from geodp.features.flows.screenlines import read_lines
 
         lines = read_lines(options["across"], grid)
-        found = release.estimate_screenlines(lines.values(), simulations=simulations)
+        found = release.estimate_screenlines(lines.values(), simulations=simulations, labels=labels)
         rows: list[Row] = []
         for name, one in zip(lines, found, strict=True):
             left, right = f"{name}: left", f"{name}: right"
@@ -469,8 +512,19 @@ def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
             code="flows-polygons-many",
         )
     pairs = [(regions[start], regions[end]) for start, end in names]
-    estimates = release.estimate_all(pairs, simulations=simulations)
+    estimates = release.estimate_all(pairs, simulations=simulations, labels=labels)
     return [(*pair, one) for pair, one in zip(names, estimates, strict=True)]
+
+
+def _read_wanted(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Read the labels to estimate by attribute; UsageError for another form than NAME=LABEL."""
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, label = text.partition("=")
+        if not equals:
+            raise UsageError("--label takes NAME=LABEL.", code="flows-label-form")
+        wanted.setdefault(name.strip(), []).append(label.strip())
+    return wanted
 
 
 def _open(path: Path) -> Flows:
@@ -601,13 +655,35 @@ def read_levels(texts: Sequence[str]) -> dict[int, str] | None:
     return levels or None
 
 
+def read_by(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the attributes of ``--by``; an empty one has the attribute's name."""
+    from geodp.features.flows.reading.labels import split_names
+
+    texts = split_names(options["attributes"])
+    parts = [text.partition("=") for text in texts]
+    return {name.strip(): column.strip() for name, _, column in parts}
+
+
+def split_grid(options: Mapping[str, Any]) -> tuple[Grid, dict[str, tuple[str, ...]]]:
+    """Return the grid of zones, and the labels of ``--labels`` by attribute."""
+    for path in open_labels(options).values():
+        if is_input(Path(path), options["inputs"]):
+            raise UsageError(
+                "The labels are read from the trips; a list of labels must be public.",
+                code="flows-labels-are-input",
+            )
+    labels = {one.name: one.labels for one in read_attributes(options)}
+    return grid_of({**options, "labels": ()}), labels
+
+
 def _publish(options: dict[str, Any]) -> str:
     """Publish, and return the message for the operator."""
     complete_with_commit()
-    grid, levels = grid_of(options), read_levels(options["level"])
+    (grid, labels), levels = split_grid(options), read_levels(options["level"])
     request = read_request(options, grid, method=options["method"])
+    reader = _make_reader(options, grid, request, labels)
     if options["resume"]:
-        return _write(options, grid, request, levels)
+        return _write(options, reader, request)
     from geodp.features.flows.publish import prepare_flows
     from geodp.io.folder.staging import require_free, require_uninterrupted
     from geodp.release.preview import list_warnings
@@ -615,12 +691,11 @@ def _publish(options: dict[str, Any]) -> str:
     require_free(options["output"], overwrite=options["overwrite"])
     require_uninterrupted(options["output"])
     progress.begin("Reading")
-    prepared = prepare_flows(
-        _make_reader(options, grid, request).read(_paths(options)), request, levels
-    )
+    table = reader.read(_paths(options))
+    prepared = prepare_flows(table, request, levels, options["label_share"])
     for sentence in list_warnings(prepared.preview.origins):
         click.echo(f"Warning: {sentence}", err=True)
-    return _write(options, grid, request, levels, prepared)
+    return _write(options, reader, request, prepared)
 
 
 def _paths(options: Mapping[str, Any]) -> list[Any]:
@@ -628,7 +703,9 @@ def _paths(options: Mapping[str, Any]) -> list[Any]:
     return [*options["inputs"]]
 
 
-def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
+def _make_reader(
+    options: dict[str, Any], grid: Grid, request: Request, labels: Mapping[str, Sequence[str]]
+) -> Any:
     """Make the reader of trips, stays or pings from the options."""
     where = dict(_split_where(text) for text in options["where"])
     opening = {name: options[name] for name in ("encoding", "delimiter")}
@@ -647,6 +724,12 @@ def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
     }
     form = _find_form(options)
     rules = {name: options[name] for name in RULES[form]}
+    by = read_by(options)
+    if form != "trips" and (by or labels):
+        raise UsageError(
+            "Trips that are made of pings or stays have no labels: leave --by and --labels out.",
+            code="flows-labels-of-trips",
+        )
     # Imported when a command reads rows of this form.
     if form == "pings":
         from geodp.features.flows.reading.pings import Pings
@@ -659,7 +742,14 @@ def _make_reader(options: dict[str, Any], grid: Grid, request: Request) -> Any:
     from geodp.features.flows.reading.trips import Trips
 
     ends = [_place(options[name]) for name in ("origins", "destinations")]
-    return Trips(origin=ends[0], destination=ends[1], value=options["value"], **common)
+    return Trips(
+        origin=ends[0],
+        destination=ends[1],
+        value=options["value"],
+        by=by,
+        labels=labels,
+        **common,
+    )
 
 
 COMMON = (
@@ -718,9 +808,8 @@ def _place(text: str | None) -> str | tuple[str, str] | None:
 
 def _write(
     options: dict[str, Any],
-    grid: Grid,
+    reader: Trips,
     request: Request,
-    levels: dict[int, str] | None,
     prepared: PreparedFlows | None = None,
 ) -> str:
     """Release what is prepared, or complete an interrupted run, and write it."""
@@ -731,7 +820,7 @@ def _write(
         prepared.preview.check_place(options["output"], overwrite=overwrite)
     with StagedFlows.stage(options["output"], overwrite=overwrite, resume=resume) as place:
         if prepared is None:
-            release, run = _resume(place, grid, request, options)
+            release, run = _resume(place, reader, request, options)
         else:
             release, run = _release(place, prepared, options)
         written = release.write_into(place, run)
@@ -755,7 +844,7 @@ def _release(
     # Formats and disk space fail here, before the charge, and not after it.
     place.try_out(
         prepared.preview.tables,
-        prepared.plan.empty_pairs,
+        (prepared.plan.empty_pairs, prepared.plan.empty_labels),
     )
     call = describe_call(options)
     with store_before_charge(place.folder, prepared.request, call, run, pack) as keep:
@@ -764,7 +853,7 @@ def _release(
 
 
 def _resume(
-    place: StagedFlows, grid: Grid, request: Request, options: dict[str, Any]
+    place: StagedFlows, reader: Trips, request: Request, options: dict[str, Any]
 ) -> tuple[Flows, dict[str, Any]]:
     """Restore the release of an interrupted run, which was charged, with the operator's record."""
     from geodp.features.flows.pending import restore_flows
@@ -773,7 +862,9 @@ def _resume(
 
     stored = read_pending_draw(place.folder, describe_call(options))
     charge = find_charge(request.ledger, stored.dataset, stored.fingerprint)
-    return restore_flows(stored, grid, request, place.folder, charge), dict(stored.run)
+    attributes = reader.labelled.attributes
+    release = restore_flows(stored, reader.grid, attributes, request, place.folder, charge)
+    return release, dict(stored.run)
 
 
 def _format_result(release: Flows, written: dict[str, list[str]], options: dict[str, Any]) -> str:

@@ -1,8 +1,10 @@
-"""Noisy pairs of blocks as Parquet, one file for each size of blocks."""
+"""Noisy pairs of blocks, and noisy trips by label, as Parquet: one file for each kind of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from geodp.features.flows.estimator import NoisyPairs
-from geodp.features.flows.zones import Blocks
+from geodp.features.flows.labels import NoisyLabels
+from geodp.features.flows.zones import Blocks, Zones
+from geodp.grid.axes import Attribute
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_parquet
 from geodp.io.write.parquet import MEDIA_TYPE
@@ -80,3 +84,74 @@ def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
     ):
         raise ValueError("The file lists other pairs.")
     return one
+
+
+def name_labels(ends: str) -> str:
+    """Return the name of the file of trips by label of a kind of cells."""
+    return f"labels-{ends}.parquet"
+
+
+def write_labels(
+    labels: Sequence[NoisyLabels],
+    zones: Zones,
+    attributes: tuple[Attribute, ...],
+    folder: Path,
+) -> tuple[File, ...]:
+    """Write the noisy trips by label of every kind; return the entries of their files."""
+    entries = []
+    for one in labels:
+        path, table = folder / name_labels(one.ends), _table_of_labels(one, zones, attributes)
+        pa.parquet.write_table(table, path, compression="zstd")
+        cells = "pairs of blocks" if one.ends == "pairs" else f"blocks of {one.ends}"
+        entries.append(
+            File(
+                name=path.name,
+                media_type=MEDIA_TYPE,
+                what=f"noisy trips by label of all {cells} of {one.side} by {one.side} zones, "
+                "before any estimate: unbiased, and often below 0",
+                extras={"columns": tuple(table.column_names)},
+                sha256=sha256(path),
+            )
+        )
+    return tuple(entries)
+
+
+def _table_of_labels(one: NoisyLabels, zones: Zones, attributes: tuple[Attribute, ...]) -> pa.Table:
+    """Return noisy trips by label as columns, the cell varying slowest."""
+    blocks, labels = zones.blocks(one.side), one.noisy.shape[1]
+    number = blocks.number
+    if one.ends == "pairs":
+        names = [*COLUMNS[:4]]
+        places = [
+            *(np.repeat(axis, number) for axis in (blocks.row, blocks.column)),
+            *(np.tile(axis, number) for axis in (blocks.row, blocks.column)),
+        ]
+    else:
+        names = [*COLUMNS[:2]] if one.ends == "origins" else [*COLUMNS[2:4]]
+        places = [blocks.row, blocks.column]
+    columns = [pa.array(np.repeat(place, labels).astype(np.int32)) for place in places]
+    listed = [*product(*(attribute.labels for attribute in attributes))]
+    for part in zip(*listed, strict=True):
+        texts = pa.array(part, pa.string()).dictionary_encode()
+        indices = np.tile(texts.indices.to_numpy(), one.noisy.shape[0])
+        columns.append(pa.DictionaryArray.from_arrays(indices, texts.dictionary).cast(pa.string()))
+    columns.append(pa.array(one.noisy.reshape(-1)))
+    named = [attribute.name for attribute in attributes]
+    return pa.table(columns, names=[*names, *named, COLUMNS[-1]])
+
+
+def read_labels(
+    path: Path, empty: NoisyLabels, zones: Zones, attributes: tuple[Attribute, ...]
+) -> NoisyLabels:
+    """Read the noisy trips of a file; ValueError if they are of other cells or labels.
+
+    ``empty``: counts of the right kind and shape, with the variance of their noise.
+    """
+    rows = open_parquet(path).read()
+    expected = _table_of_labels(empty, zones, attributes)
+    if rows.schema != expected.schema or rows.num_rows != expected.num_rows:
+        raise ValueError("The file lists other cells.")
+    if rows.drop_columns("noisy") != expected.drop_columns("noisy") or rows["noisy"].null_count:
+        raise ValueError("The file lists other cells.")
+    noisy = np.asarray(rows["noisy"].to_numpy(), np.int64).reshape(empty.noisy.shape)
+    return replace(empty, noisy=noisy)

@@ -74,7 +74,7 @@ def name_periods(times: pa.Array, unit: str, zone: str | None) -> pa.Array:
     UsageError
         Times from UTC without a zone, or an unknown zone.
     """
-    local = _read_times(times, zone)
+    local = read_local_times(times, zone)
     missing = local.is_null().to_numpy(zero_copy_only=False)
     if missing.any():
         raise CodeError(int(np.argmax(missing)), TIME_FORM)
@@ -150,7 +150,7 @@ def name_numbers(numbers: IntArray, unit: str) -> pa.Array:
     return names.take(pa.array(at))
 
 
-def _read_times(times: pa.Array, zone: str | None) -> pa.Array:
+def read_local_times(times: pa.Array, zone: str | None) -> pa.Array:
     """Return times as local timestamps; null where they have another form."""
     if pa.types.is_date(times.type):
         return times.cast(pa.timestamp("s"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.features.flows.reading.labels import By, LabelColumns, label_times
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
@@ -21,7 +22,7 @@ from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, o
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.locators import ENDS, Locator, cell_locators, locate
+from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
 from geodp.io.read.rows.projection import point_locator, transformation
 from geodp.io.read.rows.selecting import Value
@@ -59,8 +60,8 @@ BOUND_NOBODY = Rule(
 
 TIME_UNUSED = Rule(
     "flows-time-unused",
-    "time and time_zone (--time, --time-zone) are for units of periods, such as person-day: name "
-    "one (--unit, unit=), or leave them out.",
+    "time and time_zone (--time, --time-zone) are for units of periods, such as person-day, and "
+    "for hours and day types: name one (--unit, unit=; --by hour, by=), or leave them out.",
 )
 
 CRS_UNUSED = Rule(
@@ -70,7 +71,13 @@ CRS_UNUSED = Rule(
 
 SAME_PLACES = Rule(
     "flows-places-same",
-    "Origins and destinations, and both coordinates of each, are columns of their own.",
+    "Origins and destinations, both coordinates of each, and labels are columns of their own.",
+)
+
+PER_PAIR_LABELS = Rule(
+    "flows-per-pair-with-labels",
+    "Trips of a person between two zones are not bounded where trips have labels: leave per_pair "
+    "(--per-pair) out.",
 )
 
 KEPT_FACT = (
@@ -93,6 +100,9 @@ NAMED_ROWS_FACT = (
 
 WHERE_FACT = "that only rows with {} were read"
 """Statement on the selection of rows."""
+
+LABELS_FACT = "that every trip that was read has all of its labels, from a public list"
+"""Statement on labels: rows with others are refused before anything is charged."""
 
 INSIDE_FACT = "that both places of every trip that was read lie in the domain"
 """Statement on places outside, which are refused before anything is charged."""
@@ -121,6 +131,8 @@ class Trips:
     crs: str | None = None
     where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
+    by: By | None = None
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
     key: NoiseKey | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     memory: int | str | None = None
@@ -130,6 +142,7 @@ class Trips:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
         require_zones(self.grid)
         self._require_used()
+        self.labelled.require_timed_labels()
         if self.value is not None:
             return self._read_counted(paths)
         unit = self._require_unit()
@@ -176,14 +189,18 @@ class Trips:
                 )
             if self.trips is not None or self.per_pair is not None:
                 raise UsageError(BOUND_NOBODY)
-        if not UNITS[unit] and (self.time is not None or self.time_zone is not None):
+        used = bool(UNITS[unit] or self.labelled.timed)
+        if not used and (self.time is not None or self.time_zone is not None):
             raise UsageError(TIME_UNUSED)
+        if self.by and self.per_pair is not None:
+            raise UsageError(PER_PAIR_LABELS)
         return unit
 
     def _require_used(self) -> None:
         """Raise UsageError for columns that are named twice, and for a CRS without coordinates."""
         places = [column for _, column in self._places()]
         names = [name for one in places for name in ((one,) if isinstance(one, str) else one)]
+        names += self.labelled.columns.values()
         if len({*names}) < len(names):
             raise UsageError(SAME_PLACES)
         located = self._lies_on_earth and not all(isinstance(one, str) for one in places)
@@ -205,12 +222,22 @@ class Trips:
             chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
             facts.append(WHERE_FACT.format(chosen))
         facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
-        return tuple(facts)
+        if self.by:
+            facts.append(LABELS_FACT)
+        return (*facts, *self.labelled.state(self.time, self.time_zone))
 
     @cached_property
     def pairs(self) -> Grid:
-        """The grid of pairs of zones."""
-        return self.grid.pairs()
+        """The grid of pairs of zones, and labels."""
+        pairs = self.grid.pairs()
+        for one in self.labelled.attributes:
+            pairs = pairs.with_attribute(one.name, one.labels)
+        return pairs
+
+    @cached_property
+    def labelled(self) -> LabelColumns:
+        """What trips are published by."""
+        return LabelColumns.of(self.by, self.labels, self.time)
 
     def _read_counted(self, paths: TableSource) -> CountTable:
         """Read rows of pairs with counts."""
@@ -231,8 +258,8 @@ class Trips:
         )
 
     def _columns(self) -> dict[str, str]:
-        """Return the columns of both places by the axes of pairs."""
-        columns: dict[str, str] = {}
+        """Return the columns of both places, and of labels, by the axes of pairs."""
+        columns: dict[str, str] = dict(self.labelled.columns)
         for end, column in self._places():
             if isinstance(column, str):
                 columns[end] = column
@@ -259,7 +286,7 @@ class Trips:
     def _locators(self) -> list[Locator]:
         """Return the locators of both ends."""
         if not self._lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
-            return cell_locators(
+            located = cell_locators(
                 self.pairs,
                 None,
                 (None, None),
@@ -267,8 +294,9 @@ class Trips:
                 self._columns(),
                 drops=self.outside == "drop",
             )
+            return [*located, *self._time_locators()]
         move = transformation(self.grid.places[0], self.crs, False)
-        located = []
+        located = axis_locators(self.pairs, self.labelled.columns)
         for number, (end, column) in enumerate(self._places()):
             if isinstance(column, str):
                 located += cell_locators(self.pairs, None, (None, None), "centre", {end: column})
@@ -276,7 +304,17 @@ class Trips:
                 y, x = column
                 one = point_locator(self.grid.places[0], x, y, move)
                 located.append(replace(one, axes=(2 * number, 2 * number + 1)))
-        return located
+        return [*located, *self._time_locators()]
+
+    def _time_locators(self) -> list[Locator]:
+        """Return the locator of labels that are made from times, if there are any."""
+        names = self.labelled.timed
+        if not names:
+            return []
+        assert self.time is not None
+        axes = tuple(self.pairs.axis_names.index(name) for name in names)
+        zone = self.time_zone
+        return [Locator((self.time,), axes, lambda times: label_times(times, names, zone))]
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
         return open_tables(paths, scratch=self.scratch, **self.options)
@@ -350,6 +388,8 @@ def read_trips(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
+    by: By | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -377,14 +417,22 @@ def read_trips(
         What is protected, and whose trips are bounded; default: a person. The table carries it, and
         is published for this unit only.
     time, time_zone : str, optional
-        Column of the times at which trips began, for units of periods; and the IANA name of the
-        zone of their days, if they count from UTC. Days follow summer time.
+        Column of the times at which trips began, for units of periods, hours and day types; and
+        the IANA name of the zone of their days, if they count from UTC. Days follow summer time.
     value : str, optional
         Column of counts, if a row is several trips; no person is known then.
     crs : str, optional
         CRS of coordinates, if it is not the grid's.
     where, outside, memory, scratch
         See :func:`geodp.read_points`. A trip is outside if one of its ends is.
+    by : str, sequence of str, or mapping, optional
+        Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
+        ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.
+        ``hour`` and ``daytype`` (weekday, weekend) are made from ``time`` where it is given and no
+        column is named.
+    labels : mapping, optional
+        All labels of attributes, from a public source and never from the trips; ``hour``,
+        ``weekday``, ``month``, ``quarter`` and ``daytype`` have standard ones.
     key : NoiseKey, optional
         Key of the choice of trips; default: a fresh one.
     **options
@@ -428,6 +476,8 @@ def read_trips(
         crs=crs,
         where=where or {},
         outside=outside,
+        by=by,
+        labels=labels or {},
         key=key,
         options=options,
         memory=memory,

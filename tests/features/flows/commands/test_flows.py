@@ -94,6 +94,12 @@ def test_counted_rows_need_the_contribution(trips, tmp_path):
         (("--where", "day"), "COLUMN=VALUE"),
         (("--method", "topdown"), "pyramid"),
         (("--pairs",), "one map"),
+        (("--by", "mode"), "--labels"),
+        (("--labels", "mode=walk,car"), "--by"),
+        (("--by", "daytype,daytype", "--time", "day"), "once"),
+        (("--by", "daytype", "--time", "day", "--label-share", "2"), "--label-share"),
+        (("--by", "daytype", "--time", "day", "--per-pair", "1"), "--per-pair"),
+        (("--label-share", "1/5"), "--by"),
     ],
 )
 def test_calls_without_sense_are_refused(call, tmp_path, more, said):
@@ -186,6 +192,64 @@ def test_an_interrupted_run_is_completed_without_a_second_charge(call, tmp_path,
     done(*words, "--resume")
     assert len(ledger.charges("trips")) == 1
     assert done("verify", tmp_path / "out").returncode == 0
+
+
+def test_hours_need_a_clock(call, tmp_path):
+    refused = geodp(*call, "--by", "hour", "--time", "day")
+    assert refused.returncode == 5
+    assert "row 2" in refused.stderr
+    assert "2024-05-0" not in refused.stderr.partition("such as")[0]
+    assert not (tmp_path / "out").exists()
+
+
+BY = ("--by", "daytype,third=n", "--labels", "third=1,2,3", "--time", "day")
+
+
+def test_trips_are_published_by_day_type_and_group(call, tmp_path):
+    done(*call, *BY)
+    assert done("verify", tmp_path / "out").returncode == 0
+    release = package.open(tmp_path / "out")
+    frame = release.to_pandas()
+    assert {*frame["daytype"]} <= {"weekday", "weekend"}
+    assert {*frame["third"]} <= {"1", "2", "3"}
+    assert frame["count"].sum() == release.origins.table.count.sum()
+    facts = release.flows.card().guarantee.not_protected
+    assert any("day types are those of the column day" in fact for fact in facts)
+    assert any("public holidays" in fact for fact in facts)
+
+
+def test_a_list_of_labels_is_public(call, trips, tmp_path):
+    listed = tmp_path / "modes.txt"
+    listed.write_text("1\n2\n3\n")
+    done(*call, "--by", "mode=n", "--labels", f"mode={listed}")
+    release = package.open(tmp_path / "out")
+    assert release.flows.grid.attributes[0].labels == ("1", "2", "3")
+    refused = geodp(*call, "--by", "mode=n", "--labels", f"mode={trips}", "--overwrite")
+    assert refused.returncode == 2
+    assert "must be public" in refused.stderr
+
+
+def test_an_interrupted_run_by_label_is_completed(call, tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    words = [*call, *BY, "--ledger", tmp_path / "l", "--dataset", "trips"]
+    with monkeypatch.context() as patched:
+        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        assert geodp(*words).returncode != 0
+    done(*words, "--resume")
+    assert len(ledger.charges("trips")) == 1
+    assert done("verify", tmp_path / "out").returncode == 0
+
+
+def test_a_plan_says_what_labels_cost():
+    words = ("flows", "plan", *GRID, "--epsilon", "1", "--trips", "10")
+    plain, labelled = done(*words).stdout, done(*words, "--by", "hour").stdout
+    assert "by label" not in plain
+    assert "by label 8, pairs 32: 283" in labelled
+    (row,) = json.loads(done(*words, "--by", "hour", "--json").stdout)
+    (other,) = json.loads(done(*words, "--json").stdout)
+    assert row["label_error"] == pytest.approx(282.84, abs=0.01)
+    assert row["end_error"] > other["end_error"]
 
 
 def test_plans_compare_trips():

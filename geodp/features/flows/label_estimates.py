@@ -1,0 +1,208 @@
+"""Errors of flows by label, by simulation of what was measured by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geodp.errors import UsageError
+from geodp.features.flows.labels import (
+    LabelledBlocks,
+    LabelModel,
+    NoisyLabels,
+    fit_labels,
+    weigh,
+)
+from geodp.features.flows.streams import Plan
+from geodp.grid.axes import Attribute
+from geodp.typing import FloatArray, IntArray
+
+BoolArray = NDArray[np.bool_]
+
+LEAST_FACTOR = 0.05
+"""Least factor by which trips of a cell by label may differ from what is expected of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledFlows:
+    """Released flows by label, one a row.
+
+    Attributes
+    ----------
+    zones : tuple of int64[n], int64[n]
+        Origins and destinations.
+    label, count : int64[n]
+    """
+
+    zones: tuple[IntArray, IntArray] = field(repr=False)
+    label: IntArray = field(repr=False)
+    count: IntArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPart:
+    """Flows of some labels between two regions.
+
+    Attributes
+    ----------
+    count : int
+        Released trips.
+    share : float
+        Their share of the trips of all labels.
+    portion : float64[pairs]
+        Share of each pair of blocks that is between the regions.
+    within : float
+        Variance of the true trips, given those between the blocks.
+    """
+
+    count: int
+    share: float
+    portion: FloatArray = field(repr=False)
+    within: float
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEstimator:
+    """Released flows by label, ready to be estimated.
+
+    Attributes
+    ----------
+    plan : Plan
+    flows : LabelledFlows
+        At least one.
+    streams : sequence of NoisyLabels
+    chosen : bool[labels]
+        Labels whose flows are estimated.
+    """
+
+    plan: Plan
+    flows: LabelledFlows
+    streams: Sequence[NoisyLabels]
+    chosen: BoolArray
+
+    def estimate(
+        self, regions: Sequence[BoolArray], simulations: int, random: np.random.Generator
+    ) -> tuple[list[LabelledPart], FloatArray]:
+        """Simulate errors of flows by label, given the flows of all labels.
+
+        Parameters
+        ----------
+        regions : sequence of bool[n]
+            Rows of the released flows that are between two regions.
+        simulations : int
+        random : Generator
+
+        Returns
+        -------
+        parts : list of LabelledPart
+        errors : float64[simulations, regions]
+        """
+        listed = (*self.flows.zones, self.flows.count)
+        blocks = LabelledBlocks.of(self.plan.zones, listed, self.streams)
+        model = fit_labels(blocks.trips.astype(np.float64), blocks.cells, self.streams)
+        expected = model.expect()
+        parts = [self._match(blocks, expected, some) for some in regions]
+        errors = np.empty((simulations, len(parts)))
+        for number in range(simulations):
+            truth = self._draw_truth(model, expected, random)
+            again = fit_labels(model.trips, blocks.cells, self._measure(blocks, truth, random))
+            apart = (again.expect() - truth)[:, self.chosen].sum(axis=1)
+            for at, one in enumerate(parts):
+                extra = sqrt(one.within) * random.standard_normal()
+                errors[number, at] = one.portion @ apart + extra
+        return parts, errors
+
+    @property
+    def _repeated(self) -> int:
+        """Most trips of a unit, which may all have one label."""
+        return self.plan.whole.contribution
+
+    def _match(self, blocks: LabelledBlocks, expected: FloatArray, some: BoolArray) -> LabelledPart:
+        """Find what two regions share with pairs of blocks."""
+        count = self.flows.count
+        inside = np.where(some, count, 0)
+        portion = np.add.reduceat(inside[blocks.order], blocks.first[:-1]) / blocks.trips
+        chosen = some & self.chosen[self.flows.label]
+        of_labels, of_all = int(count[chosen].sum()), int(inside.sum())
+        trips = expected[:, self.chosen].sum(axis=1)
+        # Where no trips are released, labels are those of the whole map.
+        share = of_labels / of_all if of_all else float(trips.sum() / expected.sum())
+        within = self._repeated * float((trips * portion * (1 - portion)).sum())
+        return LabelledPart(of_labels, share, portion, within)
+
+    def _draw_truth(
+        self, model: LabelModel, expected: FloatArray, random: np.random.Generator
+    ) -> FloatArray:
+        """Draw trips by label between blocks that might be the true ones: float64[n, labels]."""
+        truth = expected.copy()
+        for rows, one, spread in zip(model.rows, self.streams, model.spread, strict=True):
+            cells = rows - rows.min()
+            sums = add_up(expected, cells, int(cells.max()) + 1)
+            # What is left of the difference between cells once their noise was weighed.
+            left = weigh(sums, spread, one.variance) * one.variance
+            apart = np.sqrt(left) * random.standard_normal(sums.shape)
+            moved = np.zeros(sums.shape)
+            np.divide(apart, sums, out=moved, where=sums > 0)
+            truth *= np.maximum(1 + moved, LEAST_FACTOR)[cells]
+        # All trips of a unit may have one label between the same two blocks.
+        truth = self._repeated * random.standard_gamma(truth / self._repeated)
+        total = truth.sum(axis=1)
+        empty = total <= 0
+        truth[empty], total[empty] = expected[empty], model.trips[empty]
+        return np.asarray(truth * (model.trips / total)[:, None])
+
+    def _measure(
+        self, blocks: LabelledBlocks, truth: FloatArray, random: np.random.Generator
+    ) -> list[NoisyLabels]:
+        """Measure trips by label between blocks as if they were true."""
+        pure, measured = self.plan.whole.rho is None, []
+        for one, cells in zip(self.streams, blocks.cells, strict=True):
+            draw = random.laplace if pure else random.normal
+            width = sqrt(one.variance / 2) if pure else sqrt(one.variance)
+            noisy = add_up(truth, cells, one.noisy.shape[0]) + draw(0, width, one.noisy.shape)
+            whole = np.rint(noisy).astype(np.int64)
+            measured.append(NoisyLabels(one.ends, one.side, whole, one.variance))
+        return measured
+
+
+def add_up(values: FloatArray, cells: IntArray, number: int) -> FloatArray:
+    """Sum rows of values by their cells: float64[number, labels]."""
+    sums = np.zeros((number, values.shape[1]))
+    np.add.at(sums, cells, values)
+    return sums
+
+
+def choose_labels(attributes: tuple[Attribute, ...], labels: Mapping[str, Any]) -> BoolArray:
+    """Return which combinations of labels are chosen: bool[labels].
+
+    ``labels``: a label or several of them, by attribute; of others, all. UsageError for attributes
+    and labels that the flows do not have.
+    """
+    chosen = np.ones([len(one.labels) for one in attributes], np.bool_)
+    names = [one.name for one in attributes]
+    for name, wanted in labels.items():
+        if name not in names:
+            raise UsageError(
+                "Flows have no such attribute; they were published by: "
+                f"{', '.join(names) or 'none'}.",
+                code="flows-attribute-unknown",
+            )
+        axis = names.index(name)
+        listed = attributes[axis].labels
+        several = (
+            wanted if isinstance(wanted, Iterable) and not isinstance(wanted, str) else [wanted]
+        )
+        texts = {str(one) for one in several}
+        if not texts or not texts <= {*listed}:
+            raise UsageError(
+                f"Labels of {name} are {', '.join(listed)}.", code="flows-label-unknown"
+            )
+        some = np.array([label in texts for label in listed])
+        shape = [-1 if number == axis else 1 for number in range(len(names))]
+        chosen &= some.reshape(shape)
+    return np.asarray(chosen.reshape(-1))
