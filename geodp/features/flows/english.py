@@ -8,8 +8,10 @@ PAGE: Mapping[str, str] = {
     "title": "Trips between zones",
     "intro": "The numbers on this page are not exact. Before anybody saw them, random noise was "
     "added to them on purpose, so that nobody can find out much about any one {unit} from them. "
-    "Each number has an interval in brackets, which holds the true number in 19 of 20 cases.",
-    "total": "In all, {count} trips were made ({low} to {high}).",
+    "At most {contribution} trips of one {unit} are counted, so that more may have been made. "
+    "Each number has an interval in brackets, which holds the number of counted trips in 19 of 20 "
+    "cases.",
+    "total": "In all, {count} trips are counted ({low} to {high}).",
     "heading_largest": "The largest flows",
     "largest_map": "Map of the largest flows between places.",
     "largest_help": "A line bends to the right on its way, ends in an arrow, and is wider for "
@@ -29,8 +31,8 @@ PAGE: Mapping[str, str] = {
     "places_empty": "No trips are released, so that no place has flows.",
     "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
     "could make them, and they are not drawn.",
-    "place_summary": "{place}: {out} trips begin here ({out_low} to {out_high}), {into} end here "
-    "({into_low} to {into_high})",
+    "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} end "
+    "here ({into_low} to {into_high})",
     "place_few": "{place}",
     "place_out": "Trips out of it",
     "place_into": "Trips into it",
@@ -52,7 +54,6 @@ PAGE: Mapping[str, str] = {
     "maps fill in what the noise hides.",
     "always_far": "Very long trips, and trips within one zone, may be too many where they are "
     "estimated.",
-    "always_bounded": "At most {contribution} trips of one {unit} are counted.",
     "files_table": "Noisy pairs of blocks; trips, origins and destinations have a folder each, "
     "with files for GIS",
 }

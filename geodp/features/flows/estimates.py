@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import sqrt
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,8 @@ class RegionPair:
         Variance of the true trips between the regions, given those between the blocks.
     noise : float
         Standard error of the measurement that tells the most of them, with no model.
+    identity : tuple of int
+        Tells the pair from others.
     """
 
     count: int
@@ -74,6 +77,7 @@ class RegionPair:
     share: FloatArray = field(repr=False)
     within: float
     noise: float
+    identity: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +149,11 @@ class FlowEstimator:
                 code="flows-simulations-few",
             )
         fitted = self.fit()
-        regions, random = [one for group in groups for one in group], np.random.default_rng(seed)
+        regions = [one for group in groups for one in group]
         pairs = [self.match(fitted, *one) for one in regions]
-        errors = self.simulate(fitted, pairs, simulations, random)
+        errors = self.simulate(fitted, pairs, simulations, seed)
         if not chosen.all():
-            pairs, errors = self._by_label(regions, chosen, (pairs, errors), random)
+            pairs, errors = self._by_label(regions, chosen, (pairs, errors), seed)
         ends = np.cumsum([len(group) for group in groups])[:-1]
         return [
             make_estimate(
@@ -168,7 +172,7 @@ class FlowEstimator:
         regions: Sequence[tuple[Any, Any]],
         chosen: BoolArray,
         whole: tuple[list[RegionPair], FloatArray],
-        random: np.random.Generator,
+        seed: int,
     ) -> tuple[list[RegionPair], FloatArray]:
         """Return pairs of regions, and simulated errors, of some labels.
 
@@ -183,7 +187,8 @@ class FlowEstimator:
         inside = [[find_zones(self.plan.zones, one) for one in both] for both in regions]
         rows = [first[start] & last[end] for first, last in inside]
         estimator = LabelEstimator(self.plan, flows, self.labels, chosen)
-        parts, apart = estimator.estimate(rows, len(errors), random)
+        extra = [draw_normal(seed, one, len(errors), LABELS) for one in pairs]
+        parts, apart = estimator.estimate(rows, extra, seed)
         pairs = [
             replace(one, count=part.count, noise=one.noise * part.share)
             for one, part in zip(pairs, parts, strict=True)
@@ -209,7 +214,9 @@ class FlowEstimator:
             errors.append((self._share(one.blocks, inside)[1] ** 2).sum() * one.variance)
         noise = min(sqrt(min(errors)), self._total_error)
         within = self._vary(fitted, inside, touched, share)
-        return RegionPair(int(count[some].sum()), touched[0], touched[1], share, within, noise)
+        identity = tuple(crc32(np.packbits(one).tobytes()) for one in inside)
+        trips = int(count[some].sum())
+        return RegionPair(trips, touched[0], touched[1], share, within, noise, identity)
 
     def _share(self, blocks: Blocks, inside: list[BoolArray]) -> tuple[list[IntArray], FloatArray]:
         """Return blocks that two regions touch, and the share of their trips that is between them.
@@ -319,22 +326,24 @@ class FlowEstimator:
         fitted: FittedPairs,
         pairs: Sequence[RegionPair],
         simulations: int,
-        random: np.random.Generator,
+        seed: int,
     ) -> FloatArray:
         """Simulate errors of pairs of regions: float64[simulations, pairs].
 
-        Each time flows are drawn that might be the true ones, and released again.
+        Each time flows are drawn that might be the true ones, and released again. What is drawn of
+        a pair depends on the pair and the seed, and not on which others are asked for beside it.
         """
         errors = np.empty((simulations, len(pairs)))
+        extra = [sqrt(one.within) * draw_normal(seed, one, simulations) for one in pairs]
         progress.begin("Simulating releases", simulations)
         for number in range(simulations):
+            random = np.random.default_rng([seed, number])
             truth = draw_truth(fitted, random)
             again = self._release(truth, fitted.decay, random)
             again -= truth
             for at, one in enumerate(pairs):
                 apart = again[np.ix_(one.origin, one.destination)]
-                extra = sqrt(one.within) * random.standard_normal()
-                errors[number, at] = (one.share * apart).sum() + extra
+                errors[number, at] = (one.share * apart).sum() + extra[at][number]
             progress.advance(1)
         return errors
 
@@ -358,6 +367,15 @@ class FlowEstimator:
         key.forget()
         sums = [blocks.sums(one.counts_at(plan.zones.key)) for one in released]
         return fit_pairs(plan.zones, (sums[0], sums[1]), noisy, decay).expected
+
+
+LABELS = 1
+"""Tells what is drawn of flows by label from what is drawn of all."""
+
+
+def draw_normal(seed: int, pair: RegionPair, number: int, what: int = 0) -> FloatArray:
+    """Draw standard normal numbers of a pair of regions: float64[number]."""
+    return np.random.default_rng([seed, what, *pair.identity]).standard_normal(number)
 
 
 def _split(pairs: Sequence[RegionPair], ends: Sequence[int]) -> list[Sequence[RegionPair]]:

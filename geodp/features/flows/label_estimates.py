@@ -28,6 +28,10 @@ LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
 
 
+BY_LABEL = 1
+"""Tells the numbers drawn here from those drawn of the flows of all labels."""
+
+
 @dataclass(frozen=True, eq=False)
 class LabelledFlows:
     """Released flows by label, one a row.
@@ -86,7 +90,7 @@ class LabelEstimator:
     chosen: BoolArray
 
     def estimate(
-        self, regions: Sequence[BoolArray], simulations: int, random: np.random.Generator
+        self, regions: Sequence[BoolArray], extra: Sequence[FloatArray], seed: int
     ) -> tuple[list[LabelledPart], FloatArray]:
         """Simulate errors of flows by label, given the flows of all labels.
 
@@ -94,8 +98,9 @@ class LabelEstimator:
         ----------
         regions : sequence of bool[n]
             Rows of the released flows that are between two regions.
-        simulations : int
-        random : Generator
+        extra : sequence of float64[simulations]
+            Standard normal numbers for each.
+        seed : int
 
         Returns
         -------
@@ -107,14 +112,15 @@ class LabelEstimator:
         model = fit_labels(blocks.trips.astype(np.float64), blocks.cells, self.streams)
         expected = model.expect()
         parts = [self._match(blocks, expected, some) for some in regions]
+        simulations = extra[0].size if extra else 0
         errors = np.empty((simulations, len(parts)))
         for number in range(simulations):
+            random = np.random.default_rng([seed, number, BY_LABEL])
             truth = self._draw_truth(model, expected, random)
             again = fit_labels(model.trips, blocks.cells, self._measure(blocks, truth, random))
             apart = (again.expect() - truth)[:, self.chosen].sum(axis=1)
             for at, one in enumerate(parts):
-                extra = sqrt(one.within) * random.standard_normal()
-                errors[number, at] = one.portion @ apart + extra
+                errors[number, at] = one.portion @ apart + sqrt(one.within) * extra[at][number]
         return parts, errors
 
     @property

@@ -156,7 +156,7 @@ def write_page(
         sections.append(("places", element("p", page["places_none" if large else "places_empty"])))
     sections += [
         ("maps", _maps_section(release, page, language)),
-        ("always", _always_section(release, page, language)),
+        ("always", _always_section(release, page)),
         ("guarantee", guarantee_section(explain_flows(release.index, language).sections)),
         ("files", files_section(page, release.index)),
     ]
@@ -172,7 +172,10 @@ def _header(release: Flows, view: View, page: Page, language: Language) -> Html:
         *([] if release.index.private else [element("p", page["not_private"], class_="alarm")]),
         element(
             "p",
-            page["intro"].format(unit=Writer(language).unit(release.index.guarantee.unit)),
+            page["intro"].format(
+                unit=Writer(language).unit(release.index.guarantee.unit),
+                contribution=f"{release.index.guarantee.contribution:,}",
+            ),
             class_="intro",
         ),
         *_total(release, page),
@@ -420,15 +423,12 @@ def _maps_section(release: Flows, page: Page, language: Language) -> Html:
     )
 
 
-def _always_section(release: Flows, page: Page, language: Language) -> Html:
+def _always_section(release: Flows, page: Page) -> Html:
     """Write what holds in every area, and what readers of flows have to know."""
-    guarantee = release.index.guarantee
-    side = guarantee.levels[0].side
-    unit = Writer(language).unit(guarantee.unit)
+    side = release.index.guarantee.levels[0].side
     texts = [
         page["always_agree"],
         page["always_counted" if side == 1 else "always_estimated"].format(side=side),
         page["always_far"],
-        page["always_bounded"].format(contribution=f"{guarantee.contribution:,}", unit=unit),
     ]
     return bullets(texts)

@@ -25,6 +25,9 @@ DIVIDES = Rule(
     "between, or be closed.",
 )
 
+NEAR = 1e-12
+"""Distance from the edge of the map, relative to its length, at which a line ends there."""
+
 ASIDE = 1e-6
 """Distance from a line at which its sides are told apart, relative to the step of the line."""
 
@@ -99,15 +102,20 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     import shapely
     from shapely.ops import split
 
-    if not isinstance(line, shapely.LineString) or line.is_empty or not line.is_simple:
+    if type(line) is not shapely.LineString or line.is_empty:
+        raise UsageError(LINE_FORM)
+    if not np.isfinite(shapely.get_coordinates(line)).all() or not line.is_simple:
         raise UsageError(LINE_FORM)
     place = grid.places[0]
     box = shapely.box(*place.bounds)
-    parts = [*split(box, line).geoms]
+    piece = _find_piece(line, box)
+    parts = [*split(box, piece).geoms]
     if len(parts) != 2:
         raise UsageError(DIVIDES)
     y, x = middles_of(place)
-    left = parts[0] if _lies_left(parts[0], line, box) else parts[1]
+    # On a grid that lies nowhere rows count downwards, as it is drawn.
+    mirrored = place.transform is None
+    left = parts[0] if _lies_left(parts[0], piece, box) is not mirrored else parts[1]
     # Centres on the line itself are within neither part: they are of its right side.
     inside = shapely.contains_xy(left, x, y[:, None])
     if inside.all() or not inside.any():
@@ -116,16 +124,34 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     return Region.of_map(grid, there[0], there[1]), Region.of_map(grid, here[0], here[1])
 
 
-def _lies_left(part: Any, line: Any, box: Any) -> bool:
-    """Test whether a part of the map lies on the left of the line that cuts it."""
+def _find_piece(line: Any, box: Any) -> Any:
+    """Find the piece of a line within the map, from edge to edge or closed.
+
+    UsageError unless there is exactly one: of several, or where one ends within the map, nobody
+    could say which side of the line a zone is on.
+    """
     import shapely
 
-    points, piece = shapely.get_coordinates(
-        shapely.get_parts(shapely.intersection(line, box)), return_index=True
-    )
+    inside = shapely.difference(shapely.intersection(line, box), box.boundary)
+    pieces = shapely.get_parts(shapely.line_merge(inside))
+    lines = [one for one in pieces if isinstance(one, shapely.LineString) and one.length > 0]
+    if len(lines) != 1:
+        raise UsageError(DIVIDES)
+    (piece,) = lines
+    ends = shapely.get_coordinates(piece)[[0, -1]]
+    edge = shapely.distance(shapely.points(ends), box.boundary)
+    if not piece.is_ring and (edge > NEAR * box.length).any():
+        raise UsageError(DIVIDES)
+    return piece
+
+
+def _lies_left(part: Any, piece: Any, box: Any) -> bool:
+    """Test whether a part of the map lies on the left of the piece that cuts it."""
+    import shapely
+
+    points = shapely.get_coordinates(piece)
     way, middle = np.diff(points, axis=0), (points[1:] + points[:-1]) / 2
-    # Steps along an edge of the map border one part alone.
-    inside = shapely.contains_xy(box, *middle.T) & (piece[1:] == piece[:-1])
+    inside = shapely.contains_xy(box, *middle.T)
     at = int(np.argmax(np.where(inside, np.hypot(*way.T), -1)))
     aside = np.array([-way[at, 1], way[at, 0]]) * ASIDE
     return bool(shapely.contains_xy(part, *(middle[at] + aside)))

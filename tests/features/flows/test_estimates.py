@@ -119,6 +119,13 @@ def test_where_noise_hides_all_trips_intervals_are_as_wide_as_the_noise():
     assert np.mean(held) >= 0.94
 
 
+def test_an_estimate_does_not_depend_on_what_else_is_asked(release):
+    pairs = [((0, 0, 4, 4), (8, 8, 12, 12)), ((8, 0, 12, 4), (0, 0, 4, 4)), ((0, 0, 2, 2),) * 2]
+    together = release.estimate_all(pairs, simulations=20)
+    assert [release.estimate(*one, simulations=20) for one in pairs] == together
+    assert release.estimate_all(pairs[::-1], simulations=20) == together[::-1]
+
+
 def test_groups_of_regions_are_summed(release):
     quarters = [region((row, col, row + 8, col + 8)) for row in (0, 8) for col in (0, 8)]
     pairs = [(quarters[0], one) for one in quarters]

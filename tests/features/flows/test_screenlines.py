@@ -9,6 +9,7 @@ import shapely
 import geodp
 from geodp.errors import InputError, UsageError
 from geodp.features.flows.screenlines import divide_zones, read_lines
+from geodp.grid.grid import Grid
 from geodp.privacy.key import NoiseKey
 from tests.features.flows.test_publish import GRID, MESH, publish, trips_on
 from tests.refusals import refuses
@@ -22,8 +23,8 @@ def places(region):
 
 def test_the_left_is_what_lies_to_the_left_of_the_way():
     left, right = divide_zones(GRID, shapely.LineString([(0, 5), (16, 5)]))
-    # Rows count upwards, so that the left of a line to the east is above it.
-    assert places(left) == {(row, col) for row in range(5, 16) for col in range(16)}
+    # Rows count downwards, so that the left of a line along the rows is above it.
+    assert places(left) == {(row, col) for row in range(5) for col in range(16)}
     assert left.cells + right.cells == 256
     back = divide_zones(GRID, shapely.LineString([(16, 5), (0, 5)]))
     assert [places(one) for one in back] == [places(right), places(left)]
@@ -32,18 +33,25 @@ def test_the_left_is_what_lies_to_the_left_of_the_way():
 @pytest.mark.parametrize("beyond", [0, 3])
 def test_bends_and_lines_that_reach_beyond_the_map(beyond):
     line = [(-beyond, 4), *RIVER[1:3], (16 + beyond, 9)]
-    left, right = (places(one) for one in divide_zones(GRID, shapely.LineString(line)))
+    right, left = (places(one) for one in divide_zones(GRID, shapely.LineString(line)))
     assert {(15, 0), (5, 2), (10, 12)} <= left
     assert {(0, 0), (3, 2), (8, 12)} <= right
 
 
 def test_a_closed_line_has_an_inside():
     ring = [(4, 4), (12, 4), (12, 12), (4, 12), (4, 4)]
-    inside, outside = divide_zones(GRID, shapely.LineString(ring))
+    outside, inside = divide_zones(GRID, shapely.LineString(ring))
     assert inside.cells == 64
     assert places(inside) == {(row, col) for row in range(4, 12) for col in range(4, 12)}
     clockwise = divide_zones(GRID, shapely.LineString(ring[::-1]))
-    assert [one.cells for one in clockwise] == [outside.cells, 64]
+    assert [one.cells for one in clockwise] == [64, outside.cells]
+
+
+def test_on_a_map_the_left_is_that_of_the_map():
+    north = Grid.regular((16, 16), crs="EPSG:3035", transform=(1, 0, 0, 0, -1, 16))
+    left, _ = divide_zones(north, shapely.LineString([(0, 5), (16, 5)]))
+    # Row 0 is the northernmost, and y counts upwards.
+    assert places(left) == {(row, col) for row in range(11) for col in range(16)}
 
 
 @pytest.mark.parametrize(
@@ -56,6 +64,10 @@ def test_a_closed_line_has_an_inside():
         (shapely.LineString([(-5, 1), (-1, 5)]), "flows-line-divides"),
         (shapely.LineString([(2, -1), (2, 17), (9, 17), (9, -1)]), "flows-line-divides"),
         (shapely.LineString([(0, 0.2), (16, 0.2)]), "flows-line-divides"),
+        (shapely.LineString([(2, -1), (2, 5), (2, 17), (8, 17), (8, 0.5)]), "flows-line-divides"),
+        (shapely.LineString([(8, 3), (8, -1), (2, -1), (2, 17)]), "flows-line-divides"),
+        (shapely.LinearRing([(4, 4), (12, 4), (12, 12)]), "flows-line-form"),
+        (shapely.LineString([(0, float("nan")), (16, 5)]), "flows-line-form"),
     ],
 )
 def test_what_does_not_divide_the_map_is_refused(line, code):

@@ -498,7 +498,7 @@ def _estimate(release: Flows, options: Mapping[str, Any]) -> list[Row]:
         for name, one in zip(lines, found, strict=True):
             left, right = f"{name}: left", f"{name}: right"
             rows += [(left, right, one.there), (right, left, one.back)]
-            rows.append((f"{name}: both", f"{name}: both", one.both))
+            rows.append((f"{name}: either side", f"{name}: the other", one.both))
         return rows
     names = [*zip(options["origins"], options["destinations"], strict=True)]
     regions: dict[str, Any] = {code: code for pair in names for code in pair}

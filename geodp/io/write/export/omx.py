@@ -46,6 +46,8 @@ class OMX(Export):
             return f"OMX lists all pairs of zones, of which there may be {MOST_ZONES:,}"
         if matrices > MOST_MATRICES:
             return f"OMX is written of up to {MOST_MATRICES:,} combinations of labels"
+        if len({*_name_matrices(view)}) < matrices:
+            return "OMX has one matrix of a name, and / in labels is written as _"
         return None
 
     def write(self, view: View, path: Path) -> None:
@@ -104,18 +106,23 @@ def _list_zones(grid: Grid) -> dict[str, Any]:
     return {"zone": np.array([code.encode() for code in codes])}
 
 
+def _name_matrices(view: View) -> list[str]:
+    """Name the matrices, one for each combination of labels."""
+    every = product(*(one.labels for one in view.table.grid.attributes))
+    # A name with / would be a path in HDF5.
+    return [" ".join((view.name, *labels)).replace("/", "_") for labels in every]
+
+
 def _split(view: View) -> Iterator[tuple[str, tuple[IntArray, IntArray, CountArray]]]:
     """Yield the name of every matrix, and its pairs, sorted by origin."""
-    grid, shape = view.table.grid, view.table.grid.shape
+    shape = view.table.grid.shape
     parts = []
     for _, index, count in chunks(view.table):
         ends = [np.ravel_multi_index(tuple(index[at : at + 2]), shape[:2]) for at in (0, 2)]
         label = np.ravel_multi_index(tuple(index[4:]), shape[4:]) if shape[4:] else 0 * ends[0]
         parts.append((label, *ends, count))
     columns = [np.concatenate([part[n] for part in parts]) for n in range(4)] if parts else []
-    named = [*product(*(one.labels for one in grid.attributes))]
-    for number, labels in enumerate(named):
-        name = " ".join((view.name, *labels)).replace("/", "_")
+    for number, name in enumerate(_name_matrices(view)):
         if not columns:
             yield name, (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
             continue

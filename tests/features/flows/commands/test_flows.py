@@ -333,7 +333,7 @@ def test_flows_between_polygons_and_across_lines_are_estimated(written, tmp_path
     line = {"type": "LineString", "coordinates": [[139.1, 34], [139.1, 36]]}
     path = shapes(tmp_path / "l.json", line)
     rows = json.loads(done(*words, "--across", path, "--json").stdout)
-    assert [row["from"] for row in rows] == ["a: left", "a: right", "a: both"]
+    assert [row["from"] for row in rows] == ["a: left", "a: right", "a: either side"]
     # The west is left of a line to the north.
     there, back = named["a", "b"], named["b", "a"]
     assert [row["count"] for row in rows] == [there, back, there + back]

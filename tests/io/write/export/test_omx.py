@@ -53,6 +53,17 @@ def test_labels_have_a_matrix_each(tmp_path):
         assert np.array_equal(matrix, made[:, :, number])
 
 
+def test_labels_that_are_one_in_names_of_matrices_are_refused():
+    grid = geodp.Grid.regular((2, 3)).pairs().with_attribute("hour", ("7/8", "7_8"))
+    release = geodp.publish(
+        geodp.CountTable.from_dense(np.ones(grid.shape, int), grid),
+        method="laplace",
+        epsilon=1,
+        contribution=1,
+    )
+    assert "one matrix of a name" in omx.OMX().why_not(release.view("trips"))
+
+
 def test_an_empty_release_has_empty_matrices(tmp_path):
     grid = geodp.Grid.regular((2, 3)).pairs()
     nothing = geodp.CountTable.from_keys(grid, np.empty(0, np.uint64), np.empty(0, np.int64))
