@@ -31,8 +31,8 @@ PAGE: Mapping[str, str] = {
     "places_empty": "No trips are released, so that no place has flows.",
     "places_faded": "Grey numbers are smaller than half the width of their intervals: noise alone "
     "could make them, and they are not drawn.",
-    "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} end "
-    "here ({into_low} to {into_high})",
+    "place_summary": "{place}: {out} counted trips begin here ({out_low} to {out_high}), {into} "
+    "end here ({into_low} to {into_high})",
     "place_few": "{place}",
     "place_out": "Trips out of it",
     "place_into": "Trips into it",

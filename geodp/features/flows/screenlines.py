@@ -39,8 +39,8 @@ class Crossing:
     Attributes
     ----------
     there : Estimate
-        From its left to its right, as seen along the line; out of a line that is closed
-        anticlockwise.
+        From its left to its right, as seen along the line on the map as it is drawn; out of a line
+        that is closed anticlockwise.
     back : Estimate
         From its right to its left.
     both : Estimate
