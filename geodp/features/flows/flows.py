@@ -222,8 +222,8 @@ class Flows:
         ----------
         line : shapely LineString
             In the grid's CRS, or in columns and rows on a grid that lies nowhere, where (0, 0) is
-            a corner of the first zone, at the top left as it is drawn. It divides the map in two: it reaches from edge to edge, or
-            is closed. A zone lies where its centre does.
+            a corner of the first zone, at the top left as it is drawn. It divides the map in two:
+            it reaches from edge to edge, or is closed. A zone lies where its centre does.
         simulations, seed : int
             See :meth:`estimate`.
         labels : mapping, optional
