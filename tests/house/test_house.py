@@ -162,7 +162,7 @@ OUTSIDE = {
     "fsspec": ("", "io/read/rows/forms"),
     "aiohttp": ("", "io/read/rows/forms"),
     "h3": ("", "grid/cells"),
-    "h5py": ("", "io/write/export"),
+    "h5py": ("", "io/verify io/write/export"),
     "s2geometry": ("", "grid/cells"),
     "geopandas": ("", "release/frames"),
     "dask": ("", "features/cluster"),

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import geodp
+from geodp.io.verify import formats
 from geodp.io.write.export import omx
+from geodp.release.opening import open_view
 from tests.features.flows.test_publish import MESH, publish, trips_on
 
 openmatrix = pytest.importorskip("openmatrix", reason="the format's own library is not installed")
+h5py = pytest.importorskip("h5py", reason="the format's own library is not installed")
 
 
 def read(view, path):
@@ -51,6 +54,51 @@ def test_labels_have_a_matrix_each(tmp_path):
     assert [*matrices] == ["trips 7_8", "trips 8_9"]
     for number, matrix in enumerate(matrices.values()):
         assert np.array_equal(matrix, made[:, :, number])
+
+
+@pytest.fixture(scope="module")
+def view(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("omx")
+    publish(trips_on(MESH, number=3000)).flows.write(folder / "out", name="trips")
+    return open_view(folder / "out" / "public")
+
+
+def add_trip(file):
+    file["data"]["trips"][0, 0] += 1
+
+
+def rename_zone(file):
+    file["lookup"]["zone"][0] = 1
+
+
+def add_matrix(file):
+    file["data"]["more"] = np.zeros((2, 2))
+
+
+def add_link(file):
+    file["data"]["more"] = h5py.ExternalLink("other.omx", "/data/trips")
+
+
+def change_claim(file):
+    file.attrs["geodp_spends"] = np.bytes_(b"epsilon = 1/9")
+
+
+@pytest.mark.parametrize(
+    "change", [None, add_trip, rename_zone, add_matrix, add_link, change_claim]
+)
+def test_matrices_are_compared_with_the_release(view, tmp_path, change):
+    one, other = tmp_path / "one.omx", tmp_path / "other.omx"
+    omx.OMX().write(view, one)
+    omx.OMX().write(view, other)
+    with h5py.File(other, "a") as file:
+        if change is not None:
+            change(file)
+        else:
+            # Other bytes alone are no difference.
+            matrix = file["data"]["trips"][:]
+            del file["data"]["trips"]
+            file["data"].create_dataset("trips", data=matrix)
+    assert formats._same_matrices(other, one, view) is (change is None)
 
 
 def test_labels_that_are_one_in_names_of_matrices_are_refused():
