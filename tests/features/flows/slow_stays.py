@@ -66,4 +66,8 @@ def trips_of_stays(stays, gap):
             joined[-1][1] = max(joined[-1][1], end)
         else:
             joined.append([begin, end, zone])
-    return [(one[2], other[2]) for one, other in pairwise(joined) if other[0] - one[1] <= gap]
+    return [
+        (one[2], other[2])
+        for one, other in pairwise(joined)
+        if other[0] != one[0] and other[0] - one[1] <= gap
+    ]

@@ -243,7 +243,8 @@ def chain_stays(
     ----------
     unit, begin, end : int64[n]
         Sorted by unit and begin. The least number is a begin before the period of the unit, and the
-        largest an end after it.
+        largest an end after it. No trip leads from a stay to one with the same begin, as it is not
+        known which of them was first.
     zone : uint64[n]
     gap : int
         Most seconds between two stays with a trip from one to the other.
@@ -264,8 +265,9 @@ def chain_stays(
         if meets and zone[i] == zone[first[found - 1]]:
             until = max(until, end[i])
         else:
+            later = same and begin[i] > begin[first[found - 1]]
             first[found] = i
-            follows[found] = meets or (same and begin[i] - until <= gap)
+            follows[found] = later and (meets or begin[i] - until <= gap)
             until = end[i]
             found += 1
     return found

@@ -53,10 +53,14 @@ TOO_LONG = Rule(
 STAYS_FACT = (
     "that trips were made of the stays of each {unit} alone, in the order of their begin: a trip "
     "leads from a stay to the next one, also within a zone; stays of one zone that meet or overlap "
-    "are one"
+    "are one; of stays that begin at the same time those that end first come first, and no trip "
+    "leads from one of them to another"
 )
 GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
-SPLIT_FACT = "that a stay over several periods is in each of them"
+SPLIT_FACT = (
+    "that a stay over several periods is in each of them, and that no trip leads to it in those "
+    "before which it began"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

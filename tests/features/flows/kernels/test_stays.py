@@ -173,3 +173,14 @@ def test_stays_without_an_end_in_their_period_follow():
     rows = [(0, before, 50, 1), (0, 90, after, 2), (0, 100, 120, 1), (1, before, after, 3)]
     assert chained(rows, 2**63 - 1) == [(0, 1, 2), (0, 2, 1)]
     assert chained(rows, 39) == [(0, 2, 1)]
+
+
+def test_no_trip_leads_to_a_stay_of_the_same_begin():
+    before, after = -(2**63), 2**63 - 1
+    # Both began before the period: it is not known which was first.
+    assert chained([(0, before, after, 2), (0, before, after, 5)], 2**63 - 1) == []
+    rows = [(0, before, 30, 2), (0, before, 40, 5), (0, 50, 60, 2), (0, 50, 60, 5), (0, 70, 80, 1)]
+    assert chained(rows, 2**63 - 1) == [(0, 5, 2), (0, 5, 1)]
+    # A stay that was joined began with its first row.
+    rows = [(0, 10, 20, 1), (0, 15, 25, 1), (0, 15, 30, 2)]
+    assert chained(rows, 0) == [(0, 1, 2)]

@@ -67,6 +67,21 @@ def test_stays_that_overlap_are_in_the_order_of_their_begin():
     assert trips_of(read(rows, end="u")) == {(0, 0, 1, 1): 1}
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_stays_that_overlap_make_no_trips_on_days_on_which_neither_begins(swapped):
+    one, other = ((0, 0), (1, 1))[:: -1 if swapped else 1]
+    rows = stays(("a", "01T08", "10T20", *one), ("a", "03T09", "08T10", *other))
+    wanted = {(*one, *other): 1}
+    assert trips_of(read(rows, end="u")) == wanted
+    assert trips_of(read(rows, end="u", unit="person-day")) == wanted
+
+
+def test_stays_of_one_begin_make_no_trip():
+    rows = stays(*(("a", f"0{day}T00", None, *at) for day in (1, 2) for at in ((0, 0), (1, 1))))
+    # Which was first of a day is not known; from the last one of the first day one leads on.
+    assert trips_of(read(rows)) == {(1, 1, 0, 0): 1}
+
+
 def test_no_trip_extends_over_a_gap():
     assert trips_of(read(stays(*DAY), end="u", gap="1h")).total() == 3
     assert trips_of(read(stays(*DAY), end="u", gap=3599)).total() == 0
