@@ -15,7 +15,12 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space
-from geodp.features.flows.reading.rules import ACCURACY_FACT, StayRules, require_accuracy
+from geodp.features.flows.reading.rules import (
+    ACCURACY_FACT,
+    DEGREES_FACT,
+    StayRules,
+    require_accuracy,
+)
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Traces,
@@ -77,10 +82,16 @@ class Pings(Traces):
 
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made."""
-        facts, largest = self.rules.state(self._unit), self.largest
+        facts = (*self.rules.state(self._unit), DEGREES_FACT.format(further=self.further))
+        largest = self.largest
         if self.accuracy is None:
             return facts
         return (*facts, ACCURACY_FACT.format(largest=largest, accuracy=self.accuracy))
+
+    @property
+    def further(self) -> str:
+        """What is true of the rows that are checked: those that are used."""
+        return "" if self.accuracy is None else " and is accurate enough"
 
     def list_columns(self) -> list[str]:
         """Return the columns of y, x and time, and that of accuracies if there is one."""

@@ -40,9 +40,14 @@ BROKEN_FACT = (
     "more than {radius:g} m at more than {speed:g} km/h; a record between two such steps was left "
     "out, and so were all but one of the records in one second"
 )
+DEGREES_FACT = (
+    "that no place that was read{further} has a latitude beyond 90 degrees, or a longitude beyond "
+    "360"
+)
 ACCURACY_FACT = (
     "that records whose accuracy is a radius of more than {largest:g} m were left out, by the "
-    "column {accuracy}"
+    "column {accuracy}, and that this is a number of metres in every row that was read, and never "
+    "negative"
 )
 
 

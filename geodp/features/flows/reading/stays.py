@@ -57,6 +57,8 @@ STAYS_FACT = (
     "leads from one of them to another"
 )
 GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
+REVERSED_FACT = "that no stay that was read ends before it begins"
+TOO_LONG_FACT = f"that no stay that was read extends over more than {MOST_PERIODS} of the periods"
 SPLIT_FACT = (
     "that a stay over several periods is in each of them, and that no trip leads to it in those "
     "before which it began"
@@ -87,8 +89,9 @@ class Stays(Traces):
         facts = [STAYS_FACT.format(unit=self._unit)]
         if self.seconds_between != AFTER:
             facts.append(GAP_FACT.format(gap=say_duration(self.seconds_between)))
-        if self.end is not None and UNITS[self._unit]:
-            facts.append(SPLIT_FACT)
+        if self.end is not None:
+            facts.append(REVERSED_FACT)
+            facts += [SPLIT_FACT, TOO_LONG_FACT] if UNITS[self._unit] else []
         return tuple(facts)
 
     def list_columns(self) -> list[str]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
@@ -36,7 +36,7 @@ from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
@@ -73,9 +73,16 @@ TIMES_MIXED = Rule(
     "Some times say how they differ from UTC, and others do not: write all of them in one way.",
 )
 
+PERSON_TOO_LARGE = Rule(
+    "flows-person-too-large",
+    "The rows of a single person exceed the memory limit, or 2 GiB of names: raise the limit "
+    "(--memory, memory=), or drop the rows of ids that are no persons.",
+)
+
 NAMED_FACT = (
-    "that every row that was read has its place, its person and its time in the right form: others "
-    "are refused before anything is charged"
+    "that every row that was read{further} has its place, its person and its time in the right "
+    "form, that the times of all rows say how they differ from UTC, or none does, and that the "
+    "rows of each person fit into memory: others are refused before anything is charged"
 )
 INSIDE_FACT = "that every place that was read lies in the domain"
 DROPPED_FACT = "that trips from or to a stay outside the domain were left out"
@@ -119,9 +126,15 @@ class Traces:
         persons = Persons(self.person, share, self.scratch, held=self.held)
         for rows, names, zone, more in self._rows(paths, survey):
             persons.add(rows, zone, names, None, *more)
-        for names, columns in persons.parts_of_columns():
-            if columns:
-                runs.add(bound.keep(*self._make_trips(names, columns)))
+        try:
+            for names, columns in persons.parts_of_columns():
+                if columns:
+                    runs.add(bound.keep(*self._make_trips(names, columns)))
+        except InputError as error:
+            if error.code != TOO_MANY_OF_ONE.code:
+                raise
+            # That advises to state the contribution, which is for rows that are counted.
+            raise InputError(PERSON_TOO_LARGE) from None
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
@@ -163,6 +176,11 @@ class Traces:
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made; UsageError for rules that are none."""
         raise NotImplementedError
+
+    @property
+    def further(self) -> str:
+        """What is true of the rows that are checked, for the card, besides that they were read."""
+        return ""
 
     @property
     def form(self) -> Any:
@@ -241,7 +259,7 @@ class Traces:
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
-        facts = [NAMED_FACT]
+        facts = [NAMED_FACT.format(further=self.further)]
         if UNITS[self._unit]:
             zone = self.time_zone or "local time, as the times say it"
             facts.append(PERIOD_FACT.format(time=self.time, zone=zone))

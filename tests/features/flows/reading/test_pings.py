@@ -300,6 +300,20 @@ def test_the_card_says_by_which_rules_trips_were_made():
     ]
 
 
+def test_the_card_says_what_is_refused_of_pings():
+    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([1.0] * 4))
+    facts = " ".join(read(rows).reading.public_facts)
+    assert "every row that was read has its place" in facts
+    assert "no place that was read has a latitude beyond 90 degrees" in facts
+    # Rows that are left out by their accuracy are not checked any further, but it is itself.
+    rows = rows.set_column(4, "r", pa.array([900.0, 1, 1, 1]))
+    rows = rows.set_column(1, "t", pa.array(["x", *rows["t"].to_pylist()[1:]]))
+    facts = " ".join(read(rows, accuracy="r").reading.public_facts)
+    assert "every row that was read and is accurate enough has its place" in facts
+    assert "no place that was read and is accurate enough has a latitude" in facts
+    assert "a number of metres in every row that was read, and never negative" in facts
+
+
 def test_rows_are_sorted_by_wide_columns_too():
     draw = np.random.default_rng(3)
     narrow = draw.integers(0, 9, 500), draw.integers(0, 10**9, 500)

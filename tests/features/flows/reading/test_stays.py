@@ -154,6 +154,27 @@ def test_other_persons_the_order_and_the_memory_do_not_matter(unit, tmp_path):
     assert trips_of(reader.read(mixed)) == alone
 
 
+def test_the_card_says_what_is_refused_of_stays():
+    reversed_, long = "no stay that was read ends before it begins", "more than 366 of the periods"
+    for given, said in (
+        ({}, set()),
+        ({"end": "u"}, {reversed_}),
+        ({"end": "u", "unit": "person-day"}, {reversed_, long}),
+    ):
+        facts = " ".join(read(stays(*DAY), **given).reading.public_facts)
+        assert {one for one in (reversed_, long) if one in facts} == said
+        assert "the times of all rows say how they differ from UTC, or none does" in facts
+        assert "the rows of each person fit into memory" in facts
+
+
+def test_rows_of_one_person_that_do_not_fit_are_refused():
+    rows = 20_000
+    times = pa.array(np.arange(rows) * 600).cast(pa.timestamp("s"))
+    one = pa.table({"id": ["a"] * rows, "t": times, "y": [0] * rows, "x": [0] * rows})
+    with refuses(InputError, "flows-person-too-large"):
+        read(one, memory="1MiB")
+
+
 def test_places_are_codes_coordinates_or_cells():
     y, x = np.array([35.01, 35.05, 35.01]), np.array([139.01, 139.11, 139.01])
     lattice = MESH.places[0]
