@@ -18,11 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import InputError, Rule, UsageError
+from geodp.errors import CodeError, InputError, Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
+    have_local,
     have_offsets,
     name_numbers,
     read_seconds,
@@ -203,10 +204,17 @@ class Traces:
     def read_times(
         self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
     ) -> IntArray:
-        """Return times in seconds: int64[n]; InputError for one that is none."""
+        """Return times in seconds: int64[n]; InputError for one that is none.
+
+        UsageError where some are local and others are not, in whatever order.
+        """
         with rows.named(column), suppress(UsageError):
-            return read_seconds(times, zone)
-        # The first times were local, and others are not.
+            try:
+                return read_seconds(times, zone)
+            except CodeError:
+                # Where a zone is named, local times are in the wrong form.
+                if zone is None or self.time_zone is not None or not have_local(times):
+                    raise
         raise UsageError(TIMES_MIXED)
 
     def _find_zone(self, times: pa.Array) -> str | None:

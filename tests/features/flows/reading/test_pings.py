@@ -164,11 +164,35 @@ def test_a_person_in_two_time_zones_is_one():
     with refuses(UsageError, "flows-time-zone"):
         read(rows, unit="person-day")
     local = pa.concat_tables([rows, clock(("a", "2024-05-01T08:00:00", 0))])
-    with refuses(InputError, "flows-time-form"):
+    with refuses(UsageError, "flows-times-mixed"):
         read(local)
     other = pa.concat_tables([clock(("a", "2024-05-01T08:00:00", 0)), rows])
     with refuses(UsageError, "flows-times-mixed"):
         read(other)
+
+
+@pytest.mark.parametrize("blank", ["T", " "])
+@pytest.mark.parametrize("offset", ["+09", "+0900", "+09:00", ".25+09", ".25+09:00", "Z"])
+@pytest.mark.parametrize("unit", ["person", "person-day"])
+def test_offsets_are_read_in_every_form(blank, offset, unit):
+    minutes = ("08:00", "08:10", "08:30", "08:40")
+    rows = [("a", f"2024-05-02{blank}{one}:00{offset}", n // 2) for n, one in enumerate(minutes)]
+    zone = {} if unit == "person" else {"time_zone": "Asia/Tokyo"}
+    assert pairs_of(read(clock(*rows), unit=unit, **zone)).total() == 1
+
+
+def test_times_that_are_not_alike_are_refused_in_every_order():
+    local = ["2024-05-01T08:00:00", "2024-05-01", "2024-05-01 08:00"]
+    for one in local:
+        mixed = clock(("a", one, 0), ("a", "2024-05-01T08:00:00+09", 0))
+        for rows in (mixed, mixed.take([1, 0])):
+            with refuses(UsageError, "flows-times-mixed"):
+                read(rows)
+    # What is no time at all is said to be none, in every order.
+    wrong = clock(("a", "soon", 0), ("a", "2024-05-01T08:00:00+09", 0))
+    for rows in (wrong, wrong.take([1, 0])):
+        with refuses(InputError, "flows-time-form"):
+            read(rows)
 
 
 def test_copies_of_rows_change_nothing():
