@@ -157,12 +157,12 @@ class Pings(Traces):
         kept = np.empty(order.size, np.int64)
         kept = kept[: kernels.select_records(unit, time, at, zone, radius, speed, kept)]
         room = kept.size // 2
-        first, last = np.empty(room, np.int64), np.empty(room, np.int64)
+        within, first = np.empty(kept.size, np.bool_), np.empty(room, np.int64)
         place, follows = np.empty(room, np.uint64), np.empty(room, np.bool_)
         limits = self.rules.limits
-        size = kernels.find_stays(unit, time, at, zone, kept, limits, first, last, place, follows)
+        size = kernels.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
         end = np.flatnonzero(follows[:size])
-        return order[first[end]], place[end - 1], place[end]
+        return order[kept[first[end]]], place[end - 1], place[end]
 
 
 def read_pings(

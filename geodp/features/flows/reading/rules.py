@@ -33,7 +33,8 @@ PINGS_FACT = (
 )
 RESUMED_FACT = (
     "that a stay is one with the stay before if their mean positions are within {radius:g} m, and "
-    "they are at most {dwell} apart or no record is between them"
+    "they are at most {dwell} apart or no record is between them, and is then in the zone of the "
+    "record that is closest to the mean position of all records of both"
 )
 BROKEN_FACT = (
     "that no stay and no trip extends over more than {gap} without a record, or over a step of "

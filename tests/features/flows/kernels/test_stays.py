@@ -19,12 +19,12 @@ def trips_by_kernel(rows, limits=LIMITS):
     at = tuple(np.array(axis, np.int32) for axis in zip(*position, strict=True))
     zone, kept = np.array(zone, np.uint64), np.empty(len(rows), np.int64)
     kept = kept[: stays.select_records(unit, time, at, zone, limits[0], limits[1], kept)]
-    first, last = np.empty((2, kept.size // 2), np.int64)
+    within, first = np.empty(kept.size, np.bool_), np.empty(kept.size // 2, np.int64)
     place, follows = np.empty(first.size, np.uint64), np.empty(first.size, np.bool_)
-    n = stays.find_stays(unit, time, at, zone, kept, limits, first, last, place, follows)
-    assert (time[last[:n]] - time[first[:n]] >= limits[2]).all()
+    n = stays.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
+    assert within[first[:n]].all()
     ends = np.flatnonzero(follows[:n])
-    found = zip(unit[first[ends]], place[ends - 1], place[ends], strict=True)
+    found = zip(unit[kept[first[ends]]], place[ends - 1], place[ends], strict=True)
     return [tuple(int(one) for one in trip) for trip in found]
 
 
@@ -129,6 +129,23 @@ def test_a_stay_is_in_the_zone_of_the_record_nearest_to_its_mean():
     rows = [(0, 60 * n, (x, 0, 0), x) for n, x in enumerate([0, 100, 120, 130])]
     rows += [(0, 400 + 60 * n, (5000, 0, 0), 7) for n in range(2)]
     assert trips_by_kernel(rows) == [(0, 100, 7)]
+
+
+def test_a_stay_that_is_resumed_is_in_the_zone_of_all_its_records():
+    # Two records in zone 1, one elsewhere that is of no stay, and then ten in zone 2.
+    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 90, (900, 0, 0), 3)]
+    rows += [(0, 120 + 60 * n, (100, 0, 0), 2) for n in range(10)]
+    rows += [(0, 760 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
+    assert trips_by_kernel(rows) == [(0, 2, 7)]
+
+
+def test_a_stay_is_resumed_near_the_mean_of_all_its_records():
+    # At 0, at 2 and at 3.8 m: within 2 m of the mean of what was before, but not of the first.
+    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 80, (900, 0, 0), 3)]
+    rows += [(0, 110 + 60 * n, (200, 0, 0), 2) for n in range(40)] + [(0, 2480, (900, 0, 0), 3)]
+    rows += [(0, 2505 + 60 * n, (380, 0, 0), 4) for n in range(2)]
+    rows += [(0, 2665 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
+    assert trips_by_kernel(rows) == [(0, 2, 7)]
 
 
 def test_the_largest_distances_do_not_overflow():
