@@ -206,9 +206,9 @@ def read_pings(
     time, person : str
         Columns of times, which are read to the second, and of ids of persons.
     trips, per_pair, unit, time_zone
-        See :func:`read_trips`. Where units have periods, those of times in the time zone, the
-        records of each period are taken by themselves: a stay over midnight is one in each day,
-        and a trip over midnight is lost.
+        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
+        in the time zone, the records of each period are taken by themselves: a stay over midnight
+        is one in each day, and a trip over midnight is lost.
     radius : float
         Metres from the first record of a stay within which all others are; default: 200.
     dwell, gap : str or int

@@ -197,9 +197,9 @@ def read_stays(
     end : str, optional
         Column of times at which stays end; without it stays have no duration.
     trips, per_pair, unit, time_zone
-        See :func:`read_trips`. Where units have periods, those of times in the time zone, each
-        period is taken by itself: a stay over midnight is one in each day, and a trip over
-        midnight is lost.
+        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
+        in the time zone, each period is taken by itself: a stay over midnight is one in each day,
+        and a trip over midnight is lost.
     gap : str or int, optional
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
     crs, where, outside, key, memory, scratch, **options

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from geodp.errors import CodeError, InputError, Rule, UsageError
-from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.features.flows.reading.bounding import TRIPS_MISSING, TripBound, require_bounds
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
@@ -117,8 +117,8 @@ class Traces:
         """Make trips of the rows, and count those that are kept by pair of zones."""
         require_zones(self.grid)
         unit, facts = self._require_complete(), self.state()
-        most = 1 if self.trips is None else self.trips
-        most, per_pair = require_bounds(most, most if self.per_pair is None else self.per_pair)
+        per_pair = self.trips if self.per_pair is None else self.per_pair
+        most, per_pair = require_bounds(self.trips, per_pair)
         bound = TripBound(most, per_pair, self.key)
         # One half is for the rows, which wait by person, the other for the pairs of their trips.
         share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
@@ -196,6 +196,8 @@ class Traces:
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         if self.place is None or self.person is None or self.time is None:
             raise UsageError(UNTIMED)
+        if self.trips is None:
+            raise UsageError(TRIPS_MISSING)
         unit = require_unit(self._unit, self.time)
         if not UNITS[unit] and self.time_zone is not None:
             raise UsageError(NO_PERIODS)

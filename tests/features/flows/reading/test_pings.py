@@ -258,6 +258,7 @@ def test_swapped_coordinates_are_refused(outside):
     ("given", "code"),
     [
         ({"place": None}, "flows-stays-incomplete"),
+        ({"trips": None}, "flows-trips-missing"),
         ({"time": None}, "flows-stays-incomplete"),
         ({"person": None}, "flows-stays-incomplete"),
         ({"place": "lat"}, "flows-pings-without-coordinates"),

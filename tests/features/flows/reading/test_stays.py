@@ -229,6 +229,7 @@ def test_a_bad_row_is_refused_by_its_number(column, values, code):
     ("given", "code"),
     [
         ({"place": None}, "flows-stays-incomplete"),
+        ({"trips": None}, "flows-trips-missing"),
         ({"place": ("y", "y")}, "flows-columns-same"),
         ({"end": "t"}, "flows-columns-same"),
         ({"crs": "EPSG:4326"}, "flows-crs-unused"),
