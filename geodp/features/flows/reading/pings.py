@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space
@@ -48,7 +48,9 @@ COORDINATES = Rule(
 )
 
 ACCURACY = Rule(
-    "flows-accuracy-form", "an accuracy is a radius in metres, and not negative; drop such rows."
+    "flows-accuracy-form",
+    "an accuracy must be a radius in metres, a number that is not negative; drop rows with another "
+    "one, or without one.",
 )
 
 
@@ -141,7 +143,11 @@ class Pings(Traces):
         """Return which rows are accurate enough; InputError for an accuracy that is none."""
         assert self.accuracy is not None
         with rows.named(self.accuracy):
-            radius: FloatArray = fields.coordinates(column)
+            try:
+                radius: FloatArray = fields.coordinates(column)
+            except CodeError as error:
+                # What is said there is of coordinates.
+                raise CodeError(error.position, ACCURACY) from None
         refuse(radius < 0, rows, self.accuracy, ACCURACY)
         return np.asarray(radius <= self.largest, np.bool_)
 
