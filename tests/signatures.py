@@ -125,8 +125,8 @@ def _rehearse_stays(folder):
     places = {"lat": 35 + np.repeat(at, 2), "lon": 139 + np.repeat(at, 2)}
     rows = pa.table({"id": ["a"] * len(times), "t": times, **places})
     where = {"place": ("lat", "lon"), "time": "t", "person": "id", "unit": "person-day"}
-    read_pings(rows, grid=mesh, **where)
-    read_stays(rows, grid=mesh, **where)
+    read_pings(rows, grid=mesh, **where, trips=9)
+    read_stays(rows, grid=mesh, **where, trips=9)
 
 
 def _tie(folder):

@@ -8,6 +8,17 @@ def squared(a, b):
     return sum((int(p) - int(q)) ** 2 for p, q in zip(a, b, strict=True))
 
 
+def mean_of(records):
+    """Return the mean position of records, rounded down."""
+    return tuple(sum(int(one[1][axis]) for one in records) // len(records) for axis in range(3))
+
+
+def zone_of(records):
+    """Return the zone of the record that is the closest to the mean position of them all."""
+    mean = mean_of(records)
+    return min(records, key=lambda one: squared(one[1], mean))[2]
+
+
 def trips_of_records(records, radius, speed, dwell, gap):
     """Return the trips of one unit, as pairs of zones.
 
@@ -39,23 +50,24 @@ def trips_of_records(records, radius, speed, dwell, gap):
             run.append(one)
         else:
             runs.append([one])
-    trips, stay, broken = [], None, False
+    stays, stay, broken = [], None, False
     for i, run in enumerate(runs):
         if i > 0 and is_broken(runs[i - 1][-1], run[0]):
             broken = True
         if run[-1][0] - run[0][0] < dwell:
             continue
-        mean = tuple(sum(int(one[1][a]) for one in run) // len(run) for a in range(3))
-        zone = min(run, key=lambda one: squared(one[1], mean))[2]
         if stay is not None and not broken:
-            near = squared(stay["mean"], mean) <= radius**2
+            near = squared(mean_of(stay["records"]), mean_of(run)) <= radius**2
             if near and (stay["run"] == i - 1 or run[0][0] - stay["until"] <= dwell):
+                stay["records"] += run
                 stay |= {"run": i, "until": run[-1][0]}
                 continue
-            trips.append((stay["zone"], zone))
-        stay = {"mean": mean, "zone": zone, "run": i, "until": run[-1][0]}
+        follows = stay is not None and not broken
+        stay = {"records": [*run], "run": i, "until": run[-1][0]}
+        stays.append((follows, stay))
         broken = False
-    return trips
+    zones = [zone_of(one["records"]) for _, one in stays]
+    return [(zones[i - 1], zones[i]) for i, (follows, _) in enumerate(stays) if follows]
 
 
 def trips_of_stays(stays, gap):
@@ -66,4 +78,8 @@ def trips_of_stays(stays, gap):
             joined[-1][1] = max(joined[-1][1], end)
         else:
             joined.append([begin, end, zone])
-    return [(one[2], other[2]) for one, other in pairwise(joined) if other[0] - one[1] <= gap]
+    return [
+        (one[2], other[2])
+        for one, other in pairwise(joined)
+        if other[0] != one[0] and other[0] - one[1] <= gap
+    ]

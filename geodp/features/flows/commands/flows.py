@@ -709,12 +709,7 @@ def _make_reader(
     """Make the reader of trips, stays or pings from the options."""
     where = dict(_split_where(text) for text in options["where"])
     opening = {name: options[name] for name in ("encoding", "delimiter")}
-    if options["person"] is not None and options["trips"] is None:
-        raise UsageError(
-            "Say how many trips of a person are kept: --trips N. geodp flows plan shows what they "
-            "cost.",
-            code="flows-trips-missing",
-        )
+    form = _find_form(options)
     common = {name: options[name] for name in COMMON} | {
         "grid": grid,
         "crs": options["points_crs"],
@@ -722,7 +717,6 @@ def _make_reader(
         "key": request.key,
         "options": {name: one for name, one in opening.items() if one is not None},
     }
-    form = _find_form(options)
     rules = {name: options[name] for name in RULES[form]}
     by = read_by(options)
     if form != "trips" and (by or labels):
@@ -739,8 +733,12 @@ def _make_reader(
         from geodp.features.flows.reading.stays import Stays
 
         return Stays(place=_place(options["stays"]), **rules, **common)
+    from geodp.features.flows.reading.bounding import TRIPS_MISSING
     from geodp.features.flows.reading.trips import Trips
 
+    # Readers of stays and pings refuse it themselves.
+    if options["person"] is not None and options["trips"] is None:
+        raise UsageError(TRIPS_MISSING)
     ends = [_place(options[name]) for name in ("origins", "destinations")]
     return Trips(
         origin=ends[0],

@@ -18,8 +18,8 @@ from geodp.typing import IntArray, KeyArray
 Position: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 """Coordinates in space: int32[n] each, in centimetres."""
 
-Mean: TypeAlias = tuple[np.int64, np.int64, np.int64]
-"""A mean position, in centimetres."""
+Total: TypeAlias = tuple[np.int64, np.int64, np.int64, np.int64]
+"""A sum of positions, in centimetres, and of how many records."""
 
 FAR = np.int64(1 << 31)
 """More centimetres than there are between two places, and few enough to be squared."""
@@ -135,29 +135,50 @@ def find_end(
 
 
 @bare_inline
-def average(at: Position, selected: IntArray, start: int, end: int) -> Mean:
-    """Return the mean position of the records from ``start`` to ``end``, rounded down."""
-    x, y, z = np.int64(0), np.int64(0), np.int64(0)
-    for i in range(start, end + 1):
-        x, y, z = x + at[0][selected[i]], y + at[1][selected[i]], z + at[2][selected[i]]
-    size = np.int64(end + 1 - start)
-    return x // size, y // size, z // size
+def add_up(
+    at: Position, selected: IntArray, within: NDArray[np.bool_], start: int, stop: int
+) -> Total:
+    """Add up the positions of the records of stays from ``start`` to before ``stop``."""
+    x, y, z, size = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    for i in range(start, stop):
+        if within[i]:
+            x, y, z = x + at[0][selected[i]], y + at[1][selected[i]], z + at[2][selected[i]]
+            size += 1
+    return x, y, z, size
 
 
 @bare_inline
-def find_nearest(at: Position, selected: IntArray, start: int, end: int, mean: Mean) -> int:
-    """Return the record from ``start`` to ``end`` that is the closest to a position."""
+def find_nearest(
+    at: Position,
+    selected: IntArray,
+    within: NDArray[np.bool_],
+    start: int,
+    stop: int,
+) -> int:
+    """Return the record of a stay that is the closest to the mean position of them all.
+
+    The first of several; the mean is rounded down to centimetres.
+    """
+    x, y, z, size = add_up(at, selected, within, start, stop)
+    x, y, z = x // size, y // size, z // size
     best, nearest = FAR * FAR, start
-    for i in range(start, end + 1):
-        x, y, z = (
-            at[0][selected[i]] - mean[0],
-            at[1][selected[i]] - mean[1],
-            at[2][selected[i]] - mean[2],
-        )
-        apart = x * x + y * y + z * z
-        if apart < best:
-            best, nearest = apart, i
+    for i in range(start, stop):
+        if within[i]:
+            one = selected[i]
+            east, north, up = at[0][one] - x, at[1][one] - y, at[2][one] - z
+            apart = east * east + north * north + up * up
+            if apart < best:
+                best, nearest = apart, i
     return int(selected[nearest])
+
+
+@bare_inline
+def are_near(one: Total, other: Total, radius: int) -> bool:
+    """Whether the mean positions of two groups of records are within the radius."""
+    x = one[0] // one[3] - other[0] // other[3]
+    y = one[1] // one[3] - other[1] // other[3]
+    z = one[2] // one[3] - other[2] // other[3]
+    return bool(x * x + y * y + z * z <= radius * radius)
 
 
 @bare
@@ -168,8 +189,8 @@ def find_stays(
     zone: KeyArray,
     selected: IntArray,
     limits: tuple[int, int, int, int],
+    within: NDArray[np.bool_],
     first: IntArray,
-    last: IntArray,
     place: KeyArray,
     follows: NDArray[np.bool_],
 ) -> int:
@@ -178,7 +199,8 @@ def find_stays(
     Records are cut into runs that are within the radius of their first one, without a step that is
     too fast or too long in time. A run of at least the dwell is a stay. It continues the stay
     before if no such step is between them, their mean positions are within the radius, and either
-    no record is between them, or at most the dwell.
+    no record is between them, or at most the dwell. What it continues is then one stay, of the
+    records of all its runs.
 
     Parameters
     ----------
@@ -189,10 +211,12 @@ def find_stays(
     limits : int, int, int, int
         Radius in centimetres, speed in centimetres a second, dwell of at least 1 and gap in
         seconds.
-    first, last : int64[m // 2], written
-        First and last record of every stay.
+    within : bool[m], written
+        Which of the selected records are of a stay.
+    first : int64[m // 2], written
+        Position of the first record of every stay in ``selected``.
     place : uint64[m // 2], written
-        Zone of the record that is the closest to the mean position.
+        Zone of the record that is the closest to the mean position of those of the stay.
     follows : bool[m // 2], written
         Whether a trip leads from the stay before to this one.
 
@@ -202,21 +226,21 @@ def find_stays(
         How many stays there are.
     """
     found, start, ended, broken = 0, 0, 0, True
-    before = np.int64(0), np.int64(0), np.int64(0)
+    before = np.int64(0), np.int64(0), np.int64(0), np.int64(1)
     while start < selected.size:
         end = find_end(unit, time, at, selected, start, limits)
         one = selected[start]
-        if time[selected[end]] - time[one] >= limits[2]:
-            mean = average(at, selected, start, end)
-            x, y, z = mean[0] - before[0], mean[1] - before[1], mean[2] - before[2]
-            near = x * x + y * y + z * z <= limits[0] * limits[0]
+        long = time[selected[end]] - time[one] >= limits[2]
+        within[start : end + 1] = long
+        if long:
+            run = add_up(at, selected, within, start, end + 1)
             soon = ended + 1 == start or time[one] - time[selected[ended]] <= limits[2]
-            if near and soon and not broken:
-                last[found - 1] = selected[end]
+            if soon and not broken and are_near(before, run, limits[0]):
+                x, y, z = before[0] + run[0], before[1] + run[1], before[2] + run[2]
+                before = x, y, z, before[3] + run[3]
             else:
-                first[found], last[found], follows[found] = one, selected[end], not broken
-                place[found] = zone[find_nearest(at, selected, start, end, mean)]
-                before = mean
+                first[found], follows[found] = start, not broken
+                before = run
                 found += 1
             ended, broken = end, False
         if end + 1 < selected.size and is_broken(
@@ -224,6 +248,9 @@ def find_stays(
         ):
             broken = True
         start = end + 1
+    for i in range(found):
+        stop = first[i + 1] if i + 1 < found else selected.size
+        place[i] = zone[find_nearest(at, selected, within, first[i], stop)]
     return found
 
 
@@ -243,7 +270,8 @@ def chain_stays(
     ----------
     unit, begin, end : int64[n]
         Sorted by unit and begin. The least number is a begin before the period of the unit, and the
-        largest an end after it.
+        largest an end after it. No trip leads from a stay to one with the same begin, as it is not
+        known which of them was first.
     zone : uint64[n]
     gap : int
         Most seconds between two stays with a trip from one to the other.
@@ -264,8 +292,9 @@ def chain_stays(
         if meets and zone[i] == zone[first[found - 1]]:
             until = max(until, end[i])
         else:
+            later = same and begin[i] > begin[first[found - 1]]
             first[found] = i
-            follows[found] = meets or (same and begin[i] - until <= gap)
+            follows[found] = later and (meets or begin[i] - until <= gap)
             until = end[i]
             found += 1
     return found

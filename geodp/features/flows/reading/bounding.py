@@ -15,10 +15,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import UsageError
+from geodp.errors import Rule, UsageError
 from geodp.io.read.rows.persons import WEIGHTS, hash_names
 from geodp.privacy.key import NoiseKey, Stream, blocks, digest
 from geodp.typing import IntArray, KeyArray
+
+TRIPS_MISSING = Rule(
+    "flows-trips-missing",
+    "Say how many trips of a person are kept (--trips N, trips=N). geodp flows plan shows what "
+    "they cost.",
+)
 
 MOST_TRIPS = 10_000
 """Most trips that may be kept of one person: noise for more would hide every flow."""

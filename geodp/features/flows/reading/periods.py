@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import Literal, TypeAlias
 
@@ -26,14 +25,14 @@ UNITS: dict[str, str] = {
 MONDAY = 3
 """Days from the Monday of a week to 1 January 1970, from which days are numbered."""
 
-OFFSET = "(T|[0-9] ).*(Z|[+-][0-9]{2}:?[0-9]{2})$"
+OFFSET = "(T|[0-9] ).*(Z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 """Pattern of a date with a time and an offset from UTC."""
 
 TIME_FORM = Rule(
     "flows-time-form",
-    "the time must be a date, or a date and a time, in ISO 8601, such as 2024-05-01T07:30, "
-    "with an offset from UTC if time_zone is given and without one otherwise; records without a "
-    "time are refused.",
+    "the time must be a date, or a date and a time, in ISO 8601, such as 2024-05-01T07:30, and "
+    "with an offset from UTC, such as +09:00, if time_zone is given; records without a time are "
+    "refused.",
 )
 
 TIME_ZONE = Rule(
@@ -82,14 +81,25 @@ def name_periods(times: pa.Array, unit: str, zone: str | None) -> pa.Array:
 
 
 def have_offsets(times: pa.Array) -> bool:
-    """Whether times say how they differ from UTC, by the first of them that is there."""
+    """Whether some times say how they differ from UTC."""
     kind = times.type.value_type if pa.types.is_dictionary(times.type) else times.type
     if pa.types.is_timestamp(kind):
         return kind.tz is not None
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return False
-    present = times.drop_null()
-    return bool(len(present)) and re.search(OFFSET, str(present[0]).strip()) is not None
+    text = pc.utf8_trim_whitespace(times.cast(pa.string()))
+    return pc.any(pc.match_substring_regex(text, OFFSET), min_count=0).as_py() is True
+
+
+def have_local(times: pa.Array) -> bool:
+    """Whether some times are in the right form, and do not say how they differ from UTC."""
+    kind = times.type.value_type if pa.types.is_dictionary(times.type) else times.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
+    text = pc.utf8_trim_whitespace(times.cast(pa.string()))
+    moment = pc.match_substring_regex(text, OFFSET)
+    local = _read_moments(pc.if_else(moment, pa.scalar(None, pa.string()), text), None)
+    return local.null_count < len(local)
 
 
 def read_seconds(times: pa.Array, zone: str | None) -> IntArray:
@@ -179,7 +189,7 @@ def _read_moments(times: pa.Array, zone: str | None) -> pa.Array:
     text = pc.utf8_trim_whitespace(times.cast(pa.string()))
     # Of a second only the day counts; and an offset may have hours alone.
     text = pc.replace_substring_regex(text, "(:[0-9]{2})[.,][0-9]+(Z|[+-][0-9:]+)?$", r"\1\2")
-    text = pc.replace_substring_regex(text, "(T.*[+-][0-9]{2})$", r"\1:00")
+    text = pc.replace_substring_regex(text, "((T|[0-9] ).*[+-][0-9]{2})$", r"\1:00")
     moment = pc.match_substring_regex(text, OFFSET)
     if zone is None:
         if pc.any(moment).as_py():

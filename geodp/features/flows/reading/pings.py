@@ -11,11 +11,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space
-from geodp.features.flows.reading.rules import ACCURACY_FACT, StayRules, require_accuracy
+from geodp.features.flows.reading.rules import (
+    ACCURACY_FACT,
+    DEGREES_FACT,
+    StayRules,
+    require_accuracy,
+)
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
     Traces,
@@ -43,7 +48,9 @@ COORDINATES = Rule(
 )
 
 ACCURACY = Rule(
-    "flows-accuracy-form", "an accuracy is a radius in metres, and not negative; drop such rows."
+    "flows-accuracy-form",
+    "an accuracy must be a radius in metres, a number that is not negative; drop rows with another "
+    "one, or without one.",
 )
 
 
@@ -77,10 +84,16 @@ class Pings(Traces):
 
     def state(self) -> tuple[str, ...]:
         """State for the card by which rules trips are made."""
-        facts, largest = self.rules.state(self._unit), self.largest
+        facts = (*self.rules.state(self._unit), DEGREES_FACT.format(further=self.further))
+        largest = self.largest
         if self.accuracy is None:
             return facts
         return (*facts, ACCURACY_FACT.format(largest=largest, accuracy=self.accuracy))
+
+    @property
+    def further(self) -> str:
+        """What is true of the rows that are checked: those that are used."""
+        return "" if self.accuracy is None else " and is accurate enough"
 
     def list_columns(self) -> list[str]:
         """Return the columns of y, x and time, and that of accuracies if there is one."""
@@ -130,7 +143,11 @@ class Pings(Traces):
         """Return which rows are accurate enough; InputError for an accuracy that is none."""
         assert self.accuracy is not None
         with rows.named(self.accuracy):
-            radius: FloatArray = fields.coordinates(column)
+            try:
+                radius: FloatArray = fields.coordinates(column)
+            except CodeError as error:
+                # What is said there is of coordinates.
+                raise CodeError(error.position, ACCURACY) from None
         refuse(radius < 0, rows, self.accuracy, ACCURACY)
         return np.asarray(radius <= self.largest, np.bool_)
 
@@ -146,12 +163,12 @@ class Pings(Traces):
         kept = np.empty(order.size, np.int64)
         kept = kept[: kernels.select_records(unit, time, at, zone, radius, speed, kept)]
         room = kept.size // 2
-        first, last = np.empty(room, np.int64), np.empty(room, np.int64)
+        within, first = np.empty(kept.size, np.bool_), np.empty(room, np.int64)
         place, follows = np.empty(room, np.uint64), np.empty(room, np.bool_)
         limits = self.rules.limits
-        size = kernels.find_stays(unit, time, at, zone, kept, limits, first, last, place, follows)
+        size = kernels.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
         end = np.flatnonzero(follows[:size])
-        return order[first[end]], place[end - 1], place[end]
+        return order[kept[first[end]]], place[end - 1], place[end]
 
 
 def read_pings(
@@ -195,9 +212,9 @@ def read_pings(
     time, person : str
         Columns of times, which are read to the second, and of ids of persons.
     trips, per_pair, unit, time_zone
-        See :func:`read_trips`. Where units have periods, those of times in the time zone, the
-        records of each period are taken by themselves: a stay over midnight is one in each day,
-        and a trip over midnight is lost.
+        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
+        in the time zone, the records of each period are taken by themselves: a stay over midnight
+        is one in each day, and a trip over midnight is lost.
     radius : float
         Metres from the first record of a stay within which all others are; default: 200.
     dwell, gap : str or int

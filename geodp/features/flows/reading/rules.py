@@ -33,16 +33,22 @@ PINGS_FACT = (
 )
 RESUMED_FACT = (
     "that a stay is one with the stay before if their mean positions are within {radius:g} m, and "
-    "they are at most {dwell} apart or no record is between them"
+    "they are at most {dwell} apart or no record is between them, and is then in the zone of the "
+    "record that is closest to the mean position of all records of both"
 )
 BROKEN_FACT = (
     "that no stay and no trip extends over more than {gap} without a record, or over a step of "
     "more than {radius:g} m at more than {speed:g} km/h; a record between two such steps was left "
     "out, and so were all but one of the records in one second"
 )
+DEGREES_FACT = (
+    "that no place that was read{further} has a latitude beyond 90 degrees, or a longitude beyond "
+    "360"
+)
 ACCURACY_FACT = (
     "that records whose accuracy is a radius of more than {largest:g} m were left out, by the "
-    "column {accuracy}"
+    "column {accuracy}, and that this is a number of metres in every row that was read, and never "
+    "negative"
 )
 
 

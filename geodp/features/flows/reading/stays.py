@@ -53,10 +53,16 @@ TOO_LONG = Rule(
 STAYS_FACT = (
     "that trips were made of the stays of each {unit} alone, in the order of their begin: a trip "
     "leads from a stay to the next one, also within a zone; stays of one zone that meet or overlap "
-    "are one"
+    "are one; of stays that begin at the same time those that end first come first, and no trip "
+    "leads from one of them to another"
 )
 GAP_FACT = "that no trip leads from a stay to another one more than {gap} after it"
-SPLIT_FACT = "that a stay over several periods is in each of them"
+REVERSED_FACT = "that no stay that was read ends before it begins"
+TOO_LONG_FACT = f"that no stay that was read extends over more than {MOST_PERIODS} of the periods"
+SPLIT_FACT = (
+    "that a stay over several periods is in each of them, and that no trip leads to it in those "
+    "before which it began"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +89,9 @@ class Stays(Traces):
         facts = [STAYS_FACT.format(unit=self._unit)]
         if self.seconds_between != AFTER:
             facts.append(GAP_FACT.format(gap=say_duration(self.seconds_between)))
-        if self.end is not None and UNITS[self._unit]:
-            facts.append(SPLIT_FACT)
+        if self.end is not None:
+            facts.append(REVERSED_FACT)
+            facts += [SPLIT_FACT, TOO_LONG_FACT] if UNITS[self._unit] else []
         return tuple(facts)
 
     def list_columns(self) -> list[str]:
@@ -190,9 +197,9 @@ def read_stays(
     end : str, optional
         Column of times at which stays end; without it stays have no duration.
     trips, per_pair, unit, time_zone
-        See :func:`read_trips`. Where units have periods, those of times in the time zone, each
-        period is taken by itself: a stay over midnight is one in each day, and a trip over
-        midnight is lost.
+        See :func:`read_trips`; ``trips`` has no default. Where units have periods, those of times
+        in the time zone, each period is taken by itself: a stay over midnight is one in each day,
+        and a trip over midnight is lost.
     gap : str or int, optional
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
     crs, where, outside, key, memory, scratch, **options

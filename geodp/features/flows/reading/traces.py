@@ -18,11 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from geodp.errors import Rule, UsageError
-from geodp.features.flows.reading.bounding import TripBound, require_bounds
+from geodp.errors import CodeError, InputError, Rule, UsageError
+from geodp.features.flows.reading.bounding import TRIPS_MISSING, TripBound, require_bounds
 from geodp.features.flows.reading.periods import (
     TIME_ZONE,
     UNITS,
+    have_local,
     have_offsets,
     name_numbers,
     read_seconds,
@@ -36,7 +37,7 @@ from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
 from geodp.io.read.rows.input_files import FilePath, TableSource
-from geodp.io.read.rows.persons import Persons
+from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
@@ -73,9 +74,16 @@ TIMES_MIXED = Rule(
     "Some times say how they differ from UTC, and others do not: write all of them in one way.",
 )
 
+PERSON_TOO_LARGE = Rule(
+    "flows-person-too-large",
+    "The rows of a single person exceed the memory limit, or 2 GiB of names: raise the limit "
+    "(--memory, memory=), or drop the rows of ids that are no persons.",
+)
+
 NAMED_FACT = (
-    "that every row that was read has its place, its person and its time in the right form: others "
-    "are refused before anything is charged"
+    "that every row that was read{further} has its place, its person and its time in the right "
+    "form, that the times of all rows say how they differ from UTC, or none does, and that the "
+    "rows of each person fit into memory: others are refused before anything is charged"
 )
 INSIDE_FACT = "that every place that was read lies in the domain"
 DROPPED_FACT = "that trips from or to a stay outside the domain were left out"
@@ -109,8 +117,8 @@ class Traces:
         """Make trips of the rows, and count those that are kept by pair of zones."""
         require_zones(self.grid)
         unit, facts = self._require_complete(), self.state()
-        most = 1 if self.trips is None else self.trips
-        most, per_pair = require_bounds(most, most if self.per_pair is None else self.per_pair)
+        per_pair = self.trips if self.per_pair is None else self.per_pair
+        most, per_pair = require_bounds(self.trips, per_pair)
         bound = TripBound(most, per_pair, self.key)
         # One half is for the rows, which wait by person, the other for the pairs of their trips.
         share = max(bytes_of(self.memory) // 2, MIN_MEMORY)
@@ -119,9 +127,15 @@ class Traces:
         persons = Persons(self.person, share, self.scratch, held=self.held)
         for rows, names, zone, more in self._rows(paths, survey):
             persons.add(rows, zone, names, None, *more)
-        for names, columns in persons.parts_of_columns():
-            if columns:
-                runs.add(bound.keep(*self._make_trips(names, columns)))
+        try:
+            for names, columns in persons.parts_of_columns():
+                if columns:
+                    runs.add(bound.keep(*self._make_trips(names, columns)))
+        except InputError as error:
+            if error.code != TOO_MANY_OF_ONE.code:
+                raise
+            # That advises to state the contribution, which is for rows that are counted.
+            raise InputError(PERSON_TOO_LARGE) from None
         kept = KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)
         return CountTable.of_cells(
             self.pairs,
@@ -165,6 +179,11 @@ class Traces:
         raise NotImplementedError
 
     @property
+    def further(self) -> str:
+        """What is true of the rows that are checked, for the card, besides that they were read."""
+        return ""
+
+    @property
     def form(self) -> Any:
         """What a row is, as the card has it."""
         raise NotImplementedError
@@ -177,6 +196,8 @@ class Traces:
         """Return the unit; UsageError where a column is missing, or a zone would not be used."""
         if self.place is None or self.person is None or self.time is None:
             raise UsageError(UNTIMED)
+        if self.trips is None:
+            raise UsageError(TRIPS_MISSING)
         unit = require_unit(self._unit, self.time)
         if not UNITS[unit] and self.time_zone is not None:
             raise UsageError(NO_PERIODS)
@@ -185,10 +206,17 @@ class Traces:
     def read_times(
         self, rows: Rows, column: str | None, times: pa.Array, zone: str | None
     ) -> IntArray:
-        """Return times in seconds: int64[n]; InputError for one that is none."""
+        """Return times in seconds: int64[n]; InputError for one that is none.
+
+        UsageError where some are local and others are not, in whatever order.
+        """
         with rows.named(column), suppress(UsageError):
-            return read_seconds(times, zone)
-        # The first times were local, and others are not.
+            try:
+                return read_seconds(times, zone)
+            except CodeError:
+                # Where a zone is named, local times are in the wrong form.
+                if zone is None or self.time_zone is not None or not have_local(times):
+                    raise
         raise UsageError(TIMES_MIXED)
 
     def _find_zone(self, times: pa.Array) -> str | None:
@@ -241,7 +269,7 @@ class Traces:
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
-        facts = [NAMED_FACT]
+        facts = [NAMED_FACT.format(further=self.further)]
         if UNITS[self._unit]:
             zone = self.time_zone or "local time, as the times say it"
             facts.append(PERIOD_FACT.format(time=self.time, zone=zone))

@@ -19,12 +19,12 @@ def trips_by_kernel(rows, limits=LIMITS):
     at = tuple(np.array(axis, np.int32) for axis in zip(*position, strict=True))
     zone, kept = np.array(zone, np.uint64), np.empty(len(rows), np.int64)
     kept = kept[: stays.select_records(unit, time, at, zone, limits[0], limits[1], kept)]
-    first, last = np.empty((2, kept.size // 2), np.int64)
+    within, first = np.empty(kept.size, np.bool_), np.empty(kept.size // 2, np.int64)
     place, follows = np.empty(first.size, np.uint64), np.empty(first.size, np.bool_)
-    n = stays.find_stays(unit, time, at, zone, kept, limits, first, last, place, follows)
-    assert (time[last[:n]] - time[first[:n]] >= limits[2]).all()
+    n = stays.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
+    assert within[first[:n]].all()
     ends = np.flatnonzero(follows[:n])
-    found = zip(unit[first[ends]], place[ends - 1], place[ends], strict=True)
+    found = zip(unit[kept[first[ends]]], place[ends - 1], place[ends], strict=True)
     return [tuple(int(one) for one in trip) for trip in found]
 
 
@@ -131,6 +131,23 @@ def test_a_stay_is_in_the_zone_of_the_record_nearest_to_its_mean():
     assert trips_by_kernel(rows) == [(0, 100, 7)]
 
 
+def test_a_stay_that_is_resumed_is_in_the_zone_of_all_its_records():
+    # Two records in zone 1, one elsewhere that is of no stay, and then ten in zone 2.
+    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 90, (900, 0, 0), 3)]
+    rows += [(0, 120 + 60 * n, (100, 0, 0), 2) for n in range(10)]
+    rows += [(0, 760 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
+    assert trips_by_kernel(rows) == [(0, 2, 7)]
+
+
+def test_a_stay_is_resumed_near_the_mean_of_all_its_records():
+    # At 0, at 2 and at 3.8 m: within 2 m of the mean of what was before, but not of the first.
+    rows = [(0, 60 * n, (0, 0, 0), 1) for n in range(2)] + [(0, 80, (900, 0, 0), 3)]
+    rows += [(0, 110 + 60 * n, (200, 0, 0), 2) for n in range(40)] + [(0, 2480, (900, 0, 0), 3)]
+    rows += [(0, 2505 + 60 * n, (380, 0, 0), 4) for n in range(2)]
+    rows += [(0, 2665 + 60 * n, (2000, 0, 0), 7) for n in range(2)]
+    assert trips_by_kernel(rows) == [(0, 2, 7)]
+
+
 def test_the_largest_distances_do_not_overflow():
     radius = 637_813_700
     across = [(0, 0, (radius, 0, 0), 1), (0, 60, (radius, 0, 0), 1)]
@@ -173,3 +190,14 @@ def test_stays_without_an_end_in_their_period_follow():
     rows = [(0, before, 50, 1), (0, 90, after, 2), (0, 100, 120, 1), (1, before, after, 3)]
     assert chained(rows, 2**63 - 1) == [(0, 1, 2), (0, 2, 1)]
     assert chained(rows, 39) == [(0, 2, 1)]
+
+
+def test_no_trip_leads_to_a_stay_of_the_same_begin():
+    before, after = -(2**63), 2**63 - 1
+    # Both began before the period: it is not known which was first.
+    assert chained([(0, before, after, 2), (0, before, after, 5)], 2**63 - 1) == []
+    rows = [(0, before, 30, 2), (0, before, 40, 5), (0, 50, 60, 2), (0, 50, 60, 5), (0, 70, 80, 1)]
+    assert chained(rows, 2**63 - 1) == [(0, 5, 2), (0, 5, 1)]
+    # A stay that was joined began with its first row.
+    rows = [(0, 10, 20, 1), (0, 15, 25, 1), (0, 15, 30, 2)]
+    assert chained(rows, 0) == [(0, 1, 2)]

@@ -9,6 +9,7 @@ import pytest
 from geodp import CodeError, UsageError
 from geodp.features.flows.reading.periods import (
     UNITS,
+    have_local,
     have_offsets,
     name_numbers,
     name_periods,
@@ -96,9 +97,16 @@ def test_numbers_of_periods_are_their_names(unit, zone):
 
 def test_times_say_whether_they_have_offsets():
     assert have_offsets(pa.array([None, "2024-05-01T07:30+09:00"]))
-    assert have_offsets(pa.array(["2024-05-01 07:30Z"]))
+    for moment in ("2024-05-01 07:30Z", "2024-05-01 07:30:00+09", "2024-05-01T07:30-0930"):
+        assert have_offsets(pa.array([moment]))
+        assert not have_local(pa.array([moment, None]))
     assert have_offsets(pa.array([0], pa.timestamp("s", "UTC")))
     for local in (["2024-05-01T07:30"], ["2024-05-01"], [None, ""]):
         assert not have_offsets(pa.array(local))
+        assert have_local(pa.array(local)) == bool(local[-1])
+    assert not have_local(pa.array(["soon"]))
+    assert have_local(pa.array([datetime.date(2024, 5, 1)]))
+    assert have_local(pa.array([0], pa.timestamp("s")))
+    assert not have_local(pa.array([0], pa.timestamp("s", "UTC")))
     assert not have_offsets(pa.array([0], pa.timestamp("s")))
     assert not have_offsets(pa.array([0]))

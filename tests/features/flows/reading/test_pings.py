@@ -164,11 +164,35 @@ def test_a_person_in_two_time_zones_is_one():
     with refuses(UsageError, "flows-time-zone"):
         read(rows, unit="person-day")
     local = pa.concat_tables([rows, clock(("a", "2024-05-01T08:00:00", 0))])
-    with refuses(InputError, "flows-time-form"):
+    with refuses(UsageError, "flows-times-mixed"):
         read(local)
     other = pa.concat_tables([clock(("a", "2024-05-01T08:00:00", 0)), rows])
     with refuses(UsageError, "flows-times-mixed"):
         read(other)
+
+
+@pytest.mark.parametrize("blank", ["T", " "])
+@pytest.mark.parametrize("offset", ["+09", "+0900", "+09:00", ".25+09", ".25+09:00", "Z"])
+@pytest.mark.parametrize("unit", ["person", "person-day"])
+def test_offsets_are_read_in_every_form(blank, offset, unit):
+    minutes = ("08:00", "08:10", "08:30", "08:40")
+    rows = [("a", f"2024-05-02{blank}{one}:00{offset}", n // 2) for n, one in enumerate(minutes)]
+    zone = {} if unit == "person" else {"time_zone": "Asia/Tokyo"}
+    assert pairs_of(read(clock(*rows), unit=unit, **zone)).total() == 1
+
+
+def test_times_that_are_not_alike_are_refused_in_every_order():
+    local = ["2024-05-01T08:00:00", "2024-05-01", "2024-05-01 08:00"]
+    for one in local:
+        mixed = clock(("a", one, 0), ("a", "2024-05-01T08:00:00+09", 0))
+        for rows in (mixed, mixed.take([1, 0])):
+            with refuses(UsageError, "flows-times-mixed"):
+                read(rows)
+    # What is no time at all is said to be none, in every order.
+    wrong = clock(("a", "soon", 0), ("a", "2024-05-01T08:00:00+09", 0))
+    for rows in (wrong, wrong.take([1, 0])):
+        with refuses(InputError, "flows-time-form"):
+            read(rows)
 
 
 def test_copies_of_rows_change_nothing():
@@ -185,9 +209,9 @@ def test_records_that_are_not_accurate_are_left_out():
     assert pairs_of(read(rows, accuracy="r", largest_accuracy=500)).total() == 2
     said = " ".join(read(rows, accuracy="r", largest_accuracy=50).reading.public_facts)
     assert "a radius of more than 50 m were left out, by the column r" in said
-    for wrong, code in ((-1.0, "flows-accuracy-form"), (None, "coordinate-missing")):
-        bad = rows.set_column(4, "r", pa.array([10.0, wrong, 10, 10, 10, 10]))
-        with refuses(InputError, code) as refused:
+    for wrong in ("-1", None, "inf", "good", ""):
+        bad = rows.set_column(4, "r", pa.array(["10", wrong, "10", "10", "10", "10"]))
+        with refuses(InputError, "flows-accuracy-form") as refused:
             read(bad, accuracy="r")
         assert refused.value.row == 2
 
@@ -234,6 +258,7 @@ def test_swapped_coordinates_are_refused(outside):
     ("given", "code"),
     [
         ({"place": None}, "flows-stays-incomplete"),
+        ({"trips": None}, "flows-trips-missing"),
         ({"time": None}, "flows-stays-incomplete"),
         ({"person": None}, "flows-stays-incomplete"),
         ({"place": "lat"}, "flows-pings-without-coordinates"),
@@ -298,6 +323,20 @@ def test_the_card_says_by_which_rules_trips_were_made():
         "Places: y in column lat, x in column lon.",
         "Persons: in column id.",
     ]
+
+
+def test_the_card_says_what_is_refused_of_pings():
+    rows = clock(*hourly("a", "2024-05-01", 8, 9)).append_column("r", pa.array([1.0] * 4))
+    facts = " ".join(read(rows).reading.public_facts)
+    assert "every row that was read has its place" in facts
+    assert "no place that was read has a latitude beyond 90 degrees" in facts
+    # Rows that are left out by their accuracy are not checked any further, but it is itself.
+    rows = rows.set_column(4, "r", pa.array([900.0, 1, 1, 1]))
+    rows = rows.set_column(1, "t", pa.array(["x", *rows["t"].to_pylist()[1:]]))
+    facts = " ".join(read(rows, accuracy="r").reading.public_facts)
+    assert "every row that was read and is accurate enough has its place" in facts
+    assert "no place that was read and is accurate enough has a latitude" in facts
+    assert "a number of metres in every row that was read, and never negative" in facts
 
 
 def test_rows_are_sorted_by_wide_columns_too():

@@ -67,6 +67,21 @@ def test_stays_that_overlap_are_in_the_order_of_their_begin():
     assert trips_of(read(rows, end="u")) == {(0, 0, 1, 1): 1}
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_stays_that_overlap_make_no_trips_on_days_on_which_neither_begins(swapped):
+    one, other = ((0, 0), (1, 1))[:: -1 if swapped else 1]
+    rows = stays(("a", "01T08", "10T20", *one), ("a", "03T09", "08T10", *other))
+    wanted = {(*one, *other): 1}
+    assert trips_of(read(rows, end="u")) == wanted
+    assert trips_of(read(rows, end="u", unit="person-day")) == wanted
+
+
+def test_stays_of_one_begin_make_no_trip():
+    rows = stays(*(("a", f"0{day}T00", None, *at) for day in (1, 2) for at in ((0, 0), (1, 1))))
+    # Which was first of a day is not known; from the last one of the first day one leads on.
+    assert trips_of(read(rows)) == {(1, 1, 0, 0): 1}
+
+
 def test_no_trip_extends_over_a_gap():
     assert trips_of(read(stays(*DAY), end="u", gap="1h")).total() == 3
     assert trips_of(read(stays(*DAY), end="u", gap=3599)).total() == 0
@@ -139,6 +154,27 @@ def test_other_persons_the_order_and_the_memory_do_not_matter(unit, tmp_path):
     assert trips_of(reader.read(mixed)) == alone
 
 
+def test_the_card_says_what_is_refused_of_stays():
+    reversed_, long = "no stay that was read ends before it begins", "more than 366 of the periods"
+    for given, said in (
+        ({}, set()),
+        ({"end": "u"}, {reversed_}),
+        ({"end": "u", "unit": "person-day"}, {reversed_, long}),
+    ):
+        facts = " ".join(read(stays(*DAY), **given).reading.public_facts)
+        assert {one for one in (reversed_, long) if one in facts} == said
+        assert "the times of all rows say how they differ from UTC, or none does" in facts
+        assert "the rows of each person fit into memory" in facts
+
+
+def test_rows_of_one_person_that_do_not_fit_are_refused():
+    rows = 20_000
+    times = pa.array(np.arange(rows) * 600).cast(pa.timestamp("s"))
+    one = pa.table({"id": ["a"] * rows, "t": times, "y": [0] * rows, "x": [0] * rows})
+    with refuses(InputError, "flows-person-too-large"):
+        read(one, memory="1MiB")
+
+
 def test_places_are_codes_coordinates_or_cells():
     y, x = np.array([35.01, 35.05, 35.01]), np.array([139.01, 139.11, 139.01])
     lattice = MESH.places[0]
@@ -193,6 +229,7 @@ def test_a_bad_row_is_refused_by_its_number(column, values, code):
     ("given", "code"),
     [
         ({"place": None}, "flows-stays-incomplete"),
+        ({"trips": None}, "flows-trips-missing"),
         ({"place": ("y", "y")}, "flows-columns-same"),
         ({"end": "t"}, "flows-columns-same"),
         ({"crs": "EPSG:4326"}, "flows-crs-unused"),
