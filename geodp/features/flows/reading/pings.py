@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from geodp.features.flows.reading.rules import (
 )
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
+    Batch,
     Traces,
     number_units,
     refuse,
@@ -119,8 +120,8 @@ class Pings(Traces):
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
-    ) -> tuple[Rows, Any, pa.Array, Any]:
-        """Return rows that are accurate enough, their cells, persons, times and positions."""
+    ) -> Iterator[Batch]:
+        """Yield the rows that are accurate enough, their cells, persons, times and positions."""
         y, x, time, *accuracy, names = arrays
         if accuracy:
             accurate = self._find_accurate(rows, accuracy[0])
@@ -137,7 +138,7 @@ class Pings(Traces):
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
             more.append(number_periods(seconds, self._unit, zone).astype(np.int32))
-        return rows, index, names, more
+        yield rows, index, names, more
 
     def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
         """Return which rows are accurate enough; InputError for an accuracy that is none."""
