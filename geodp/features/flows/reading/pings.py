@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import Locate, locate_in_space
+from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
     DEGREES_FACT,
@@ -131,9 +131,7 @@ class Pings(Traces):
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
             position = self._in_space(east, north)
-            if self._move is not None:
-                east, north = self._move(east, north)
-            index = np.stack(self.grid.places[0].locate(east, north))
+            index = np.stack(locate_points(self.grid.places[0], east, north, self._move))
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:

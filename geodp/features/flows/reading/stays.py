@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
+from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
@@ -27,7 +28,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
-from geodp.io.read.rows.projection import point_locator, transformation
+from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
@@ -121,9 +122,7 @@ class Stays(Traces):
         if lattice.transform is None:
             columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
             return cell_locators(self.grid, None, (None, None), "centre", columns)
-        one = point_locator(lattice, x, y, transformation(lattice, self.crs, False))
-        # The columns are read in the order in which they are named.
-        return [replace(one, columns=(y, x), read=lambda ys, xs: one.read(xs, ys))]
+        return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
