@@ -99,7 +99,7 @@ def have_local(times: pa.Array) -> bool:
     text = pc.utf8_trim_whitespace(times.cast(pa.string()))
     moment = pc.match_substring_regex(text, OFFSET)
     local = _read_moments(pc.if_else(moment, pa.scalar(None, pa.string()), text), None)
-    return local.null_count < len(local)
+    return bool(local.null_count < len(local))
 
 
 def read_seconds(times: pa.Array, zone: str | None) -> IntArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
-from geodp.features.flows.reading.positions import Locate, locate_in_space
+from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
     DEGREES_FACT,
@@ -23,6 +23,7 @@ from geodp.features.flows.reading.rules import (
 )
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
+    Batch,
     Traces,
     number_units,
     refuse,
@@ -119,8 +120,8 @@ class Pings(Traces):
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
-    ) -> tuple[Rows, Any, pa.Array, Any]:
-        """Return rows that are accurate enough, their cells, persons, times and positions."""
+    ) -> Iterator[Batch]:
+        """Yield the rows that are accurate enough, their cells, persons, times and positions."""
         y, x, time, *accuracy, names = arrays
         if accuracy:
             accurate = self._find_accurate(rows, accuracy[0])
@@ -130,14 +131,12 @@ class Pings(Traces):
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
             position = self._in_space(east, north)
-            if self._move is not None:
-                east, north = self._move(east, north)
-            index = np.stack(self.grid.places[0].locate(east, north))
+            index = np.stack(locate_points(self.grid.places[0], east, north, self._move))
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
             more.append(number_periods(seconds, self._unit, zone).astype(np.int32))
-        return rows, index, names, more
+        yield rows, index, names, more
 
     def _find_accurate(self, rows: Rows, column: pa.Array) -> NDArray[np.bool_]:
         """Return which rows are accurate enough; InputError for an accuracy that is none."""

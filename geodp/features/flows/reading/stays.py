@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,9 +13,11 @@ import pyarrow as pa
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
+from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
+    Batch,
     Traces,
     number_units,
     refuse,
@@ -26,7 +28,7 @@ from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import Locator, cell_locators, locate
-from geodp.io.read.rows.projection import point_locator, transformation
+from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.scratch import Columns
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
@@ -39,6 +41,9 @@ BEFORE, AFTER = -(2**63), 2**63 - 1
 
 MOST_PERIODS = 366
 """Most periods over which a stay may extend, as it is in each of them."""
+
+MOST_PARTS = 1 << 18
+"""Most parts of stays, each in its period, that are made before they may go to disk."""
 
 REVERSED = Rule(
     "flows-stay-reversed", "the stay ends before it begins; correct such rows, or drop them."
@@ -117,14 +122,12 @@ class Stays(Traces):
         if lattice.transform is None:
             columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
             return cell_locators(self.grid, None, (None, None), "centre", columns)
-        one = point_locator(lattice, x, y, transformation(lattice, self.crs, False))
-        # The columns are read in the order in which they are named.
-        return [replace(one, columns=(y, x), read=lambda ys, xs: one.read(xs, ys))]
+        return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
-    ) -> tuple[Rows, Any, pa.Array, Any]:
-        """Return rows, one for each period of a stay, their cells, persons and times."""
+    ) -> Iterator[Batch]:
+        """Yield rows, one for each period of a stay, their cells, persons and times."""
         size = 1 if isinstance(self.place, str) else 2
         time, *end, names = arrays[size:]
         index = locate(self.grid, rows, self._locators, arrays[:size])
@@ -133,16 +136,22 @@ class Stays(Traces):
             ends = self.read_times(rows, self.end, end[0], zone)
             refuse(ends < begins, rows, self.end, REVERSED)
         if not UNITS[self._unit]:
-            return rows, index, names, [begins, ends]
+            yield rows, index, names, [begins, ends]
+            return
         first, last = (number_periods(one, self._unit, zone) for one in (begins, ends))
         number = np.maximum(last - first, 0) + 1
         refuse(number > MOST_PERIODS, rows, str(self.end), TOO_LONG)
-        at = np.repeat(np.arange(number.size), number)
-        within = np.arange(at.size) - np.repeat(np.cumsum(number) - number, number)
-        begins = np.where(within > 0, BEFORE, begins[at])
-        ends = np.where(within < number[at] - 1, AFTER, ends[at])
-        period = (first[at] + within).astype(np.int32)
-        return rows.at(at), index[:, at], names.take(pa.array(at)), [begins, ends, period]
+        # In slices, as all periods of long stays may need much more memory than the stays.
+        for start, stop in cut(number, MOST_PARTS):
+            each = number[start:stop]
+            at = np.repeat(np.arange(start, stop), each)
+            within = np.arange(at.size) - np.repeat(np.cumsum(each) - each, each)
+            period = (first[at] + within).astype(np.int32)
+            times = [
+                np.where(within > 0, BEFORE, begins[at]),
+                np.where(within < number[at] - 1, AFTER, ends[at]),
+            ]
+            yield rows.at(at), index[:, at], names.take(pa.array(at)), [*times, period]
 
     def find_trips(self, person: IntArray, columns: Columns) -> tuple[IntArray, KeyArray, KeyArray]:
         """Return the rows with the unit of every trip, its origin and its destination."""
@@ -155,6 +164,16 @@ class Stays(Traces):
         later = np.flatnonzero(follows[:size])
         earlier, row = zone[first[later - 1]], first[later]
         return order[row], earlier, zone[row]
+
+
+def cut(number: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of slices of numbers int64[n] whose sums are at most ``most``."""
+    total, start = np.cumsum(number), 0
+    while start < total.size:
+        before = total[start] - number[start]
+        stop = int(np.searchsorted(total, before + most, side="right"))
+        yield start, stop
+        start = stop
 
 
 def read_stays(

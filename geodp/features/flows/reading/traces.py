@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +48,9 @@ from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
+
+Batch: TypeAlias = tuple[Rows, IntArray, pa.Array, list[NDArray[Any]]]
+"""Rows, their cells, the names of their persons, and further columns."""
 
 OUTSIDE = np.uint64(2**64 - 1)
 """Zone of a place outside the grid: a trip with such an end is left out."""
@@ -155,8 +158,8 @@ class Traces:
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
-    ) -> tuple[Rows, Any, pa.Array, Any]:
-        """Return rows, their indices int64[2, n], names and further columns, of a batch.
+    ) -> Iterator[Batch]:
+        """Yield rows, their indices int64[2, n], names and further columns, of a batch.
 
         ``arrays``: those of :meth:`list_columns`, and the persons; ``zone``: of the times.
         """
@@ -244,15 +247,15 @@ class Traces:
                     # Of all files together, as moments and local times are not compared.
                     zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
                 zone_of_times = zones[0] if zones else None
-                rows, index, names, more = self.read_batch(read, arrays, zone_of_times)
-                _, key, inside = place(self.grid, rows, index, self.outside or "error")
-                survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
-                zone = key
-                if inside is not None:
-                    # Places outside take part: whoever was there meanwhile did not stay.
-                    zone = np.full(inside.size, OUTSIDE)
-                    zone[inside] = key
-                yield rows, names, zone, more
+                for rows, index, names, more in self.read_batch(read, arrays, zone_of_times):
+                    _, key, inside = place(self.grid, rows, index, self.outside or "error")
+                    survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
+                    zone = key
+                    if inside is not None:
+                        # Places outside take part: whoever was there meanwhile did not stay.
+                        zone = np.full(inside.size, OUTSIDE)
+                        zone[inside] = key
+                    yield rows, names, zone, more
 
     def _make_trips(self, names: pa.Array, columns: Columns) -> tuple[pa.Array, KeyArray]:
         """Return the units and pairs of the trips of some persons, all of whose rows are here."""

@@ -14,6 +14,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import By, LabelColumns, label_times
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
+from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
@@ -24,7 +25,7 @@ from geodp.io.read.rows.fields import as_text
 from geodp.io.read.rows.input_files import FilePath, TableSource
 from geodp.io.read.rows.locators import ENDS, Locator, axis_locators, cell_locators, locate
 from geodp.io.read.rows.persons import Persons, name_persons
-from geodp.io.read.rows.projection import point_locator, transformation
+from geodp.io.read.rows.projection import transformation
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
 from geodp.io.read.rows.tally import Outside, place
@@ -302,7 +303,7 @@ class Trips:
                 located += cell_locators(self.pairs, None, (None, None), "centre", {end: column})
             else:
                 y, x = column
-                one = point_locator(self.grid.places[0], x, y, move)
+                one = point_locator(self.grid.places[0], y, x, move)
                 located.append(replace(one, axes=(2 * number, 2 * number + 1)))
         return [*located, *self._time_locators()]
 

@@ -216,6 +216,19 @@ def test_records_that_are_not_accurate_are_left_out():
         assert refused.value.row == 2
 
 
+def test_a_resumed_stay_is_in_the_zone_of_all_its_records():
+    # Ten minutes west of the edge of a zone, and after a detour five hours to the east of it.
+    edge, near = 139.0125, 50 / 91_000
+    seen = [(0, edge - near, 35.05), (10, edge - near, 35.05), (12, edge, 35.0545)]
+    seen += [(15 + 30 * n, edge + near, 35.05) for n in range(11)]
+    seen += [(minute, 139.1, 35.05) for minute in (375, 395)]
+    times, lon, lat = (list(one) for one in zip(*seen, strict=True))
+    t = pa.array([1_714_521_600 + 60 * one for one in times]).cast(pa.timestamp("s"))
+    rows = pa.table({"id": ["a"] * len(lon), "t": t, "lat": lat, "lon": lon})
+    assert pairs_of(read(rows)).total() == 1
+    assert pairs_of(read(rows)) == pairs_of(read(rows.slice(3)))
+
+
 def test_places_outside_take_part_in_stays():
     rows = clock(
         *hourly("a", "2024-05-01", 8),

@@ -1,11 +1,17 @@
 """Positions in space: their distances are those on the ellipsoid, in every CRS."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyproj import Geod, Transformer
 
-from geodp import CodeError, UsageError
-from geodp.features.flows.reading.positions import locate_in_space, place_in_space
+import geodp
+from geodp import CodeError, InputError, UsageError
+from geodp.features.flows.reading.positions import (
+    locate_in_space,
+    locate_points,
+    place_in_space,
+)
 from tests.refusals import refuses
 
 
@@ -56,3 +62,40 @@ def test_what_is_no_place_is_refused_with_its_position(place):
 def test_an_unknown_crs_is_refused():
     with refuses(UsageError, "crs-unknown"):
         locate_in_space("EPSG:0")
+
+
+UTM = geodp.Grid.regular(
+    (8, 8), crs="EPSG:32633", transform=(1000, 0, 400_000, 0, -1000, 5_100_000)
+)
+"""A grid whose projection does not reach half of the Earth."""
+
+
+@pytest.mark.parametrize("far", [(0.0, 105.0), (10.0, 10.0)])
+def test_points_that_a_projection_does_not_reach_are_outside(far):
+    back = Transformer.from_crs("EPSG:32633", "EPSG:4326", always_xy=True)
+    lon, lat = back.transform([403_500, 406_500, 405_500], [5_094_800, 5_096_800, 5_098_800])
+    lat, lon = np.repeat([*lat, far[0]], 2), np.repeat([*lon, far[1]], 2)
+    times = [
+        f"2024-05-01T{hour:02d}:{minute}" for hour in (8, 9, 10, 11) for minute in ("00", "20")
+    ]
+    rows = {"id": ["a"] * 8, "t": times, "lat": lat, "lon": lon}
+    table = pa.table({**rows, "y": np.roll(lat, -2), "x": np.roll(lon, -2)})
+    place, given = ("lat", "lon"), {"grid": UTM, "crs": "EPSG:4326", "person": "id", "trips": 9}
+    ends = {"origin": place, "destination": ("y", "x")}
+    for read, named, trips in (
+        (geodp.flows.read_pings, {"place": place, "time": "t"}, 2),
+        (geodp.flows.read_stays, {"place": place, "time": "t"}, 5),
+        (geodp.flows.read_trips, ends, 4),
+    ):
+        assert read(table, **given, **named, outside="drop").count.sum() == trips
+        with refuses(InputError, "cell-outside-domain") as refused:
+            read(table, **given, **named)
+        assert refused.value.row in (5, 7)
+
+
+def test_errors_name_the_position_among_all_points():
+    lattice = geodp.Grid.mesh("jis:basic", bounds=(139, 35, 139.125, "35.0833333333")).places[0]
+    moved = np.array([np.inf, 139.01, 500.0]), np.array([np.inf, 35.01, 35.01])
+    with refuses(CodeError, "point-not-longitude-latitude") as refused:
+        locate_points(lattice, *moved, lambda x, y: (x, y))
+    assert refused.value.position == 2

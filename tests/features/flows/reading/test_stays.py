@@ -8,7 +8,9 @@ import pytest
 
 import geodp
 from geodp import InputError, UsageError
+from geodp.features.flows.reading import stays as module
 from geodp.features.flows.reading.stays import Stays
+from geodp.io.read.rows.persons import Persons
 from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
@@ -173,6 +175,24 @@ def test_rows_of_one_person_that_do_not_fit_are_refused():
     one = pa.table({"id": ["a"] * rows, "t": times, "y": [0] * rows, "x": [0] * rows})
     with refuses(InputError, "flows-person-too-large"):
         read(one, memory="1MiB")
+
+
+def test_periods_of_long_stays_are_made_in_slices(monkeypatch):
+    rows, wanted = made(6), read(made(6), end="u", unit="person-day")
+    monkeypatch.setattr(module, "MOST_PARTS", 7)
+    sizes = []
+    add = Persons.add
+    monkeypatch.setattr(Persons, "add", lambda *a: (sizes.append(a[2].size), add(*a)))
+    assert trips_of(read(rows, end="u", unit="person-day")) == trips_of(wanted)
+    assert max(sizes) <= 7
+    assert sum(sizes) > rows.num_rows
+
+
+@pytest.mark.parametrize("number", [[], [3], [1, 2, 3, 3, 1], [3, 3, 3], [1] * 7])
+def test_slices_are_whole_and_no_larger_than_allowed(number):
+    cuts = [*module.cut(np.array(number, np.int64), 3)]
+    assert [one for start, stop in cuts for one in number[start:stop]] == number
+    assert all(0 < sum(number[start:stop]) <= 3 for start, stop in cuts)
 
 
 def test_places_are_codes_coordinates_or_cells():
