@@ -176,6 +176,7 @@ def estimate_flows(
         return EstimatedFlows(zones.number, place, count, decay)
     table = zones.table(decay)
     between = divide_origins(zones, ends, blocks, coarse, table, state)
+    del coarse
     parts = divide_destinations(zones, ends, blocks, between, table, state)
     # Of many trips these are a third of the memory.
     del between

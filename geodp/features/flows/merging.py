@@ -9,7 +9,7 @@ import numpy as np
 from geodp.table.counts import coalesce
 from geodp.typing import KeyArray, KeyedCounts
 
-AT_ONCE = 1 << 22
+AT_ONCE = 1 << 20
 """Counts that are sorted at once, about."""
 
 SAMPLED = 64
