@@ -304,8 +304,6 @@ def list_constraints(amount: StatedAmount) -> tuple[str, ...]:
         listed.append(f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}.")
     if amount.edges:
         listed.append("Records are the sum of the records of all classes.")
-    if amount.share is not None:
-        listed.append("The sum is between those of the lower and the upper edges of the classes.")
     return tuple(listed)
 
 
