@@ -314,7 +314,7 @@ class AmountNumbers:
         Raises
         ------
         UsageError
-            A release without weights, or a total that is not above 0.
+            A release without weights, or a total that is not above 0 or below the records.
         """
         if self.index.amount.max_weight is None:
             raise UsageError(
