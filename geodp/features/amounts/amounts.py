@@ -14,6 +14,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.card import (
     AMOUNTS_SCHEMA,
     COUNT,
+    IDENTITY,
     AmountsCard,
     AmountsGuarantee,
     StatedAmount,
@@ -44,9 +45,6 @@ from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
-
-IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
-"""Beginning of the fact that names the release on the card of its records."""
 
 COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""

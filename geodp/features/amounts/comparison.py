@@ -96,6 +96,7 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
     one, other = first.count.table, second.count.table
     if first is second or (
         one.grid == other.grid
+        and first.identity == second.identity
         and np.array_equal(one.key, other.key)
         and np.array_equal(one.count, other.count)
         and one.key.size > 0

@@ -13,7 +13,6 @@ import numpy as np
 from geodp.errors import Rule
 from geodp.features.amounts.amounts import (
     CLIPPED,
-    IDENTITY,
     WEIGHTS,
     describe_identity,
     describe_notches,
@@ -21,7 +20,7 @@ from geodp.features.amounts.amounts import (
     list_constraints,
     state_guarantee,
 )
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
+from geodp.features.amounts.card import COUNT, IDENTITY, INDEX, AmountsCard
 from geodp.features.amounts.formats.joint import write_joint
 from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reopen
 from geodp.features.amounts.methods import CountOfAmounts
