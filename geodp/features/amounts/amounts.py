@@ -130,7 +130,8 @@ class Amounts(AmountNumbers):
         labels : (labels, labels)
             Of either region, such as those of two groups of one region.
         release : Amounts, optional
-            Release of the second region, of amounts of the same unit and clip; default: this one.
+            Release of the second region, of amounts of the same unit, clip and largest weight;
+            default: this one.
 
         Returns
         -------
@@ -143,7 +144,7 @@ class Amounts(AmountNumbers):
         ------
         UsageError
             Regions of this release that overlap; or the same release twice, or amounts of another
-            unit or clip.
+            unit or clip, or another largest weight.
         """
         second = self if release is None else release
         places = (self.count.grid, one), (second.count.grid, one if other is None else other)

@@ -9,7 +9,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.comparison import correlate
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
-from tests.features.amounts.made import EDGES, GRID, incomes, publish
+from tests.features.amounts.made import EDGES, GRID, incomes, publish, rows
 from tests.refusals import refuses
 
 BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
@@ -46,10 +46,10 @@ def held():
         release = publish(key=key_of(trial), classes=EDGES)
         for name, pair in PAIRS.items():
             one = release.compare(*pair)
-            for n, rows in ((n, found[name, n]) for n in true[name][0]):
+            for n in true[name][0]:
                 difference = getattr(one, n)
                 exact = true[name][1][n] - true[name][0][n]
-                rows.append(difference.low <= exact <= difference.high)
+                found[name, n].append(difference.low <= exact <= difference.high)
     return found
 
 
@@ -118,6 +118,16 @@ def test_what_cannot_be_compared_is_refused(release):
         release.compare(BOX, release=release)
     with refuses(UsageError, "amounts-compare-clips"):
         release.compare(BOX, release=publish(clip=(0, 900)))
+
+
+def test_releases_with_other_weights_are_not_compared():
+    data = rows().append_column("w", pa.array([3] * 20_000))
+    one, other = (publish(data, weight="w", max_weight=largest) for largest in (2, 5))
+    for first, second in ((one, other), (publish(), one)):
+        with refuses(UsageError, "amounts-compare-weights"):
+            first.compare(BOX, release=second)
+    again = publish(data, weight="w", max_weight=2, key=key_of(3))
+    assert not one.compare(BOX, release=again).mean.is_certain
 
 
 def test_the_same_release_is_known_by_its_numbers(release, public):
