@@ -14,6 +14,7 @@ from geodp.errors import UsageError
 from geodp.features.amounts.card import (
     AMOUNTS_SCHEMA,
     COUNT,
+    IDENTITY,
     AmountsCard,
     AmountsGuarantee,
     StatedAmount,
@@ -44,9 +45,6 @@ from geodp.table.plain import write_plain
 from geodp.table.released import ReleasedTable
 from geodp.table.stated.reading import StatedReading
 from geodp.table.stated.release import Software
-
-IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
-"""Beginning of the fact that names the release on the card of its records."""
 
 COUNTED = "One {} has at most {:,} of all records."
 """The assumption of the contribution, which is in records."""
@@ -132,7 +130,8 @@ class Amounts(AmountNumbers):
         labels : (labels, labels)
             Of either region, such as those of two groups of one region.
         release : Amounts, optional
-            Release of the second region, of amounts of the same unit and clip; default: this one.
+            Release of the second region, of amounts of the same unit, clip and largest weight;
+            default: this one.
 
         Returns
         -------
@@ -145,7 +144,7 @@ class Amounts(AmountNumbers):
         ------
         UsageError
             Regions of this release that overlap; or the same release twice, or amounts of another
-            unit or clip.
+            unit or clip, or another largest weight.
         """
         second = self if release is None else release
         places = (self.count.grid, one), (second.count.grid, one if other is None else other)
@@ -304,8 +303,6 @@ def list_constraints(amount: StatedAmount) -> tuple[str, ...]:
         listed.append(f"The mean is from {amount.lower} to {amount.upper}, in {amount.unit}.")
     if amount.edges:
         listed.append("Records are the sum of the records of all classes.")
-    if amount.share is not None:
-        listed.append("The sum is between those of the lower and the upper edges of the classes.")
     return tuple(listed)
 
 

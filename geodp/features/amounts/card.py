@@ -20,6 +20,9 @@ INDEX = "amounts.json"
 COUNT, SUM, MEAN, MEDIAN = "count", "sum", "mean", "median"
 """Names of the tables and columns; the table of records is a folder of its own."""
 
+IDENTITY = "that the sums and classes of its release, with all of the amount, have the digest "
+"""Beginning of the fact that names the release on the card of its records."""
+
 Number = Annotated[str, Text(r"-?[0-9]{1,400}([./][0-9]{1,400})?")]
 """An exact number: in decimals, or as a ratio."""
 

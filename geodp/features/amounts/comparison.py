@@ -79,7 +79,8 @@ def compare_releases(
     regions : sequence of (Region, Region)
         Each in the grid of the first release, and of the second.
 
-    Raises UsageError for the same release twice, and for amounts of another unit or clip.
+    Raises UsageError for the same release twice, and for amounts of another unit or clip, or
+    another largest weight.
     """
     require_comparable(first, second)
     sides = [
@@ -92,10 +93,11 @@ def compare_releases(
 
 
 def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
-    """Raise UsageError unless two releases differ, and are of one unit and clip."""
+    """Raise UsageError unless two releases differ, and are of one unit, clip and weight."""
     one, other = first.count.table, second.count.table
     if first is second or (
         one.grid == other.grid
+        and first.identity == second.identity
         and np.array_equal(one.key, other.key)
         and np.array_equal(one.count, other.count)
         and one.key.size > 0
@@ -110,6 +112,12 @@ def require_comparable(first: AmountNumbers, second: AmountNumbers) -> None:
             "The two releases have amounts of another unit or another clip: their means would "
             "differ by that alone.",
             code="amounts-compare-clips",
+        )
+    if first.index.amount.max_weight != second.index.amount.max_weight:
+        raise UsageError(
+            "The two releases have different largest weights, or only one has weights: their "
+            "counts and means would differ by that alone.",
+            code="amounts-compare-weights",
         )
 
 

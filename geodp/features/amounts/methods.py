@@ -98,7 +98,7 @@ def _scale(
 
 @dataclass(frozen=True)
 class CountOfAmounts(OfStreams):
-    """Records, as the sum of both streams divided by the span of the clip, or of all classes.
+    """Records, as the sum of both streams divided by the span of the clip; else of all classes.
 
     Attributes
     ----------
@@ -112,7 +112,9 @@ class CountOfAmounts(OfStreams):
     share: Fraction = Fraction(1)
 
     name: ClassVar[str] = "count-of-amounts"
-    title: ClassVar[str] = "records of amounts, from all streams of their amounts"
+    title: ClassVar[str] = (
+        "records of amounts, from the streams of their amounts, or from all classes"
+    )
     nonnegative: ClassVar[bool] = True
     postprocessing: ClassVar[tuple[str, ...]] = (
         "Additivity: every area's count is exactly the sum of its cells.",
@@ -132,24 +134,23 @@ class CountOfAmounts(OfStreams):
                 "rounded systematically along the line of keys with one random number of the "
                 "release; unbiased, and a block is off by less than 1."
             )
-        if self.classes:
+            if self.classes:
+                steps.append("These records are divided among the classes.")
+        else:
             steps.append("Records are the sum of the records of all classes.")
-        if self.share > 0 and self.classes:
-            steps[-1] = "Both streams and the records of all classes are weighted by their errors."
         return (*steps, *self.postprocessing)
+
+    @property
+    def _summed(self) -> tuple[int, Fraction]:
+        """How many streams are added up to records, and their part of the budget."""
+        return (2, self.share) if self.share > 0 else (self.classes, 1 - self.share)
 
     def _streams(self, gaussian: bool) -> tuple[float, float]:
         """Return variance and fourth cumulant of records, in those of one whole stream."""
         # A stream in units of the span has the noise of a count with the same contribution.
-        listed = []
-        for number, share in ((2, self.share), (self.classes, 1 - self.share)):
-            if number and share > 0:
-                factor = share_factors(share, gaussian)
-                listed.append((number * factor, number * factor**2))
-        weights = [1 / variance for variance, _ in listed]
-        parts = [weight / sum(weights) for weight in weights]
-        variance = sum(p**2 * v for p, (v, _) in zip(parts, listed, strict=True))
-        return variance, sum(p**4 * f for p, (_, f) in zip(parts, listed, strict=True))
+        number, share = self._summed
+        factor = share_factors(share, gaussian)
+        return number * factor, number * factor**2
 
     def tree_variance(self, grid: Grid, event: Measurement) -> TreeVariance:
         """Return the tree of the levels: variances of all streams add up."""
@@ -167,7 +168,7 @@ class CountOfAmounts(OfStreams):
 
     def _bound(self, event: Measurement) -> float:
         """Return a bound of losses of records, in those of one whole stream: they add up."""
-        number, share = (2, self.share) if self.share > 0 else (self.classes, 1 - self.share)
+        number, share = self._summed
         return float(number * share_factors(share, event.rho is not None) ** 0.5)
 
 

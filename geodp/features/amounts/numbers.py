@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from geodp.accuracy.interval import LAPLACE_Z, Tops
 from geodp.errors import Rule, UsageError
-from geodp.features.amounts.card import COUNT, MEAN, MEDIAN, SUM, AmountsCard
+from geodp.features.amounts.card import COUNT, IDENTITY, MEAN, MEDIAN, SUM, AmountsCard
 from geodp.features.amounts.estimates import (
     ROUNDED,
     SUM_Z,
@@ -109,6 +109,12 @@ class AmountNumbers:
     def edges(self) -> FloatArray:
         """Edges of classes, in units of the amount: float64[k + 1]; empty without classes."""
         return np.array([float(exact(one, "edges")) for one in self.index.amount.edges])
+
+    @cached_property
+    def identity(self) -> str:
+        """Fact on the card of the records that names the release, by its sums and classes."""
+        facts = self.count.card().guarantee.not_protected
+        return next(fact for fact in facts if fact.startswith(IDENTITY))
 
     @cached_property
     def streams(self) -> tuple[Release, Release]:
@@ -314,7 +320,7 @@ class AmountNumbers:
         Raises
         ------
         UsageError
-            A release without weights, or a total that is not above 0.
+            A release without weights, or a total that is not above 0 or below the records.
         """
         if self.index.amount.max_weight is None:
             raise UsageError(

@@ -51,8 +51,10 @@ class AmountQuery(SqlQuery):
         """Return the query for an engine, one of ``geodp.grid.codes.sql.ENGINES``.
 
         It fails where an amount is missing, no number, or below 0 under a lower end of 0. Amounts
-        are exact decimals of at most 9 places; of longer ones the engine rounds the tenth. Raises
-        UsageError for a step that is no decimal, or too fine.
+        are exact decimals of at most 9 places; of longer ones the engine rounds the tenth. The
+        column has numbers: one of text fails, or is cast in ``table``, and so is one of floats of
+        32 bits, whose decimals are not those that are written. Raises UsageError for a step that is
+        no decimal, or too fine.
         """
         step = self.scale.step
         ten = 10**self.places

@@ -63,8 +63,10 @@ class Spread:
         From 0, where all amounts are equal, to 1. None: there are amounts below 0, or
         nothing is known.
     clipped : Interval or None
-        Share of the records in the classes at those ends of the clip beyond which amounts may lie,
-        with an interval from 0: how many of them do lie beyond is not measured.
+        Share of the records in the classes at those ends of the clip beyond which amounts may lie:
+        the last class, and the first one unless the lower end is 0. Its interval begins at 0: how
+        many of them do lie beyond is not measured. Where it is large, the other two numbers are
+        mostly those of the clip. None: it may be any share.
     """
 
     standard_deviation: Grouped | None
@@ -154,9 +156,12 @@ def _clipped(classes: Classes, lower: float) -> list[Interval | None]:
     at_ends = np.zeros(classes.edges.size - 1)
     # Under a lower end of 0 amounts below it are refused: none was counted as 0 for that.
     at_ends[[-1] if lower == 0 else [0, -1]] = 1.0
-    value, _, high = classes.share_of(at_ends[:, None])
-    rows = zip(value.tolist(), high.tolist(), strict=True)
-    return [None if high == 1 else Interval(value, 0.0, high) for value, high in rows]
+    rows = zip(*(part.tolist() for part in classes.share_of(at_ends[:, None])), strict=True)
+    # Where all of them may lie beyond the clip, that is known; where any share may, nothing is.
+    return [
+        None if (low, high) == (0.0, 1.0) else Interval(value, 0.0, high)
+        for value, low, high in rows
+    ]
 
 
 def vary(at: FloatArray, records: FloatArray) -> tuple[FloatArray, FloatArray]:

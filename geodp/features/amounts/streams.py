@@ -8,7 +8,9 @@ n = (u + v) / (U - L), and the mean L + (U - L) u / (u + v) is within the clip i
 
 Of classes with public edges, one record is in one: their maps, too, have the sensitivity of one
 table together, and each has the whole budget where classes alone are released. Sums and classes
-together share the budget, and are then made to agree in every cell.
+together share the budget: records are then those of the streams of sums, and are divided among the
+classes in every cell. In cells of few records classes are mostly noise, cut at 0: whatever they
+added to records or sums would be a bias that no interval knows of.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from geodp.errors import UsageError
-from geodp.features.amounts.kernels.aligning import LEAST, NEARBY, divide, follow
+from geodp.features.amounts.kernels.aligning import LEAST, divide, follow
 from geodp.features.amounts.scale import Scale
 from geodp.grid.grid import Grid
 from geodp.kernels.searching import find
@@ -253,6 +255,8 @@ def fit(
 ) -> ReleasedAmounts:
     """Make whole records, sums and classes of released streams, which agree in every cell.
 
+    Records are those of the streams of sums, where there are any; otherwise those of all classes.
+
     Parameters
     ----------
     key : uint64[cells]
@@ -266,42 +270,15 @@ def fit(
     if not len(sums):
         return ReleasedAmounts(key, classes.sum(axis=0), None, classes)
     u, w, span = sums[0], sums[0] + sums[1], design.notches
-    if len(classes):
-        u, w = _combine(u, w, classes, design)
     reached = np.cumsum(w) + offset
     records = reached // span
     number = np.diff(records, prepend=0)
-    low, high = np.zeros_like(number), number * span
     given = np.empty_like(classes)
     if len(classes):
         near = np.maximum(classes.mean(axis=1), LEAST)
         divide(classes, number, near, np.zeros(len(classes)), given)
-        # A sum lies between those of its classes' edges.
-        edges = np.array(design.edges, np.int64) * span
-        low = -(-(edges[:-1] @ given) // design.scale.span)
-        high = edges[1:] @ given // design.scale.span
     total = np.empty_like(u)
-    follow(u, np.maximum(w, 1), reached - records * span - offset, low, high, total)
+    follow(u, np.maximum(w, 1), reached - records * span - offset, number * span, total)
     some = number > 0
     listed = given[:, some] if len(given) else None
     return ReleasedAmounts(key[some], number[some], total[some], listed)
-
-
-def _combine(
-    u: IntArray, w: IntArray, classes: IntArray, design: Design
-) -> tuple[IntArray, IntArray]:
-    """Combine streams of sums and records of classes, in notches, by their errors."""
-    assert design.of_sums is not None
-    assert design.of_classes is not None
-    records = classes.sum(axis=0)
-    # Variances of records of one cell: from both streams, and from all classes.
-    of_sums = 2 * (design.of_sums.width() / design.notches) ** 2
-    of_classes = len(classes) * design.of_classes.width() ** 2
-    weight = of_classes / (of_sums + of_classes)
-    both = np.rint(weight * w + (1 - weight) * design.notches * records).astype(np.int64)
-    # What they are more than both streams has the share of cells nearby: that of the cell itself
-    # would multiply its noise by that of the streams, and such products add up over areas.
-    start = np.arange(0, u.size, NEARBY)
-    near = np.add.reduceat(u, start) / np.maximum(np.add.reduceat(w, start), 1) if u.size else u
-    share = np.repeat(near, NEARBY)[: u.size]
-    return u + np.rint((both - w) * share).astype(np.int64), both

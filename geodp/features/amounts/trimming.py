@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 
+import numpy as np
+
 from geodp.errors import UsageError
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 
@@ -30,15 +32,22 @@ class Trimming:
 def estimate_trimming(one: AmountEstimate, people: float, clip: tuple[float, float]) -> Trimming:
     """Estimate what trimming leaves out, from an estimate and a public total; costs no budget.
 
-    ``clip``: its ends, in units of the amount. Raises UsageError for a total that is not above 0.
+    ``clip``: its ends, in units of the amount. Raises UsageError for a total that is not above 0,
+    or below the lower end of the released records.
     """
-    if not (isfinite(people) and people > 0):
+    if isinstance(people, bool | np.bool_) or not (isfinite(people) and people > 0):
         raise UsageError(
             "The public total of people is a finite number above 0.", code="amounts-total-form"
         )
     count = one.count
+    if count.low > people:
+        raise UsageError(
+            "The public total of people is below the released records: is it in thousands, or of "
+            "another area?",
+            code="amounts-total-below",
+        )
     value, low, high = (
-        min(max(1 - n / people, 0.0), 1.0) for n in (count.count, count.high, count.low)
+        float(min(max(1 - n / people, 0.0), 1.0)) for n in (count.count, count.high, count.low)
     )
     mean = None
     if one.mean is not None:

@@ -13,7 +13,6 @@ import numpy as np
 from geodp.errors import Rule
 from geodp.features.amounts.amounts import (
     CLIPPED,
-    IDENTITY,
     WEIGHTS,
     describe_identity,
     describe_notches,
@@ -21,7 +20,7 @@ from geodp.features.amounts.amounts import (
     list_constraints,
     state_guarantee,
 )
-from geodp.features.amounts.card import COUNT, INDEX, AmountsCard
+from geodp.features.amounts.card import COUNT, IDENTITY, INDEX, AmountsCard
 from geodp.features.amounts.formats.joint import write_joint
 from geodp.features.amounts.formats.reading import open_amounts, read_drawn, reopen
 from geodp.features.amounts.methods import CountOfAmounts
@@ -113,20 +112,15 @@ def _check_numbers(folder: Path, card: AmountsCard) -> str:
     count = open_release(folder / COUNT)
     made = reopen(count, card)
     drawn = read_drawn(folder, made)
-    low, high = np.zeros_like(drawn.number), drawn.number * (card.amount.notches or 1)
     if drawn.classes is not None:
         require(
             bool((drawn.classes >= 0).all())
             and np.array_equal(drawn.classes.sum(axis=0), drawn.number),
             Rule("amounts-classes-differ", "There is a cell whose classes are not its records."),
         )
-        edges = np.array([exact(one, "edges") / made.scale.step for one in card.amount.edges])
-        steps = np.array([int(edge) for edge in edges], np.int64) - made.scale.lower
-        if card.amount.notches:
-            low = -(-(steps[:-1] @ drawn.classes) // made.notch)
-            high = steps[1:] @ drawn.classes // made.notch
+    most = drawn.number * (card.amount.notches or 1)
     require(
-        drawn.above is None or bool(((low <= drawn.above) & (drawn.above <= high)).all()),
+        drawn.above is None or bool(((drawn.above >= 0) & (drawn.above <= most)).all()),
         Rule("amounts-beyond-clip", "There is a cell whose mean is not within its bounds."),
     )
     facts = read_table_card(folder / COUNT).guarantee.not_protected

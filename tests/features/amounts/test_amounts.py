@@ -203,3 +203,64 @@ def test_classes_beside_means_are_as_good_as_their_budget_allows():
     # They were 1.4 times that while every cell divided its records by its own noisy classes.
     stated = release.class_releases[0].standard_error((8, 0, 16, 8))
     assert np.sqrt(np.mean(np.square(errors))) < 1.1 * stated
+
+
+TWELVE = (100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 850)
+"""Edges of twelve classes."""
+
+CORNER = (0, 0, 16, 16)
+"""A quarter of a map whose cells have few records, beside a quarter whose cells have many."""
+
+
+def corner(records):
+    """A table of a map of 32 x 32 cells, and count, sum, mean and median of its corner."""
+    draw = np.random.default_rng(3)
+    number = draw.poisson(records, (32, 32))
+    number[16:, 16:] = draw.poisson(300, (16, 16))
+    x, y = (np.repeat(one.ravel() + 0.5, number.ravel()) for one in np.mgrid[:32, :32])
+    low = (x < 16) | (y < 16)
+    income = draw.lognormal(5.5, 0.7, x.size) * np.where(low, 0.5, 1.0)
+    table = geodp.amounts.read_records(
+        pa.table({"x": x, "y": y, "income": income}),
+        grid=geodp.Grid.regular((32, 32), crs="EPSG:3035", transform=(1, 0, 0, 0, 1, 0)),
+        x="x", y="y", amount="income", clip=(0, 1000), unit_of_amount="EUR", classes=TWELVE,
+    )  # fmt: skip
+    own = np.minimum(np.floor(income + 0.5), 1000)[(x < 16) & (y < 16)]
+    return table, (own.size, own.sum(), own.mean(), np.median(own))
+
+
+def held_beside_classes(records, epsilon, share, keys):
+    """Which intervals of count, sum, mean and median of the corner hold: [keys, 4]."""
+    table, true = corner(records)
+    held = []
+    for trial in range(keys):
+        key = NoiseKey(trial.to_bytes(32, "big"))
+        release = geodp.amounts.publish(
+            table, contribution=1, epsilon=epsilon, share=share, key=key
+        )
+        one = release.estimate(CORNER)
+        ends = [(one.count.low, one.count.high)]
+        ends += [(part.low, part.high) for part in (one.sum, one.mean, one.median)]
+        held.append([low <= exact <= high for (low, high), exact in zip(ends, true, strict=True)])
+    return np.array(held)
+
+
+def test_intervals_hold_beside_classes():
+    # They held 7 % while sums were cut to what noisy classes of each cell allowed.
+    assert held_beside_classes(20, 1, "3/4", keys=10)[:, 1:].mean() >= 0.9
+
+
+@pytest.mark.law
+@pytest.mark.parametrize(
+    ("records", "epsilon", "share"),
+    [(20, 1, "1/2"), (20, 1, "3/4"), (20, 1, "9/10"), (60, "1/3", "1/2")],
+)
+def test_intervals_hold_beside_classes_with_any_share(records, epsilon, share):
+    # Counts held 55 to 72 % at a half while classes, cut at 0, had a part in them.
+    assert (held_beside_classes(records, epsilon, share, keys=60).mean(axis=0) >= 0.88).all()
+
+
+def test_records_beside_classes_are_those_of_sums_alone():
+    beside = publish(classes=EDGES, share="1/2", epsilon=2)
+    alone = publish(epsilon=1).records.standard_error(BOX)
+    assert beside.records.standard_error(BOX) == pytest.approx(alone, rel=0.05)

@@ -1,13 +1,15 @@
 """Differences between regions and releases: by definition, by simulation, and what is refused."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import geodp
 from geodp.errors import UsageError
 from geodp.features.amounts.comparison import correlate
 from geodp.grid.region import Region
 from geodp.privacy.key import NoiseKey
-from tests.features.amounts.made import EDGES, GRID, incomes, publish
+from tests.features.amounts.made import EDGES, GRID, incomes, publish, rows
 from tests.refusals import refuses
 
 BOX, ALL = (0, 0, 8, 8), (0, 0, 16, 16)
@@ -44,10 +46,10 @@ def held():
         release = publish(key=key_of(trial), classes=EDGES)
         for name, pair in PAIRS.items():
             one = release.compare(*pair)
-            for n, rows in ((n, found[name, n]) for n in true[name][0]):
+            for n in true[name][0]:
                 difference = getattr(one, n)
                 exact = true[name][1][n] - true[name][0][n]
-                rows.append(difference.low <= exact <= difference.high)
+                found[name, n].append(difference.low <= exact <= difference.high)
     return found
 
 
@@ -116,6 +118,35 @@ def test_what_cannot_be_compared_is_refused(release):
         release.compare(BOX, release=release)
     with refuses(UsageError, "amounts-compare-clips"):
         release.compare(BOX, release=publish(clip=(0, 900)))
+
+
+def test_releases_with_other_weights_are_not_compared():
+    data = rows().append_column("w", pa.array([3] * 20_000))
+    one, other = (publish(data, weight="w", max_weight=largest) for largest in (2, 5))
+    for first, second in ((one, other), (publish(), one)):
+        with refuses(UsageError, "amounts-compare-weights"):
+            first.compare(BOX, release=second)
+    again = publish(data, weight="w", max_weight=2, key=key_of(3))
+    assert not one.compare(BOX, release=again).mean.is_certain
+
+
+def test_the_same_release_is_known_by_its_numbers(release, public):
+    with refuses(UsageError, "amounts-compare-same"):
+        release.compare(BOX, release=geodp.open(public))
+
+
+def test_two_releases_with_equal_counts_are_compared(tmp_path):
+    data = pa.table({"x": [0.5] * 50, "y": [0.5] * 50, "income": [100.0] * 50})
+    first, second = (publish(data, epsilon=500, key=key_of(trial)) for trial in (1, 2))
+    assert np.array_equal(first.count.table.count, second.count.table.count)
+    apart = first.compare(BOX, release=second)
+    assert apart.count.value == 0
+    assert not apart.mean.is_certain
+    places = [tmp_path / name for name in ("first", "second")]
+    for place, one in zip(places, (first, second), strict=True):
+        one.write(place)
+    opened = [geodp.open(place / "public") for place in places]
+    assert opened[0].compare(BOX, release=opened[1]) == apart
 
 
 def test_a_region_without_a_mean_has_no_difference_of_means():

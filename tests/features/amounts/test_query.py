@@ -20,9 +20,8 @@ def query_of(clip=(0, 1000), step=1, **more):
     place = GRID.places[0]
     extent = (place.row0, place.col0, place.rows, place.cols)
     scale = Scale.of(clip, step, UNIT, "income")
-    return AmountQuery(
-        system=place.system, extent=extent, table="records", x="lon", y="lat", scale=scale, **more
-    )
+    given = {"table": "records", "x": "lon", "y": "lat"} | more
+    return AmountQuery(system=place.system, extent=extent, scale=scale, **given)
 
 
 def run(table, query, engine="duckdb"):
@@ -107,6 +106,27 @@ def test_a_random_sample_keeps_no_more_of_a_person():
 def test_what_is_no_amount_stops_the_query(amount):
     table = pa.table({"lon": [139.1], "lat": [35.1], "income": pa.array([amount], pa.float64())})
     with pytest.raises(duckdb.ConversionException, match="an amount is missing"):
+        run(table, query_of())
+
+
+CAST = "(SELECT * REPLACE (CAST(CAST(income AS VARCHAR) AS DECIMAL(27, 9)) AS income) FROM records)"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.float32()])
+def test_text_and_short_floats_are_cast_in_the_table(kind):
+    amounts = pa.array(["1.005", "2.675", "90", "1500"])
+    place = {"lon": pa.array([139.1] * 4), "lat": pa.array([35.1] * 4)}
+    table = pa.table(place | {"income": amounts.cast(kind)})
+    clip, step = (0, 1000), "0.01"
+    counted = run(table, query_of(clip, step, table=CAST))
+    assert sorted(counted["income"].to_pylist()) == ["1.01", "1000.00", "2.68", "90.00"]
+    found = read(counted, clip, step, code="code", value="geodp_records")
+    assert_same(found, read(table, clip, step, x="lon", y="lat"))
+
+
+def test_text_that_is_not_cast_stops_the_query():
+    table = pa.table({"lon": [139.1], "lat": [35.1], "income": ["90"]})
+    with pytest.raises(duckdb.BinderException, match="VARCHAR"):
         run(table, query_of())
 
 

@@ -130,6 +130,15 @@ def test_what_is_not_known_has_no_number():
     assert debts.standard_deviation.least < debts.standard_deviation.value
 
 
+def test_where_all_may_be_clipped_that_is_told():
+    (rich,) = spread.estimate_spread(classes([0, 0, 900], [0, 1, 2, 3], margin=9.0), 0.0)
+    assert vars(rich.clipped) == {"value": 1.0, "low": 0.0, "high": 1.0}
+    # Of nobody, or of what the noise may be, nothing is known.
+    for counts in ([0, 0, 0], [2, 1, 3]):
+        (none,) = spread.estimate_spread(classes(counts, [0, 1, 2, 3], margin=9.0), 0.0)
+        assert none.clipped is None
+
+
 def test_many_regions_are_estimated_as_each_alone():
     counts = np.random.default_rng(3).integers(1, 90, (4, 20))
     edges = [0, 100, 200, 500, 1000]

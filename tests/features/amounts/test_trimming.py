@@ -26,7 +26,23 @@ def test_the_lost_share_is_that_of_the_public_total():
     assert found.mean.value == 300
     assert found.mean.low == pytest.approx(0.76 * 290)
     assert found.mean.high == pytest.approx(0.76 * 310 + 240)
-    assert estimate_trimming(one, 70, (0.0, 1000.0)).lost == Interval(0.0, 0.0, 0.0)
+    assert vars(estimate_trimming(one, 76, (0.0, 1000.0)).lost) == dict.fromkeys(
+        ("value", "low", "high"), 0.0
+    )
+
+
+def test_a_total_below_the_released_records_is_refused():
+    one = AmountEstimate(Estimate(80, 1.0, 76, 84, clamped=False), mean=Interval(300, 290, 310))
+    with refuses(UsageError, "amounts-total-below"):
+        estimate_trimming(one, 75.9, (0.0, 1000.0))
+
+
+def test_the_lost_share_is_a_plain_number():
+    ends = map(np.float64, (76, 84))
+    one = AmountEstimate(Estimate(80, 1.0, *ends, clamped=False))
+    assert {type(part) for part in vars(estimate_trimming(one, 100, (0.0, 1.0)).lost).values()} == {
+        float
+    }
 
 
 def test_the_mean_of_all_people_is_in_the_interval():
@@ -47,7 +63,7 @@ def test_a_release_without_weights_has_nothing_trimmed(release):
     with refuses(UsageError, "amounts-without-weights"):
         release.trimming(ALL, 100)
     some = publish(weighted(np.full(20_000, 3)), weight="w", max_weight=5)
-    for people in (0, -1, float("nan"), float("inf")):
+    for people in (0, -1, float("nan"), float("inf"), True, np.True_):
         with refuses(UsageError, "amounts-total-form"):
             some.trimming(ALL, people)
 

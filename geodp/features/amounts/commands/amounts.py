@@ -347,7 +347,7 @@ def compare(**options: Any) -> None:
 
     Differences of counts, sums, means and medians, the second less the first, have 95 % intervals;
     a star marks those that the noise alone does not explain. The two releases must have amounts of
-    the same unit and clip.
+    the same unit and clip, and the same largest weight.
     """
     releases = [_open(path) for path in options["releases"]]
     require_named(options)

@@ -23,8 +23,7 @@ def follow(
     above: IntArray,
     both: IntArray,
     rest: IntArray,
-    low: IntArray,
-    high: IntArray,
+    most: IntArray,
     total: IntArray,
 ) -> None:
     """Round sums of the first of two streams within bounds, so that runs of keys follow it.
@@ -35,20 +34,19 @@ def follow(
     Parameters
     ----------
     above, both : int64[cells]
-        The first stream, and both together, above 0. Where the first is below 0, or more than both,
-        other cells are given the rest.
+        The first stream, 0 or more, and both together, above 0 and no less than the first.
     rest : int64[cells]
         What both streams had more than the records that were made of the first k cells.
-    low, high : int64[cells]
-        Smallest and largest sums.
+    most : int64[cells]
+        Largest sums; the smallest are 0.
     total : int64[cells], overwritten
     """
     owed = np.int64(0)
     for i in range(above.size):
         owed += above[i]
-        share = min(max(float(above[i]) / float(both[i]), 0.0), 1.0)
+        share = float(above[i]) / float(both[i])
         kept = np.int64(np.floor(float(rest[i]) * share))
-        total[i] = min(max(owed - kept, low[i]), high[i])
+        total[i] = min(max(owed - kept, np.int64(0)), most[i])
         owed -= total[i]
 
 

@@ -20,8 +20,7 @@ def aligned(above, both, span, offset):
     reached = np.cumsum(both) + offset
     number = np.diff(reached // span, prepend=0)
     total = np.empty_like(above)
-    low, high = np.zeros_like(number), number * span
-    follow(above, both, reached % span - offset, low, high, total)
+    follow(above, both, reached % span - offset, number * span, total)
     return number, total
 
 
