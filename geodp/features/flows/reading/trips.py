@@ -178,9 +178,14 @@ class Trips:
         """Most trips of a unit."""
         return 1 if self.trips is None else self.trips
 
+    @property
+    def _unit(self) -> str:
+        """What is protected: a person, unless something else is named."""
+        return "person" if self.unit is None else self.unit
+
     def _require_unit(self) -> str:
         """Return the unit; UsageError where the columns that it needs are missing, or not used."""
-        unit = require_unit("person" if self.unit is None else self.unit, self.time)
+        unit = require_unit(self._unit, self.time)
         if self.person is None:
             if UNITS[unit]:
                 raise UsageError(
@@ -328,7 +333,8 @@ class Trips:
         locators = self._locators()
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
-        units += [] if self.time is None else [self.time]
+        # Times of labels alone are no part of a unit.
+        units += [self.time] if self.time is not None and UNITS[self._unit] else []
         for table in tables:
             survey.note(table.name, ())
             names = [*places, *units]
@@ -354,7 +360,7 @@ class Trips:
         names = name_persons(within, self.person, arrays[0], inside)
         times = arrays[1] if inside is None else arrays[1].filter(pa.array(inside))
         with within.named(self.time):
-            period = name_periods(times, str(self.unit), self.time_zone)
+            period = name_periods(times, self._unit, self.time_zone)
         return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
 
     def _describe(self, table: InputTable) -> StatedReading:

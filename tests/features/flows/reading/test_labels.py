@@ -136,6 +136,15 @@ def test_what_is_kept_of_a_person_depends_on_its_own_labelled_trips_alone(trips)
     assert whole.bound.value == trips
 
 
+@pytest.mark.parametrize("unit", [{}, {"unit": None}, {"unit": "person"}], ids=str)
+def test_a_person_has_hours_without_naming_the_unit(unit):
+    rows = rows_of().set_column(0, "id", [["a", "a", "b"]])
+    given = {"person": "id", "trips": 2, "time": "t", "time_zone": "Asia/Tokyo", "key": KEY}
+    table = read(rows, **given, by=("hour", "daytype"), **unit)
+    assert labels_of(table) == [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]
+    assert (table.bound.value, table.bound.unit) == (2, "person")
+
+
 def test_a_person_in_a_day_has_hours():
     given = {"person": "id", "trips": 1, "unit": "person-day", "time": "t"}
     rows = rows_of().set_column(0, "id", [["a"] * 3])
