@@ -27,6 +27,9 @@ BoolArray = NDArray[np.bool_]
 LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
 
+SMALLEST_TOTAL = 1e-200
+"""Smallest sum of drawn shares, as a part of the trips, that is divided by."""
+
 
 BY_LABEL = 1
 """Tells the numbers drawn here from those drawn of the flows of all labels."""
@@ -155,12 +158,7 @@ class LabelEstimator:
             moved = np.zeros(sums.shape)
             np.divide(apart, sums, out=moved, where=sums > 0)
             truth *= np.maximum(1 + moved, LEAST_FACTOR)[cells]
-        # All trips of a unit may have one label between the same two blocks.
-        truth = self._repeated * random.standard_gamma(truth / self._repeated)
-        total = truth.sum(axis=1)
-        empty = total <= 0
-        truth[empty], total[empty] = expected[empty], model.trips[empty]
-        return np.asarray(truth * (model.trips / total)[:, None])
+        return draw_parts(truth, model.trips, self._repeated, random)
 
     def _measure(
         self, blocks: LabelledBlocks, truth: FloatArray, random: np.random.Generator
@@ -174,6 +172,51 @@ class LabelEstimator:
             whole = np.rint(noisy).astype(np.int64)
             measured.append(NoisyLabels(one.ends, one.side, whole, one.variance))
         return measured
+
+
+def draw_parts(
+    expected: FloatArray, trips: FloatArray, repeated: int, random: np.random.Generator
+) -> FloatArray:
+    """Draw trips by label that add up to those of all labels: float64[n, labels].
+
+    All trips of a unit may have one label between the same two blocks.
+
+    Parameters
+    ----------
+    expected : float64[n, labels]
+        Expected trips, above 0.
+    trips : float64[n]
+        Trips of all labels, above 0.
+    repeated : int
+        Most trips of a unit.
+    random : Generator
+    """
+    drawn = repeated * random.standard_gamma(expected / repeated)
+    total = drawn.sum(axis=1)
+    # Far fewer trips than one unit has are all of one label: their parts are too small for floats.
+    small = np.flatnonzero(total <= SMALLEST_TOTAL * trips)
+    drawn[small], total[small] = draw_one_label(expected[small], random), 1
+    return np.asarray(drawn * (trips / total)[:, None])
+
+
+def draw_one_label(expected: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Draw one label of each row, as likely as it is expected: 1 there, 0 elsewhere.
+
+    Parameters
+    ----------
+    expected : float64[n, labels]
+        Expected trips, of each row above 0.
+    random : Generator
+
+    Returns
+    -------
+    float64[n, labels]
+    """
+    reached = np.cumsum(expected, axis=1)
+    drawn = random.random(reached.shape[0]) * reached[:, -1]
+    # Rounding may reach the end of the last label.
+    label = np.minimum((reached <= drawn[:, None]).sum(axis=1), reached.shape[1] - 1)
+    return np.asarray(label[:, None] == np.arange(reached.shape[1]), np.float64)
 
 
 def add_up(values: FloatArray, cells: IntArray, number: int) -> FloatArray:

@@ -10,7 +10,11 @@ import pytest
 
 import geodp
 from geodp.errors import UsageError
-from geodp.features.flows.label_estimates import choose_labels
+from geodp.features.flows.label_estimates import (
+    choose_labels,
+    draw_one_label,
+    draw_parts,
+)
 from geodp.features.flows.labels import (
     CHUNK,
     LabelledBlocks,
@@ -260,6 +264,24 @@ def test_intervals_of_labels_hold_the_truth():
                 inside = (index[4] == int(hour)) & (part[0] == one) & (part[1] == other)
                 held.append(estimate.low <= count[inside].sum() <= estimate.high)
     assert np.mean(held) >= 0.9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("repeated", [1, 100, 10_000])
+def test_parts_of_few_trips_of_units_with_many_are_finite(repeated):
+    expected = np.tile([0.05, 0.3, 0.65], (100_000, 1))
+    trips = np.ones(100_000)
+    drawn = draw_parts(expected, trips, repeated, np.random.default_rng(0))
+    assert np.isfinite(drawn).all()
+    assert np.allclose(drawn.sum(axis=1), trips)
+    assert drawn.mean(axis=0) == pytest.approx(expected[0], abs=0.02)
+
+
+def test_one_label_is_drawn_as_often_as_it_is_expected():
+    expected = np.tile([1e-300, 3e-300, 0, 4e-300], (8_000, 1))
+    drawn = draw_one_label(expected, np.random.default_rng(0))
+    assert set(drawn.sum(axis=1)) == {1}
+    assert drawn.mean(axis=0) == pytest.approx([1 / 8, 3 / 8, 0, 1 / 2], abs=0.02)
 
 
 def test_labels_are_chosen_by_name():
