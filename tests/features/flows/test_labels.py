@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp
-from geodp.errors import UsageError
+from geodp.errors import UsageError, VerificationError
+from geodp.features.flows.design import LabelDesign
 from geodp.features.flows.label_estimates import (
     choose_labels,
     draw_one_label,
@@ -207,6 +208,36 @@ def test_an_index_that_says_otherwise_of_labels_is_found(public, name, value):
     (public / "flows.json").write_text(json.dumps(card))
     list_sums(public)
     assert "guarantee" in failed(public)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"side": 3, "pair_side": 12},
+        {"side": 64, "pair_side": 256},
+        {"side": 1 << 40, "pair_side": 1 << 42},
+        {"share": "0"},
+        {"share": "1"},
+    ],
+    ids=str,
+)
+def test_labels_that_no_release_measures_are_refused_at_opening(public, stated):
+    card = json.loads((public / "flows.json").read_text())
+    card["guarantee"]["labels"] |= stated
+    (public / "flows.json").write_text(json.dumps(card))
+    list_sums(public)
+    with refuses(VerificationError, "flows-stated-labels"):
+        geodp.open(public.parent)
+    assert failed(public)
+
+
+@pytest.mark.parametrize(("side", "labels"), [(1, 2), (16, 1_000_000)])
+def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side, labels):
+    # 64 GiB of counts of single zones.
+    grid = geodp.Grid.regular((1024, 1024))
+    with refuses(VerificationError, "flows-stated-labels"):
+        LabelDesign.read(side, "3/20").require_possible(grid, labels)
+    LabelDesign.choose(grid, 1000, 1, Fraction(3, 20)).require_possible(grid, 1000)
 
 
 def change(path, column, values):
