@@ -174,6 +174,8 @@ class Flows:
             Of the simulation, which is post-processing of public numbers.
         **labels
             A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
+            Of regions that hold a part of a block by label (``index.guarantee.labels.side``),
+            intervals are wide, as the labels of single zones were not measured.
 
         Returns
         -------

@@ -315,6 +315,49 @@ def test_one_label_is_drawn_as_often_as_it_is_expected():
     assert drawn.mean(axis=0) == pytest.approx([1 / 8, 3 / 8, 0, 1 / 2], abs=0.02)
 
 
+def station_trips(most=4_000):
+    """Trips by mode of which few are by train, but nearly all of those from and to one zone."""
+    draw = np.random.default_rng(5)
+    place, mode = draw.integers(0, 16, (4, 60_000)), draw.choice(3, 60_000, p=[0.2, 0.7, 0.1])
+    place[:2, :most] = place[2:, most : 2 * most] = 5
+    mode[: 2 * most] = draw.choice(3, 2 * most, p=[0.05, 0.05, 0.9])
+    pairs = GRID.pairs().with_attribute("mode", ("walk", "car", "train"))
+    return geodp.CountTable.from_index(pairs, np.stack([*place, mode]), np.ones(60_000, np.int64))
+
+
+WHOLE = (0, 0, 16, 16)
+
+
+@pytest.mark.parametrize("contribution", [1, 10])
+def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
+    table = station_trips()
+    index, count = table.grid.decode(table.key), np.asarray(table.count)
+    regions = [((5, 5, 6, 6), WHOLE), (WHOLE, (5, 5, 6, 6))]
+    for trial in range(3):
+        key = NoiseKey(bytes([trial]) * 32)
+        made = publish(table, contribution=contribution, key=key)
+        found = made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+        for at, one in zip((0, 2), found, strict=True):
+            truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
+            assert truth > 1.3 * one.count
+            assert one.low <= truth <= one.high
+
+
+def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
+    made = publish(station_trips())
+    assert made.index.guarantee.labels.side == 8
+    regions = [((0, 0, 8, 8), WHOLE), (WHOLE, (0, 8, 8, 16)), (WHOLE, WHOLE), ((0, 0, 4, 8), WHOLE)]
+
+    def estimate():
+        return made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+
+    before = estimate()
+    monkeypatch.setattr("geodp.features.flows.label_estimates.CONCENTRATION", 1e12)
+    after = estimate()
+    assert before[:3] == after[:3]
+    assert before[3].standard_error > 1.5 * after[3].standard_error
+
+
 def test_labels_are_chosen_by_name():
     attributes = (Attribute("hour", HOURS), Attribute("mode", ("walk", "car")))
     assert choose_labels(attributes, {}).all()
