@@ -31,8 +31,8 @@ LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
 
 CONCENTRATION = 1.0
-"""Sum of both parameters of the beta variable that the share of labels in a part of a block is: with
-so small a sum a zone may have nearly all of its trips in a label that is rare in its block."""
+"""Sum of both parameters of the beta variable that the share of labels in a part of a block is: so
+small that a zone may have nearly all of its trips in a label that is rare in its block."""
 
 SMALLEST_TOTAL = 1e-200
 """Smallest sum of drawn shares, as a part of the trips, that is divided by."""

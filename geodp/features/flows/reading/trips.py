@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import By, LabelColumns, label_times
+from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
@@ -318,8 +318,12 @@ class Trips:
             return []
         assert self.time is not None
         axes = tuple(self.pairs.axis_names.index(name) for name in names)
-        zone = self.time_zone
-        return [Locator((self.time,), axes, lambda times: label_times(times, names, zone))]
+        return [Locator((self.time,), axes, self._time_labels.label)]
+
+    @cached_property
+    def _time_labels(self) -> TimeLabels:
+        """Labels that are made from times."""
+        return TimeLabels(self.labelled.timed, self.time_zone)
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
         return open_tables(paths, scratch=self.scratch, **self.options)
@@ -348,6 +352,7 @@ class Trips:
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, *self._name(within, arrays[len(places) :], inside)
+            self._time_labels.complete(table.name)
 
     def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
         """Return the units of rows, and which of these rows are in the domain; None: all."""
