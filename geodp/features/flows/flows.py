@@ -55,11 +55,8 @@ CONSTRAINTS = (
 )
 """What holds exactly in every release."""
 
-LABELLED = (
-    "Trips of all labels between two zones add up to whole flows, which are those that both maps "
-    "of ends are met by.",
-)
-"""What holds exactly where flows have labels."""
+LABELLED = ("Origins and destinations are those of trips of all labels together.",)
+"""What holds exactly, beside the others, where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
