@@ -186,6 +186,9 @@ SENTENCES: Mapping[str, str] = {
     "between blocks of zones.",
     "flows_estimated": "Trips between two smaller places are an estimate from these and from both "
     "maps of ends: nobody's trips were looked at again.",
+    "flows_labels": "Trips were also counted by {attributes}, from and to blocks of {side:n} by "
+    "{side:n} zones and between blocks of {pair_side:n} by {pair_side:n}, and got noise: what "
+    "this tells of one {unit} is limited by the same promise.",
     "flows_enforced": "Of one {unit}, at most {contribution:n} trips count; geodp made sure of it.",
     "flows_vouched": "It holds if one {unit} has at most {contribution:n} of all trips; the office "
     "answers for that.",

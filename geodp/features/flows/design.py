@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from geodp.errors import Rule, UsageError
+from geodp.errors import Rule, UsageError, VerificationError
 from geodp.grid.grid import Grid
 from geodp.privacy.budget import Budget
 
@@ -39,6 +39,12 @@ LABEL_SHARE = Rule(
     "flows-label-share",
     "The share of the budget for labels is above 0 and leaves something for flows and both ends "
     "(--label-share 3/20, label_share=).",
+)
+
+STATED_LABELS = Rule(
+    "flows-stated-labels",
+    "The index states counts by label that no release has: blocks that are no power of two or "
+    "larger than the map, a share of the budget that is not between 0 and 1, or too many counts.",
 )
 
 LEVELS_FORM = Rule(
@@ -87,6 +93,27 @@ class LabelDesign:
     def pair_side(self) -> int:
         """Rows and columns of the blocks whose pairs are measured."""
         return WIDER * self.side
+
+    @classmethod
+    def read(cls, side: int, share: str) -> Self:
+        """Read what an index states; VerificationError for what no release measures."""
+        try:
+            read = Fraction(share)
+        except (ValueError, ZeroDivisionError):
+            raise VerificationError(STATED_LABELS) from None
+        if side < 1 or side & (side - 1) or not 0 < read < 1:
+            raise VerificationError(STATED_LABELS)
+        return cls(side, read)
+
+    def require_possible(self, grid: Grid, labels: int) -> None:
+        """Raise VerificationError where no release of a grid has these blocks.
+
+        Before any array is made, as their sizes may be a stranger's. ``labels``: combinations.
+        """
+        largest = max(*LABEL_SIDES, 2 * max(grid.shape))
+        # Sides first: those of a stranger may have any number of digits.
+        if self.side > largest or count_pairs(grid, self.pair_side) * labels > MOST_PAIRS:
+            raise VerificationError(STATED_LABELS)
 
     @classmethod
     def choose(cls, grid: Grid, labels: int, trips_a_loss: float, share: Fraction) -> Self:

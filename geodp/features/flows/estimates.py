@@ -184,11 +184,11 @@ class FlowEstimator:
             return pairs, errors
         start, end = listed.origin, listed.destination
         flows = LabelledFlows((start, end), listed.label, listed.count)
-        inside = [[find_zones(self.plan.zones, one) for one in both] for both in regions]
-        rows = [first[start] & last[end] for first, last in inside]
+        zones = self.plan.zones
+        inside = [(find_zones(zones, one), find_zones(zones, other)) for one, other in regions]
         estimator = LabelEstimator(self.plan, flows, self.labels, chosen)
         extra = [draw_normal(seed, one, len(errors), LABELS) for one in pairs]
-        parts, apart = estimator.estimate(rows, extra, seed)
+        parts, apart = estimator.estimate(inside, extra, seed)
         pairs = [
             replace(one, count=part.count, noise=one.noise * part.share)
             for one, part in zip(pairs, parts, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from geodp.errors import printable
 from geodp.features.explain.card import budget_sentences, reach_of_budget, write_explanation
 from geodp.features.explain.page import Explanation, Section, Writer
 from geodp.features.explain.sections import (
@@ -63,5 +64,11 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
     measured = [page.write("flows_zones")]
     if side > 1:
         measured = [page.write("flows_pairs", side=side), page.write("flows_estimated")]
+    labels = card.guarantee.labels
+    if labels is not None:
+        named = ", ".join(map(printable, labels.attributes))
+        sides = {"side": labels.side, "pair_side": labels.pair_side}
+        unit = page.unit(card.guarantee.unit)
+        measured.append(page.write("flows_labels", attributes=named, unit=unit, **sides))
     sentences = (page.write("flows_agree"), *measured, page.write("together_once"))
     return Section(page.write("heading_together"), sentences)

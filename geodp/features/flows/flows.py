@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -32,7 +31,7 @@ from geodp.features.flows.labels import NoisyLabels, divide_labels
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.screenlines import Crossing, divide_zones
-from geodp.features.flows.streams import Plan, share_terms
+from geodp.features.flows.streams import Plan, count_labels, share_terms
 from geodp.features.flows.zones import Zones
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
@@ -56,11 +55,8 @@ CONSTRAINTS = (
 )
 """What holds exactly in every release."""
 
-LABELLED = (
-    "Trips of all labels between two zones add up to whole flows, which are those that both maps "
-    "of ends are met by.",
-)
-"""What holds exactly where flows have labels."""
+LABELLED = ("Origins and destinations are those of trips of all labels together.",)
+"""What holds exactly, beside the others, where flows have labels."""
 
 COUNTED = "One {} has at most {:,} of all trips."
 """The assumption of the contribution, by unit."""
@@ -175,6 +171,8 @@ class Flows:
             Of the simulation, which is post-processing of public numbers.
         **labels
             A label of an attribute, or several: ``hour=8``, ``mode=["car", "bus"]``. Default: all.
+            Of regions that hold a part of a block by label (``index.guarantee.labels.side``),
+            intervals are wide, as the labels of single zones were not measured.
 
         Returns
         -------
@@ -448,17 +446,20 @@ def _table_of_labels(
 
 
 def read_design(card: FlowsCard) -> Design:
-    """Return what an index says was measured; UsageError for what no release measures."""
+    """Return what an index says was measured.
+
+    UsageError for levels, and VerificationError for labels, that no release measures.
+    """
     stated = card.guarantee.labels
-    labels = None if stated is None else LabelDesign(stated.side, Fraction(stated.share))
-    levels = {one.side: str(Fraction(one.share)) for one in card.guarantee.levels}
-    return Design.of(levels, labels)
+    labels = None if stated is None else LabelDesign.read(stated.side, stated.share)
+    return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
 
 
 def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
     """Make the plan of a release from the events of its flows and of its origins.
 
-    Raises UsageError where the origins have another method than those of flows.
+    Raises UsageError where the origins have another method than those of flows, and
+    VerificationError where no release of these pairs measures so many counts by label.
     """
     method = find_method(ends.mechanism)
     if not isinstance(method, EndsOfFlows):
@@ -466,6 +467,8 @@ def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: G
             "Origins have another method than ends of flows.", code="flows-ends-differ"
         )
     zones = Zones.of(Grid(pairs.places[:1]))
+    if design.labels is not None:
+        design.labels.require_possible(zones.grid, count_labels(pairs.attributes))
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)

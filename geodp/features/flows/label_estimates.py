@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,18 @@ from geodp.typing import FloatArray, IntArray
 
 BoolArray = NDArray[np.bool_]
 
+Ends: TypeAlias = tuple[BoolArray, BoolArray]
+"""Which zones lie in a region of origins, and in one of destinations: bool[zones] each."""
+
 LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
+
+CONCENTRATION = 1.0
+"""Sum of both parameters of the beta variable that the share of labels in a part of a block is: so
+small that a zone may have nearly all of its trips in a label that is rare in its block."""
+
+SMALLEST_TOTAL = 1e-200
+"""Smallest sum of drawn shares, as a part of the trips, that is divided by."""
 
 
 BY_LABEL = 1
@@ -61,7 +71,8 @@ class LabelledPart:
     portion : float64[pairs]
         Share of each pair of blocks that is between the regions.
     within : float
-        Variance of the true trips, given those between the blocks.
+        Variance of the true trips, given those between the blocks: of which trips are in the
+        regions, and of how the labels of parts of blocks differ.
     """
 
     count: int
@@ -90,14 +101,14 @@ class LabelEstimator:
     chosen: BoolArray
 
     def estimate(
-        self, regions: Sequence[BoolArray], extra: Sequence[FloatArray], seed: int
+        self, regions: Sequence[Ends], extra: Sequence[FloatArray], seed: int
     ) -> tuple[list[LabelledPart], FloatArray]:
         """Simulate errors of flows by label, given the flows of all labels.
 
         Parameters
         ----------
-        regions : sequence of bool[n]
-            Rows of the released flows that are between two regions.
+        regions : sequence of bool[zones], bool[zones]
+            Zones in both regions of each pair.
         extra : sequence of float64[simulations]
             Standard normal numbers for each.
         seed : int
@@ -128,9 +139,10 @@ class LabelEstimator:
         """Most trips of a unit, which may all have one label."""
         return self.plan.whole.contribution
 
-    def _match(self, blocks: LabelledBlocks, expected: FloatArray, some: BoolArray) -> LabelledPart:
+    def _match(self, blocks: LabelledBlocks, expected: FloatArray, regions: Ends) -> LabelledPart:
         """Find what two regions share with pairs of blocks."""
-        count = self.flows.count
+        count, (start, end) = self.flows.count, self.flows.zones
+        some = regions[0][start] & regions[1][end]
         inside = np.where(some, count, 0)
         portion = np.add.reduceat(inside[blocks.order], blocks.first[:-1]) / blocks.trips
         chosen = some & self.chosen[self.flows.label]
@@ -139,7 +151,33 @@ class LabelEstimator:
         # Where no trips are released, labels are those of the whole map.
         share = of_labels / of_all if of_all else float(trips.sum() / expected.sum())
         within = self._repeated * float((trips * portion * (1 - portion)).sum())
+        within += self._vary_in_blocks(blocks, trips, portion, regions)
         return LabelledPart(of_labels, share, portion, within)
+
+    def _vary_in_blocks(
+        self, blocks: LabelledBlocks, trips: FloatArray, portion: FloatArray, regions: Ends
+    ) -> float:
+        """Return the variance of true trips as labels of a part of a block differ from the rest.
+
+        No measurement tells them. The share of a part is taken for a beta variable around that of
+        its block, and so is that of the rest, so that both add up to the block's. Where all trips
+        of a block are in the region, nothing differs.
+        """
+        share = trips / blocks.trips
+        error = portion * blocks.trips * np.sqrt(share * (1 - share) / (1 + CONCENTRATION))
+        zones, first = self.plan.zones, blocks.order[blocks.first[:-1]]
+        of_zone = zones.blocks(min(one.side for one in self.streams)).of_zone
+        variance = 0.0
+        for inside, places in zip(regions, self.flows.zones, strict=True):
+            block = of_zone[places]
+            whole = np.bincount(block, self.flows.count)
+            part = np.bincount(block, np.where(inside[places], self.flows.count, 0))
+            part = np.divide(part, whole, out=np.ones(whole.size), where=whole > 0)
+            # A place whose labels differ has them on its way to, or from, everywhere.
+            sums = np.bincount(block[first], error, whole.size)
+            apart = (1 - part) / np.sqrt(part**2 + (1 - part) ** 2)
+            variance += float(((apart * sums) ** 2).sum())
+        return variance
 
     def _draw_truth(
         self, model: LabelModel, expected: FloatArray, random: np.random.Generator
@@ -155,12 +193,7 @@ class LabelEstimator:
             moved = np.zeros(sums.shape)
             np.divide(apart, sums, out=moved, where=sums > 0)
             truth *= np.maximum(1 + moved, LEAST_FACTOR)[cells]
-        # All trips of a unit may have one label between the same two blocks.
-        truth = self._repeated * random.standard_gamma(truth / self._repeated)
-        total = truth.sum(axis=1)
-        empty = total <= 0
-        truth[empty], total[empty] = expected[empty], model.trips[empty]
-        return np.asarray(truth * (model.trips / total)[:, None])
+        return draw_parts(truth, model.trips, self._repeated, random)
 
     def _measure(
         self, blocks: LabelledBlocks, truth: FloatArray, random: np.random.Generator
@@ -174,6 +207,51 @@ class LabelEstimator:
             whole = np.rint(noisy).astype(np.int64)
             measured.append(NoisyLabels(one.ends, one.side, whole, one.variance))
         return measured
+
+
+def draw_parts(
+    expected: FloatArray, trips: FloatArray, repeated: int, random: np.random.Generator
+) -> FloatArray:
+    """Draw trips by label that add up to those of all labels: float64[n, labels].
+
+    All trips of a unit may have one label between the same two blocks.
+
+    Parameters
+    ----------
+    expected : float64[n, labels]
+        Expected trips, above 0.
+    trips : float64[n]
+        Trips of all labels, above 0.
+    repeated : int
+        Most trips of a unit.
+    random : Generator
+    """
+    drawn = repeated * random.standard_gamma(expected / repeated)
+    total = drawn.sum(axis=1)
+    # Far fewer trips than one unit has are all of one label: their parts are too small for floats.
+    small = np.flatnonzero(total <= SMALLEST_TOTAL * trips)
+    drawn[small], total[small] = draw_one_label(expected[small], random), 1
+    return np.asarray(drawn * (trips / total)[:, None])
+
+
+def draw_one_label(expected: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Draw one label of each row, as likely as it is expected: 1 there, 0 elsewhere.
+
+    Parameters
+    ----------
+    expected : float64[n, labels]
+        Expected trips, of each row above 0.
+    random : Generator
+
+    Returns
+    -------
+    float64[n, labels]
+    """
+    reached = np.cumsum(expected, axis=1)
+    drawn = random.random(reached.shape[0]) * reached[:, -1]
+    # Rounding may reach the end of the last label.
+    label = np.minimum((reached <= drawn[:, None]).sum(axis=1), reached.shape[1] - 1)
+    return np.asarray(label[:, None] == np.arange(reached.shape[1]), np.float64)
 
 
 def add_up(values: FloatArray, cells: IntArray, number: int) -> FloatArray:

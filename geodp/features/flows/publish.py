@@ -24,7 +24,7 @@ from geodp.features.flows.flows import (
 )
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
-from geodp.features.flows.reading.labels import By
+from geodp.features.flows.reading.labels import By, require_free
 from geodp.features.flows.reading.trips import Place, Trips
 from geodp.features.flows.streams import (
     DESTINATIONS,
@@ -428,7 +428,7 @@ def choose_labels(
 ) -> LabelDesign | None:
     """Choose what is measured by label; None without attributes.
 
-    UsageError for too many labels, and for a share without labels.
+    UsageError for too many labels, for names that are taken, and for a share without labels.
     """
     if not attributes:
         if share is not None:
@@ -437,6 +437,7 @@ def choose_labels(
                 code="flows-label-share-unused",
             )
         return None
+    require_free(one.name for one in attributes)
     number = count_labels(attributes)
     if number > MOST_LABELS:
         raise UsageError(

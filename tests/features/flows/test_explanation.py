@@ -1,5 +1,6 @@
 """The explanation of flows: of all tables together, from the index alone."""
 
+import numpy as np
 import pytest
 
 import geodp
@@ -37,6 +38,21 @@ def test_bounded_persons_and_periods_are_named():
     assert "longer time" in text
     _, translated = sentences(publish(unit="person-week").card(), "ja")
     assert "一人の一週間" in translated
+
+
+def test_what_was_counted_by_label_is_named():
+    pairs = geodp.Grid.regular((8, 8)).pairs()
+    for name, labels in (("daytype", ("weekday", "weekend")), ("mode", ("walk", "car"))):
+        pairs = pairs.with_attribute(name, labels)
+    trips = geodp.CountTable.from_index(pairs, np.zeros((6, 1), int), np.full(1, 900))
+    card = geodp.flows.publish(trips, epsilon=1, contribution=3).card()
+    _, text = sentences(card)
+    assert "also counted by daytype, mode, from and to blocks of 8 by 8 zones" in text
+    assert "between blocks of 32 by 32, and got noise" in text
+    _, translated = sentences(card, "ja")
+    assert "daytype, mode の別にも、8 × 8 ゾーン" in translated
+    assert "32 × 32" in translated
+    assert "also counted by" not in sentences(publish().card())[1]
 
 
 def test_a_release_with_a_fixed_key_promises_nothing():

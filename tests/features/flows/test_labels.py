@@ -9,8 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import geodp
-from geodp.errors import UsageError
-from geodp.features.flows.label_estimates import choose_labels
+from geodp.errors import UsageError, VerificationError
+from geodp.features.flows.design import LabelDesign
+from geodp.features.flows.label_estimates import (
+    choose_labels,
+    draw_one_label,
+    draw_parts,
+)
 from geodp.features.flows.labels import (
     CHUNK,
     LabelledBlocks,
@@ -173,7 +178,20 @@ def test_flows_without_labels_are_released_as_before(release):
     plain = geodp.flows.publish(trips_on(), epsilon=1, contribution=3)
     assert plain.index.guarantee.labels is None
     assert plain.labels == ()
-    assert len(release.index.constraints) == len(plain.index.constraints) + 1
+    *shared, labelled = release.index.constraints
+    assert (*shared,) == plain.index.constraints
+    # Only what a reader of the files can find false.
+    assert "whole flows" not in labelled
+
+
+def test_labels_that_do_not_add_up_to_both_ends_are_found(public):
+    change(
+        public / "flows" / "flows.parquet",
+        "flows",
+        lambda count: pa.array([count[0].as_py() + 1, *count.to_pylist()[1:]]),
+    )
+    list_sums(public)
+    assert failed(public)
 
 
 def test_a_written_release_holds_and_is_opened(public, release):
@@ -203,6 +221,36 @@ def test_an_index_that_says_otherwise_of_labels_is_found(public, name, value):
     (public / "flows.json").write_text(json.dumps(card))
     list_sums(public)
     assert "guarantee" in failed(public)
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"side": 3, "pair_side": 12},
+        {"side": 64, "pair_side": 256},
+        {"side": 1 << 40, "pair_side": 1 << 42},
+        {"share": "0"},
+        {"share": "1"},
+    ],
+    ids=str,
+)
+def test_labels_that_no_release_measures_are_refused_at_opening(public, stated):
+    card = json.loads((public / "flows.json").read_text())
+    card["guarantee"]["labels"] |= stated
+    (public / "flows.json").write_text(json.dumps(card))
+    list_sums(public)
+    with refuses(VerificationError, "flows-stated-labels"):
+        geodp.open(public.parent)
+    assert failed(public)
+
+
+@pytest.mark.parametrize(("side", "labels"), [(1, 2), (16, 1_000_000)])
+def test_counts_by_label_beyond_all_memory_are_refused_before_they_are_made(side, labels):
+    # 64 GiB of counts of single zones.
+    grid = geodp.Grid.regular((1024, 1024))
+    with refuses(VerificationError, "flows-stated-labels"):
+        LabelDesign.read(side, "3/20").require_possible(grid, labels)
+    LabelDesign.choose(grid, 1000, 1, Fraction(3, 20)).require_possible(grid, 1000)
 
 
 def change(path, column, values):
@@ -260,6 +308,67 @@ def test_intervals_of_labels_hold_the_truth():
                 inside = (index[4] == int(hour)) & (part[0] == one) & (part[1] == other)
                 held.append(estimate.low <= count[inside].sum() <= estimate.high)
     assert np.mean(held) >= 0.9
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("repeated", [1, 100, 10_000])
+def test_parts_of_few_trips_of_units_with_many_are_finite(repeated):
+    expected = np.tile([0.05, 0.3, 0.65], (100_000, 1))
+    trips = np.ones(100_000)
+    drawn = draw_parts(expected, trips, repeated, np.random.default_rng(0))
+    assert np.isfinite(drawn).all()
+    assert np.allclose(drawn.sum(axis=1), trips)
+    assert drawn.mean(axis=0) == pytest.approx(expected[0], abs=0.02)
+
+
+def test_one_label_is_drawn_as_often_as_it_is_expected():
+    expected = np.tile([1e-300, 3e-300, 0, 4e-300], (8_000, 1))
+    drawn = draw_one_label(expected, np.random.default_rng(0))
+    assert set(drawn.sum(axis=1)) == {1}
+    assert drawn.mean(axis=0) == pytest.approx([1 / 8, 3 / 8, 0, 1 / 2], abs=0.02)
+
+
+def station_trips(most=4_000):
+    """Trips by mode of which few are by train, but nearly all of those from and to one zone."""
+    draw = np.random.default_rng(5)
+    place, mode = draw.integers(0, 16, (4, 60_000)), draw.choice(3, 60_000, p=[0.2, 0.7, 0.1])
+    place[:2, :most] = place[2:, most : 2 * most] = 5
+    mode[: 2 * most] = draw.choice(3, 2 * most, p=[0.05, 0.05, 0.9])
+    pairs = GRID.pairs().with_attribute("mode", ("walk", "car", "train"))
+    return geodp.CountTable.from_index(pairs, np.stack([*place, mode]), np.ones(60_000, np.int64))
+
+
+WHOLE = (0, 0, 16, 16)
+
+
+@pytest.mark.parametrize("contribution", [1, 10])
+def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
+    table = station_trips()
+    index, count = table.grid.decode(table.key), np.asarray(table.count)
+    regions = [((5, 5, 6, 6), WHOLE), (WHOLE, (5, 5, 6, 6))]
+    for trial in range(3):
+        key = NoiseKey(bytes([trial]) * 32)
+        made = publish(table, contribution=contribution, key=key)
+        found = made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+        for at, one in zip((0, 2), found, strict=True):
+            truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
+            assert truth > 1.3 * one.count
+            assert one.low <= truth <= one.high
+
+
+def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
+    made = publish(station_trips())
+    assert made.index.guarantee.labels.side == 8
+    regions = [((0, 0, 8, 8), WHOLE), (WHOLE, (0, 8, 8, 16)), (WHOLE, WHOLE), ((0, 0, 4, 8), WHOLE)]
+
+    def estimate():
+        return made.estimate_all(regions, simulations=20, labels={"mode": "train"})
+
+    before = estimate()
+    monkeypatch.setattr("geodp.features.flows.label_estimates.CONCENTRATION", 1e12)
+    after = estimate()
+    assert before[:3] == after[:3]
+    assert before[3].standard_error > 1.5 * after[3].standard_error
 
 
 def test_labels_are_chosen_by_name():

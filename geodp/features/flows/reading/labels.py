@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from geodp.errors import CodeError, Rule, UsageError, printable
+from geodp.errors import CodeError, InputError, Rule, UsageError, printable
 from geodp.features.flows.reading.periods import TIME_FORM, read_local_times
 from geodp.grid.axes import Attribute
 from geodp.io.read.rows.known_attributes import STANDARD
+from geodp.io.read.rows.locators import ENDS
+from geodp.io.write.uncertainty import UNCERTAINTY_COLUMNS
 from geodp.typing import IntArray
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, str]
@@ -31,15 +33,35 @@ TIMED: dict[str, tuple[str, ...]] = {
 SATURDAY = 6
 """Number of the first day of the weekend, counted from Monday as 1."""
 
+DAY = {unit: 86_400 * 1_000**power for power, unit in enumerate(("s", "ms", "us", "ns"))}
+"""Length of a day by the unit of timestamps."""
+
 CLOCK = Rule(
     "flows-hour-needs-clock",
     "an hour needs a date and a time, such as 2024-05-01T07:30; dates alone have none.",
+)
+
+MIDNIGHTS = Rule(
+    "flows-hour-midnight",
+    "All times of this table are at midnight, as those of dates alone are, so that every trip "
+    "would be in hour 0: give times with an hour; or, where they are right, texts such as "
+    "2024-05-01T00:00.",
 )
 
 LABELS_UNUSED = Rule(
     "flows-labels-unused",
     "Labels are of attributes that trips are published by: name each of them (--by, by=).",
 )
+
+TAKEN_NAMES = frozenset(
+    (
+        *("self", "origin", "destination", "simulations", "seed"),
+        *("count", "flows", "population", "noisy", "fid", "geometry", "bbox"),
+        *UNCERTAINTY_COLUMNS,
+        *(f"{end}_{axis}" for end in ENDS for axis in ("row", "col", "x", "y")),
+    )
+)
+"""Names of the columns of tables of flows, and of the parameters of their estimates."""
 
 TIMED_FACT = "that {} are those of the column {}, in {}"
 """Statement on labels that were made from times."""
@@ -73,6 +95,7 @@ class LabelColumns:
         named = by if isinstance(by, Mapping) else dict.fromkeys(split_names(by), "")
         if not {*labels} <= {*named}:
             raise UsageError(LABELS_UNUSED)
+        require_free(named)
         attributes = tuple(_make_attribute(name, labels.get(name)) for name in named)
         columns = {
             name: column or name
@@ -105,6 +128,18 @@ class LabelColumns:
         made = " and ".join(names[one] for one in self.timed)
         facts = [TIMED_FACT.format(made, time, where)]
         return (*facts, *([DAY_TYPE_FACT] if DAY_TYPE in self.timed else []))
+
+
+def require_free(names: Iterable[str]) -> None:
+    """Raise UsageError for attributes that are named as columns or parameters are."""
+    taken = sorted(name for name in names if name.casefold() in TAKEN_NAMES)
+    for name in taken:
+        raise UsageError(
+            f"An attribute of trips has the name of a column of flows, or of a parameter of their "
+            f"estimates: {printable(name)}. Give it another name, and name its column (--by "
+            f"NAME=COLUMN; by= with a mapping).",
+            code="flows-attribute-taken",
+        )
 
 
 def split_names(by: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -162,6 +197,54 @@ def label_times(times: pa.Array, names: Sequence[str], zone: str | None) -> list
         ).cast(pa.int64()),
     }
     return [np.asarray(made[name]().to_numpy(zero_copy_only=False), np.int64) for name in names]
+
+
+@dataclass
+class TimeLabels:
+    """Labels of the times of a table, read batch by batch.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of ``TIMED``.
+    zone : str or None
+        See :func:`label_times`.
+    dates : tuple of bool, or None
+        Whether all timestamps so far are at midnight, of UTC and of their own zone; None: no times
+        were read.
+    """
+
+    names: tuple[str, ...]
+    zone: str | None
+    dates: tuple[bool, bool] | None = None
+
+    def label(self, times: pa.Array) -> list[IntArray]:
+        """Return the labels of some times, as :func:`label_times` does."""
+        labels = label_times(times, self.names, self.zone)
+        if len(times):
+            found, before = are_midnights(times), self.dates or (True, True)
+            self.dates = found[0] and before[0], found[1] and before[1]
+        return labels
+
+    def complete(self, file: str) -> None:
+        """Raise InputError where all hours of a table are those of dates; begin another table.
+
+        Of a whole table, as a few trips may well begin at midnight.
+        """
+        dates, self.dates = self.dates, None
+        if HOUR in self.names and dates is not None and any(dates):
+            raise InputError(MIDNIGHTS, file=file)
+
+
+def are_midnights(times: pa.Array) -> tuple[bool, bool]:
+    """Whether all of some times are timestamps at midnight, of UTC and of their own zone."""
+    if pa.types.is_dictionary(times.type):
+        times = times.cast(times.type.value_type)
+    if not pa.types.is_timestamp(times.type):
+        return False, False
+    local = times if times.type.tz is None else pc.local_timestamp(times)
+    rests = [np.asarray(one.cast(pa.int64())) % DAY[times.type.unit] for one in (times, local)]
+    return not rests[0].any(), not rests[1].any()
 
 
 def _require_clock(times: pa.Array) -> None:

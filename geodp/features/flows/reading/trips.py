@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.bounding import TripBound, require_bounds
-from geodp.features.flows.reading.labels import By, LabelColumns, label_times
+from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
 from geodp.features.flows.zones import require_zones
@@ -179,9 +179,14 @@ class Trips:
         """Most trips of a unit."""
         return 1 if self.trips is None else self.trips
 
+    @property
+    def _unit(self) -> str:
+        """What is protected: a person, unless something else is named."""
+        return "person" if self.unit is None else self.unit
+
     def _require_unit(self) -> str:
         """Return the unit; UsageError where the columns that it needs are missing, or not used."""
-        unit = require_unit("person" if self.unit is None else self.unit, self.time)
+        unit = require_unit(self._unit, self.time)
         if self.person is None:
             if UNITS[unit]:
                 raise UsageError(
@@ -314,8 +319,12 @@ class Trips:
             return []
         assert self.time is not None
         axes = tuple(self.pairs.axis_names.index(name) for name in names)
-        zone = self.time_zone
-        return [Locator((self.time,), axes, lambda times: label_times(times, names, zone))]
+        return [Locator((self.time,), axes, self._time_labels.label)]
+
+    @cached_property
+    def _time_labels(self) -> TimeLabels:
+        """Labels that are made from times."""
+        return TimeLabels(self.labelled.timed, self.time_zone)
 
     def _open(self, paths: TableSource) -> Iterator[InputTable]:
         return open_tables(paths, scratch=self.scratch, **self.options)
@@ -329,7 +338,8 @@ class Trips:
         locators = self._locators()
         places = [name for locator in locators for name in locator.columns]
         units = [] if self.person is None else [self.person]
-        units += [] if self.time is None else [self.time]
+        # Times of labels alone are no part of a unit.
+        units += [self.time] if self.time is not None and UNITS[self._unit] else []
         for table in tables:
             survey.note(table.name, ())
             names = [*places, *units]
@@ -343,6 +353,7 @@ class Trips:
                 if self.person is None:
                     survey.leave_unnamed(table.name, key.size)
                 yield within, key, *self._name(within, arrays[len(places) :], inside)
+            self._time_labels.complete(table.name)
 
     def _name(self, within: Rows, arrays: list[pa.Array], inside: Any) -> tuple[pa.Array, Any]:
         """Return the units of rows, and which of these rows are in the domain; None: all."""
@@ -355,7 +366,7 @@ class Trips:
         names = name_persons(within, self.person, arrays[0], inside)
         times = arrays[1] if inside is None else arrays[1].filter(pa.array(inside))
         with within.named(self.time):
-            period = name_periods(times, str(self.unit), self.time_zone)
+            period = name_periods(times, self._unit, self.time_zone)
         return pc.binary_join_element_wise(as_text(names), period, SEPARATOR), None
 
     def _describe(self, table: InputTable) -> StatedReading:

@@ -1,14 +1,21 @@
 """Labels of trips: hours and day types of local time, columns, and what is refused."""
 
 import datetime
+import inspect
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import geodp
 from geodp import CodeError, InputError, UsageError
-from geodp.features.flows.reading.labels import LabelColumns, label_times
+from geodp.features.flows.reading.labels import (
+    TAKEN_NAMES,
+    LabelColumns,
+    TimeLabels,
+    label_times,
+)
 from geodp.privacy.key import NoiseKey
 from tests.refusals import refuses
 
@@ -136,6 +143,15 @@ def test_what_is_kept_of_a_person_depends_on_its_own_labelled_trips_alone(trips)
     assert whole.bound.value == trips
 
 
+@pytest.mark.parametrize("unit", [{}, {"unit": None}, {"unit": "person"}], ids=str)
+def test_a_person_has_hours_without_naming_the_unit(unit):
+    rows = rows_of().set_column(0, "id", [["a", "a", "b"]])
+    given = {"person": "id", "trips": 2, "time": "t", "time_zone": "Asia/Tokyo", "key": KEY}
+    table = read(rows, **given, by=("hour", "daytype"), **unit)
+    assert labels_of(table) == [["0", "weekend"], ["7", "weekday"], ["7", "weekend"]]
+    assert (table.bound.value, table.bound.unit) == (2, "person")
+
+
 def test_a_person_in_a_day_has_hours():
     given = {"person": "id", "trips": 1, "unit": "person-day", "time": "t"}
     rows = rows_of().set_column(0, "id", [["a"] * 3])
@@ -165,6 +181,71 @@ def test_a_person_in_a_day_has_hours():
 def test_what_does_not_go_together_is_refused(given, code):
     with refuses(UsageError, code):
         read(**given)
+
+
+DATES = ["2024-05-01", "2024-05-04", "2024-05-05"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pd.to_datetime(DATES),
+        pd.to_datetime(DATES).astype("datetime64[s]"),
+        pd.to_datetime(DATES, utc=True),
+        pd.to_datetime(DATES).tz_localize("Asia/Tokyo"),
+        pa.array(pd.to_datetime(DATES)).dictionary_encode(),
+    ],
+    ids=str,
+)
+def test_dates_that_are_kept_as_timestamps_have_no_hour(times):
+    aware = getattr(times, "tz", None) is not None
+    given = {"time": "t", "time_zone": "Asia/Tokyo" if aware else None}
+    with refuses(InputError, "flows-hour-midnight"):
+        read(rows_of(times), by=("hour", "daytype"), **given)
+    assert labels_of(read(rows_of(times), by="daytype", **given))[0] == ["weekday"]
+
+
+def test_some_trips_begin_at_midnight():
+    times = pd.to_datetime([*DATES[:2], "2024-05-05T07:30"], format="ISO8601")
+    # Of which each batch holds a part, and one is all of midnight.
+    rows = pa.concat_tables([rows_of(times).slice(at, 1) for at in range(3)])
+    assert labels_of(read(rows, by="hour", time="t")) == [["0"], ["0"], ["7"]]
+    texts = [f"{one}T00:00" for one in DATES]
+    assert labels_of(read(rows_of(texts), by="hour", time="t")) == [["0"]] * 3
+
+
+def test_every_table_has_hours():
+    labels = TimeLabels(("hour",), None)
+    labels.label(pa.array(pd.to_datetime([f"{one}T07:30" for one in DATES])))
+    labels.complete("first")
+    labels.label(pa.array(pd.to_datetime(DATES)))
+    with refuses(InputError, "flows-hour-midnight: second"):
+        labels.complete("second")
+    labels.complete("none")
+
+
+TAKEN = ("self", "seed", "simulations", "origin", "count", "Count", "low", "noisy", "origin_x")
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_names_of_columns_and_parameters_are_refused_before_the_charge(name):
+    with refuses(UsageError, "flows-attribute-taken"):
+        read(by={name: "mode"}, labels={name: ("walk", "car")})
+    with refuses(UsageError, "flows-attribute-taken"):
+        geodp.flows.plan(GRID, trips=1, epsilon=1, by=name, labels={name: ("walk", "car")})
+    pairs = GRID.pairs().with_attribute(name, ("walk", "car"))
+    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.ones(1, int))
+    with refuses(UsageError, "flows-attribute-taken"):
+        geodp.flows.publish(table, epsilon=1, contribution=1)
+
+
+def test_all_parameters_of_estimates_and_columns_are_taken():
+    pairs = geodp.Grid.regular((4, 4)).pairs().with_attribute("mode", ("walk", "car"))
+    table = geodp.CountTable.from_index(pairs, np.zeros((5, 1), int), np.full(1, 900))
+    made = geodp.flows.publish(table, epsilon=1, contribution=1)
+    parameters = {*inspect.signature(geodp.flows.Flows.estimate).parameters}
+    columns = {*made.to_pandas().columns, *made.flows.to_pandas().columns}
+    assert (parameters - {"labels"}) | (columns - {"mode"}) <= TAKEN_NAMES
 
 
 def test_attributes_are_named_and_listed():
