@@ -153,7 +153,8 @@ def publish(
     means : bool
         Whether sums and means are released.
     share : number
-        Part of the budget for sums where classes are released, too; above 0 and below 1.
+        Part of the budget for sums, and so for records, where classes are released, too; above 0
+        and below 1.
     contribution : int
         Most records of one person.
     unit : str
