@@ -168,7 +168,8 @@ class LabelEstimator:
         of_zone = zones.blocks(min(one.side for one in self.streams)).of_zone
         variance = 0.0
         for inside, places in zip(regions, self.flows.zones, strict=True):
-            of_each = np.bincount(places, self.flows.count, zones.number)
+            count = self.flows.count.astype(np.float64)
+            of_each: FloatArray = np.bincount(places, count, zones.number).astype(np.float64)
             # A place whose labels differ has them on its way to, or from, everywhere.
             sums = np.bincount(of_zone[places[first]], error, of_zone[-1] + 1)
             variance += float((sums**2 * vary_parts(of_zone, of_each, inside)).sum())
