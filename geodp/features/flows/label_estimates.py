@@ -159,9 +159,8 @@ class LabelEstimator:
     ) -> float:
         """Return the variance of true trips as labels of a part of a block differ from the rest.
 
-        No measurement tells them. The share of a part is taken for a beta variable around that of
-        its block, and so is that of the rest, so that both add up to the block's. Where all trips
-        of a block are in the region, nothing differs.
+        No measurement tells them. The share of each zone is taken for a beta variable around that
+        of its block; see :func:`vary_parts`.
         """
         share = trips / blocks.trips
         error = portion * blocks.trips * np.sqrt(share * (1 - share) / (1 + CONCENTRATION))
@@ -169,14 +168,11 @@ class LabelEstimator:
         of_zone = zones.blocks(min(one.side for one in self.streams)).of_zone
         variance = 0.0
         for inside, places in zip(regions, self.flows.zones, strict=True):
-            block = of_zone[places]
-            whole = np.bincount(block, self.flows.count)
-            part = np.bincount(block, np.where(inside[places], self.flows.count, 0))
-            part = np.divide(part, whole, out=np.ones(whole.size), where=whole > 0)
+            count = self.flows.count.astype(np.float64)
+            of_each: FloatArray = np.bincount(places, count, zones.number).astype(np.float64)
             # A place whose labels differ has them on its way to, or from, everywhere.
-            sums = np.bincount(block[first], error, whole.size)
-            apart = (1 - part) / np.sqrt(part**2 + (1 - part) ** 2)
-            variance += float(((apart * sums) ** 2).sum())
+            sums = np.bincount(of_zone[places[first]], error, of_zone[-1] + 1)
+            variance += float((sums**2 * vary_parts(of_zone, of_each, inside)).sum())
         return variance
 
     def _draw_truth(
@@ -207,6 +203,39 @@ class LabelEstimator:
             whole = np.rint(noisy).astype(np.int64)
             measured.append(NoisyLabels(one.ends, one.side, whole, one.variance))
         return measured
+
+
+def vary_parts(of_zone: IntArray, trips: FloatArray, inside: BoolArray) -> FloatArray:
+    """Return the variance of shares in parts of blocks, in parts of that of one zone.
+
+    Shares of the part and of the rest vary, given the share of the block: that of one zone by 1,
+    and that of more by less, as these do not all differ alike. Of both, the one with fewer zones
+    counts, as the other one differs by what it takes. 0 where all trips of a block are in the
+    part.
+
+    Parameters
+    ----------
+    of_zone : int64[zones]
+        Block of each zone.
+    trips : float64[zones]
+    inside : bool[zones]
+        Zones in the part.
+
+    Returns
+    -------
+    float64[blocks]
+    """
+    whole = np.bincount(of_zone, trips)
+    few, parts = np.zeros(whole.size), []
+    for some in (inside, ~inside):
+        sums, squares = (np.bincount(of_zone, np.where(some, trips**n, 0)) for n in (1, 2))
+        # One over the number of zones, weighed by their trips.
+        one = np.divide(squares, sums**2, out=np.zeros(whole.size), where=sums > 0)
+        few = np.maximum(few, one)
+        parts.append(np.divide(sums, whole, out=np.zeros(whole.size), where=whole > 0))
+    part, rest = parts
+    given = np.divide(rest**2, part**2 + rest**2, out=np.zeros(whole.size), where=whole > 0)
+    return np.asarray(few * given)
 
 
 def draw_parts(

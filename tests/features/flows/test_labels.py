@@ -15,6 +15,7 @@ from geodp.features.flows.label_estimates import (
     choose_labels,
     draw_one_label,
     draw_parts,
+    vary_parts,
 )
 from geodp.features.flows.labels import (
     CHUNK,
@@ -354,6 +355,21 @@ def test_intervals_hold_a_zone_that_differs_from_its_block(contribution):
             truth = count[(index[4] == 2) & (index[at] == 5) & (index[at + 1] == 5)].sum()
             assert truth > 1.3 * one.count
             assert one.low <= truth <= one.high
+
+
+def test_parts_of_many_zones_differ_less():
+    of_zone, trips = np.repeat(np.arange(4), 10), np.ones(40)
+    inside = np.zeros(40, np.bool_)
+    # One zone, all but one, half, and all zones of a block.
+    inside[[0, *range(11, 20), *range(20, 25), *range(30, 40)]] = True
+    one, rest, half, whole = vary_parts(of_zone, trips, inside)
+    assert one == pytest.approx(0.9**2 / (0.9**2 + 0.1**2))
+    assert rest == pytest.approx(0.1**2 / (0.9**2 + 0.1**2))
+    assert half == pytest.approx(1 / 5 / 2)
+    assert whole == 0
+    # The trips are off by as much in one zone as in all others.
+    assert 0.1 * one**0.5 == pytest.approx(0.9 * rest**0.5)
+    assert not vary_parts(of_zone, 0 * trips, inside).any()
 
 
 def test_intervals_of_whole_blocks_allow_for_no_zone_that_differs(monkeypatch):
