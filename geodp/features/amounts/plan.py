@@ -150,7 +150,10 @@ def plan(
     epsilon, rho, delta, neighbours, contribution, method
         See :func:`geodp.amounts.publish`.
 
-    Raises UsageError for guesses that make no sense, and as :func:`geodp.amounts.publish`.
+    Raises
+    ------
+    UsageError
+        Guesses that make no sense; and as :func:`geodp.amounts.publish`.
 
     Examples
     --------
