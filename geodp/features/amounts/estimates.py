@@ -122,7 +122,7 @@ class Margins:
         return cls(whole.value, np.hypot(down - lifted, rest), np.hypot(up, rest), *lost)
 
     def noise(self) -> Margins:
-        """Return the same sums with the margins of the noise alone."""
+        """Return these sums with margins of the noise alone."""
         return Margins(self.value, self.down, self.up)
 
     def combine(self, factors: Any) -> Ends:

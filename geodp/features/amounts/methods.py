@@ -142,7 +142,7 @@ class CountOfAmounts(OfStreams):
 
     @property
     def _summed(self) -> tuple[int, Fraction]:
-        """How many streams are added up to records, and their part of the budget."""
+        """Number of the streams that add up to records, and their part of the budget."""
         return (2, self.share) if self.share > 0 else (self.classes, 1 - self.share)
 
     def _streams(self, gaussian: bool) -> tuple[float, float]:

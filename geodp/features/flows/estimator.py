@@ -267,7 +267,7 @@ def watch(expected: FloatArray, level: CombinedLevel) -> tuple[KnownLevel, Combi
 
 
 def widen(one: KnownLevel, level: CombinedLevel, measured: KnownLevel) -> KnownLevel:
-    """Return what is left between larger blocks after those of the largest measured ones moved.
+    """Return the deviations that remain between larger blocks once the measured ones moved.
 
     Of the deviations that their pairs have in common, as much is left as the pairs did not follow;
     and their noise adds up.

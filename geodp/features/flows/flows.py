@@ -270,7 +270,7 @@ class Flows:
         return [Crossing(*found[at : at + 3]) for at in range(0, len(found), 3)]
 
     def _estimator(self) -> FlowEstimator:
-        """Return what estimates the flows of this release."""
+        """Return the estimator of the flows of this release."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
         plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
         decay = self.index.decay.length
@@ -446,7 +446,7 @@ def _table_of_labels(
 
 
 def read_design(card: FlowsCard) -> Design:
-    """Return what an index says was measured.
+    """Read the design of the measurements from an index.
 
     UsageError for levels, and VerificationError for labels, that no release measures.
     """

@@ -102,7 +102,7 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
 
 
 def _read_plan(folder: Path, card: FlowsCard) -> Plan:
-    """Return what was measured, from the cards of the tables and the index."""
+    """Return the plan of the measurements, from the cards of the tables and the index."""
     whole, of_origins = (event_of(read_table_card(folder / name)) for name in (FLOWS, ORIGINS))
     require(
         isinstance(whole, Measurement) and isinstance(of_origins, Measurement),

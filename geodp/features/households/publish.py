@@ -439,7 +439,7 @@ class PreparedSizes:
 
     @property
     def request(self) -> Request:
-        """What the release was asked for."""
+        """Request of the release."""
         return self.prepared.request
 
     @property

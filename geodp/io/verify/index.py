@@ -30,7 +30,7 @@ class TablesCard(Protocol):
 
     @property
     def software(self) -> Software:
-        """What has written it."""
+        """Software that has written it."""
 
     @property
     def budget(self) -> StatedCharge | None:

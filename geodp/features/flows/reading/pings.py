@@ -80,7 +80,7 @@ class Pings(Traces):
 
     @property
     def form(self) -> Any:
-        """What a row is: a point."""
+        """Kind of a row: a point."""
         return "points"
 
     def state(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Pings(Traces):
 
     @property
     def further(self) -> str:
-        """What is true of the rows that are checked: those that are used."""
+        """Condition of the rows that are checked: those that are used."""
         return "" if self.accuracy is None else " and is accurate enough"
 
     def list_columns(self) -> list[str]:

@@ -86,7 +86,7 @@ class Stays(Traces):
 
     @property
     def form(self) -> Any:
-        """What a row is: one of a table."""
+        """Kind of a row: one of a table."""
         return "table"
 
     def state(self) -> tuple[str, ...]:

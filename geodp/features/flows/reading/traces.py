@@ -183,12 +183,12 @@ class Traces:
 
     @property
     def further(self) -> str:
-        """What is true of the rows that are checked, for the card, besides that they were read."""
+        """Condition of the rows that are checked, for the card, besides that they were read."""
         return ""
 
     @property
     def form(self) -> Any:
-        """What a row is, as the card has it."""
+        """Kind of a row, as the card has it."""
         raise NotImplementedError
 
     @property

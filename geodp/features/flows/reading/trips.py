@@ -181,7 +181,7 @@ class Trips:
 
     @property
     def _unit(self) -> str:
-        """What is protected: a person, unless something else is named."""
+        """Protected unit: a person, unless another one is named."""
         return "person" if self.unit is None else self.unit
 
     def _require_unit(self) -> str:
@@ -242,7 +242,7 @@ class Trips:
 
     @cached_property
     def labelled(self) -> LabelColumns:
-        """What trips are published by."""
+        """Attributes that trips are published by."""
         return LabelColumns.of(self.by, self.labels, self.time)
 
     def _read_counted(self, paths: TableSource) -> CountTable:
