@@ -38,7 +38,7 @@ from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
 from geodp.io.verify.index import check_checksums, check_identity, check_tables, verify_index
 from geodp.io.verify.intervals import ErrorsOf
-from geodp.io.verify.readback import event_of, read_release_table
+from geodp.io.verify.readback import event_of, read_ordered_grid, read_release_table
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
@@ -103,14 +103,16 @@ def _check_guarantee(folder: Path, card: FlowsCard) -> str:
 
 def _read_plan(folder: Path, card: FlowsCard) -> Plan:
     """Return the plan of the measurements, from the cards of the tables and the index."""
-    whole, of_origins = (event_of(read_table_card(folder / name)) for name in (FLOWS, ORIGINS))
+    cards = [read_table_card(folder / name) for name in (FLOWS, ORIGINS)]
+    whole, of_origins = (event_of(one) for one in cards)
     require(
         isinstance(whole, Measurement) and isinstance(of_origins, Measurement),
         Rule("flows-not-measured", "A table of the release was not measured."),
     )
     assert isinstance(whole, Measurement)
     assert isinstance(of_origins, Measurement)
-    grid = read_release_table(folder / FLOWS)[0].grid
+    # From the card: no flow has to be read for it.
+    grid = read_ordered_grid(folder / FLOWS, cards[0])
     return make_plan_of(whole, of_origins, read_design(card), grid)
 
 
