@@ -25,7 +25,8 @@ from geodp.features.flows.flows import (
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.reading.labels import By, require_free
-from geodp.features.flows.reading.trips import Place, Trips
+from geodp.features.flows.reading.reader import Place
+from geodp.features.flows.reading.trips import read_trips
 from geodp.features.flows.streams import (
     DESTINATIONS,
     DIVIDING,
@@ -199,7 +200,8 @@ def publish(
         records=records,
     )
     if not isinstance(table, CountTable):
-        reader = Trips(
+        table = read_trips(
+            table,
             grid=_grid_of(grid),
             origin=origin,
             destination=destination,
@@ -211,15 +213,14 @@ def publish(
             time_zone=time_zone,
             value=value,
             crs=crs,
-            where=where or {},
+            where=where,
             outside=outside,
             by=by,
-            labels=labels or {},
+            labels=labels,
             key=key,
             memory=memory,
             scratch=scratch,
         )
-        table = reader.read(table)
     elif any(
         one is not None
         for one in (

@@ -15,6 +15,7 @@ from geodp.errors import CodeError, Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import Locate, locate_in_space, locate_points
+from geodp.features.flows.reading.reader import Place
 from geodp.features.flows.reading.rules import (
     ACCURACY_FACT,
     DEGREES_FACT,
@@ -29,7 +30,6 @@ from geodp.features.flows.reading.traces import (
     refuse,
     sort_rows,
 )
-from geodp.features.flows.reading.trips import Place
 from geodp.grid.grid import Grid
 from geodp.io.read.rows import fields
 from geodp.io.read.rows.columns import Rows
@@ -158,13 +158,13 @@ class Pings(Traces):
         unit = number_units(person[order], *(one[order] for one in periods))
         time, zone = time[order], zone[order]
         at = (position[0][order], position[1][order], position[2][order])
-        radius, speed, _, _ = self.rules.limits
+        limits = self.rules.limits
+        radius, speed, _, _ = limits
         kept = np.empty(order.size, np.int64)
         kept = kept[: kernels.select_records(unit, time, at, zone, radius, speed, kept)]
         room = kept.size // 2
         within, first = np.empty(kept.size, np.bool_), np.empty(room, np.int64)
         place, follows = np.empty(room, np.uint64), np.empty(room, np.bool_)
-        limits = self.rules.limits
         size = kernels.find_stays(unit, time, at, zone, kept, limits, within, first, place, follows)
         end = np.flatnonzero(follows[:size])
         return order[kept[first[end]]], place[end - 1], place[end]

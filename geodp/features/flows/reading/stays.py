@@ -14,6 +14,7 @@ from geodp.errors import Rule, UsageError
 from geodp.features.flows.kernels import stays as kernels
 from geodp.features.flows.reading.periods import UNITS, number_periods
 from geodp.features.flows.reading.positions import point_locator
+from geodp.features.flows.reading.reader import CRS_UNUSED, Place
 from geodp.features.flows.reading.rules import read_duration, say_duration
 from geodp.features.flows.reading.traces import (
     COLUMNS_SAME,
@@ -23,7 +24,6 @@ from geodp.features.flows.reading.traces import (
     refuse,
     sort_rows,
 )
-from geodp.features.flows.reading.trips import CRS_UNUSED, Place
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.columns import Rows
 from geodp.io.read.rows.input_files import FilePath, TableSource

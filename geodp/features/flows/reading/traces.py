@@ -7,9 +7,9 @@ another period; then the trips of the unit are bounded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
@@ -29,22 +29,20 @@ from geodp.features.flows.reading.periods import (
     read_seconds,
     require_unit,
 )
-from geodp.features.flows.reading.trips import KEPT_FACT, SEPARATOR, WHERE_FACT, Place
+from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.presets import describe_layout
 from geodp.io.read.rows.columns import InputTable, Rows, batches, find_column, open_tables
 from geodp.io.read.rows.external_sort import Runs
-from geodp.io.read.rows.input_files import FilePath, TableSource
+from geodp.io.read.rows.input_files import TableSource
 from geodp.io.read.rows.persons import TOO_MANY_OF_ONE, Persons
 from geodp.io.read.rows.scratch import Columns
-from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.survey import Survey
-from geodp.io.read.rows.tally import Outside, place
+from geodp.io.read.rows.tally import place
 from geodp.kernels import radix
 from geodp.privacy.assumption import ContributionBound
-from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
 from geodp.typing import IntArray, KeyArray
@@ -94,24 +92,10 @@ PERIOD_FACT = "that periods are those of the column {time}, in {zone}, and each 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traces:
+class Traces(RowReader):
     """Reader of rows that say where persons were; fields as those of :func:`read_trips`."""
 
-    grid: Grid
     place: Place | None = None
-    person: str | None = None
-    time: str | None = None
-    trips: int | None = None
-    per_pair: int | None = None
-    unit: str | None = None
-    time_zone: str | None = None
-    crs: str | None = None
-    where: Mapping[str, Value] = field(default_factory=dict)
-    outside: Outside | None = None
-    key: NoiseKey | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    memory: int | str | None = None
-    scratch: FilePath | None = None
 
     held: ClassVar[int]
     """Bytes that a row takes while trips are made, besides the name of the person."""
@@ -274,11 +258,8 @@ class Traces:
         """State for the card which rows were left out, and which were refused."""
         facts = [NAMED_FACT.format(further=self.further)]
         if UNITS[self._unit]:
-            zone = self.time_zone or "local time, as the times say it"
-            facts.append(PERIOD_FACT.format(time=self.time, zone=zone))
-        if self.where:
-            chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
-            facts.append(WHERE_FACT.format(chosen))
+            facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
+        facts += self.state_where()
         facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
         return tuple(facts)
 

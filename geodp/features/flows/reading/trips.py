@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,13 @@ from geodp.features.flows.reading.bounding import TripBound, require_bounds
 from geodp.features.flows.reading.labels import By, LabelColumns, TimeLabels
 from geodp.features.flows.reading.periods import UNITS, name_periods, require_unit
 from geodp.features.flows.reading.positions import point_locator
+from geodp.features.flows.reading.reader import (
+    CRS_UNUSED,
+    KEPT_FACT,
+    SEPARATOR,
+    Place,
+    RowReader,
+)
 from geodp.features.flows.zones import require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
@@ -34,10 +41,6 @@ from geodp.privacy.assumption import ContributionBound
 from geodp.privacy.key import NoiseKey
 from geodp.table.counts import CountTable
 from geodp.table.stated.reading import StatedReading
-
-Place: TypeAlias = str | tuple[str, str]
-"""A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
-and x, such as latitude and longitude."""
 
 PLACES = Rule(
     "flows-places-missing",
@@ -65,11 +68,6 @@ TIME_UNUSED = Rule(
     "for hours and day types: name one (--unit, unit=; --by hour, by=), or leave them out.",
 )
 
-CRS_UNUSED = Rule(
-    "flows-crs-unused",
-    "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
-)
-
 SAME_PLACES = Rule(
     "flows-places-same",
     "Origins and destinations, both coordinates of each, and labels are columns of their own.",
@@ -80,12 +78,6 @@ PER_PAIR_LABELS = Rule(
     "Trips of a person between two zones are not bounded where trips have labels: leave per_pair "
     "(--per-pair) out.",
 )
-
-KEPT_FACT = (
-    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
-    "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
-)
-"""Statement of a release on how its trips were bounded."""
 
 PERIOD_FACT = "that periods are those of the column {time}, in {zone}"
 """Statement on the times of units of periods."""
@@ -99,9 +91,6 @@ NAMED_ROWS_FACT = (
 )
 """Statement on rows of persons."""
 
-WHERE_FACT = "that only rows with {} were read"
-"""Statement on the selection of rows."""
-
 LABELS_FACT = "that every trip that was read has all of its labels, from a public list"
 """Statement on labels: rows with others are refused before anything is charged."""
 
@@ -111,33 +100,16 @@ INSIDE_FACT = "that both places of every trip that was read lie in the domain"
 DROPPED_FACT = "that trips with an end outside the domain were left out"
 """Statement on places outside, where these are dropped."""
 
-SEPARATOR = "\x1f"
-"""Character between a person and a period."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Trips:
+class Trips(RowReader):
     """Reader of trips, one a row or counted; the fields are those of :func:`read_trips`."""
 
-    grid: Grid
     origin: Place | None = None
     destination: Place | None = None
-    person: str | None = None
-    trips: int | None = None
-    per_pair: int | None = None
-    unit: str | None = None
-    time: str | None = None
-    time_zone: str | None = None
     value: str | None = None
-    crs: str | None = None
-    where: Mapping[str, Value] = field(default_factory=dict)
-    outside: Outside | None = None
     by: By | None = None
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    key: NoiseKey | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    memory: int | str | None = None
-    scratch: FilePath | None = None
 
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
@@ -217,16 +189,13 @@ class Trips:
         """State for the card how trips were bounded, and which of them were read."""
         facts = [KEPT_FACT.format(unit=unit, trips=most, per_pair=per_pair)]
         if UNITS[unit]:
-            zone = self.time_zone or "local time, as the times say it"
-            facts.append(PERIOD_FACT.format(time=self.time, zone=zone))
+            facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         return (*facts, *self._state_selection())
 
     def _state_selection(self) -> tuple[str, ...]:
         """State for the card which rows were left out, and which were refused."""
         facts = [ROWS_FACT if self.person is None else NAMED_ROWS_FACT]
-        if self.where:
-            chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
-            facts.append(WHERE_FACT.format(chosen))
+        facts += self.state_where()
         facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
         if self.by:
             facts.append(LABELS_FACT)

@@ -1,0 +1,66 @@
+"""Fields and statements that readers of trips, of stays and of records of places share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from geodp.errors import Rule
+from geodp.grid.grid import Grid
+from geodp.io.read.rows.input_files import FilePath
+from geodp.io.read.rows.selecting import Value
+from geodp.io.read.rows.tally import Outside
+from geodp.privacy.key import NoiseKey
+
+Place: TypeAlias = str | tuple[str, str]
+"""A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
+and x, such as latitude and longitude."""
+
+CRS_UNUSED = Rule(
+    "flows-crs-unused",
+    "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
+)
+
+SEPARATOR = "\x1f"
+"""Character between a person and a period."""
+
+KEPT_FACT = (
+    "that of each {unit} at most {trips:,} trips were kept in all, and at most {per_pair:,} "
+    "between two zones, chosen by a hash of the {unit}'s own trips under a secret key"
+)
+"""Statement of a release on how its trips were bounded."""
+
+WHERE_FACT = "that only rows with {} were read"
+"""Statement on the selection of rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowReader:
+    """Reader of rows of persons; fields as those of :func:`geodp.flows.read_trips`."""
+
+    grid: Grid
+    person: str | None = None
+    trips: int | None = None
+    per_pair: int | None = None
+    unit: str | None = None
+    time: str | None = None
+    time_zone: str | None = None
+    crs: str | None = None
+    where: Mapping[str, Value] = field(default_factory=dict)
+    outside: Outside | None = None
+    key: NoiseKey | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    memory: int | str | None = None
+    scratch: FilePath | None = None
+
+    def state_where(self) -> list[str]:
+        """State for the card which rows were selected; empty where all were read."""
+        if not self.where:
+            return []
+        chosen = ", ".join(f"{name} = {value}" for name, value in self.where.items())
+        return [WHERE_FACT.format(chosen)]
+
+    def state_zone(self) -> str:
+        """Name for the card the zone of the periods."""
+        return self.time_zone or "local time, as the times say it"
