@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from geodp.cli.help import Command, add_options, option
 from geodp.cli.options import BoundsType, GridCommand
 from geodp.errors import UsageError
 
@@ -15,6 +17,38 @@ if TYPE_CHECKING:
 
 ENGINES = ("duckdb", "spark", "bigquery", "postgres", "snowflake")
 """Names of ``geodp.grid.codes.sql.ENGINES``, so that ``--help`` imports nothing heavy."""
+
+_QUERY: tuple[Callable[[Any], Any], ...] = (
+    option(
+        "--grid",
+        "spec",
+        group="Domain",
+        everyday=True,
+        required=True,
+        help="Code system, such as jis:quarter or inspire:1km.",
+    ),
+    option(
+        "--bounds",
+        group="Domain",
+        everyday=True,
+        type=BoundsType(),
+        help="West south east north of the public domain, as of geodp sql.  [default: the code "
+        "system's extent]",
+    ),
+    option(
+        "--engine",
+        group="Output",
+        everyday=True,
+        required=True,
+        type=click.Choice(ENGINES),
+        help="SQL dialect of the query.",
+    ),
+)
+
+
+def query_options(command: Command) -> Command:
+    """Add the options of a query of a feature to a command: its grid and its dialect."""
+    return add_options(command, _QUERY)
 
 
 @click.command(cls=GridCommand)

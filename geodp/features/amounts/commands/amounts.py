@@ -14,13 +14,12 @@ import click
 from click.core import ParameterSource
 
 from geodp import progress
-from geodp.cli.commands.sql import ENGINES, locate_records
+from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.options import (
-    BoundsType,
     GridCommand,
     StrictCommand,
     folder_options,
@@ -398,30 +397,7 @@ def page(**options: Any) -> None:
 
 
 @amounts.command(cls=GridCommand, no_args_is_help=True)
-@option(
-    "--grid",
-    "spec",
-    group="Domain",
-    everyday=True,
-    required=True,
-    help="Code system, such as jis:quarter or inspire:1km.",
-)
-@option(
-    "--bounds",
-    group="Domain",
-    everyday=True,
-    type=BoundsType(),
-    help="West south east north of the public domain, as of geodp sql.  [default: the code "
-    "system's extent]",
-)
-@option(
-    "--engine",
-    group="Output",
-    everyday=True,
-    required=True,
-    type=click.Choice(ENGINES),
-    help="SQL dialect of the query.",
-)
+@query_options
 @option(
     "--points",
     group="Input",

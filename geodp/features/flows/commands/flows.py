@@ -21,7 +21,14 @@ from geodp.cli.options import (
     inputs,
     output_folder,
 )
-from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.output import require_unsealed
+from geodp.cli.pages import (
+    page_options,
+    place_name_option,
+    read_list,
+    require_list,
+    write_html,
+)
 from geodp.cli.regions import POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
 from geodp.cli.running import describe_call, report_progress, report_stored_draw
@@ -556,22 +563,7 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
 
 @flows.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@option(
-    "--output",
-    group="Output",
-    everyday=True,
-    required=True,
-    type=click.Path(path_type=Path),
-    help="HTML file to write.",
-)
-@option(
-    "--language",
-    group="Output",
-    type=click.Choice(["en", "ja"]),
-    default="en",
-    show_default=True,
-    help="Language of the page.",
-)
+@page_options
 @option(
     "--from",
     "begins",
@@ -595,11 +587,7 @@ def _tabulate(rows: Sequence[Row], limit: int | None) -> list[str]:
     help="Public list of at most 100 places, as of geodp report --places. Default: areas of the "
     "grid's codes, or squares.",
 )
-@option(
-    "--place-name",
-    group="Domain",
-    help="Field or column of --places that names the places; default: name.",
-)
+@place_name_option
 @simulations_option
 def report(release: Path, output: Path, **options: Any) -> None:
     """Write a page on trips out of and into places of a RELEASE; costs no budget.
@@ -613,30 +601,22 @@ def report(release: Path, output: Path, **options: Any) -> None:
     guarantee in plain words. It loads nothing from the network.
     """
     from geodp.features.flows.page import write_page
-    from geodp.io.read.public.places import read_places
 
-    places = options["places"]
-    if options["place_name"] is not None and places is None:
-        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
+    require_list(options["places"], options["place_name"])
     require_unsealed(output)
     opened = _open(release)
-    named = None
-    if places is not None:
-        named = read_places(places, opened.origins.grid, name=options["place_name"])
-    with report_progress():
-        progress.begin("Writing the page", public=True)
-        text = write_page(
+    named = read_list(options["places"], opened.origins.grid, options["place_name"])
+    write_html(
+        output,
+        lambda: write_page(
             opened,
             options["language"],
             named,
             origin=options["begins"],
             destination=options["ends"],
             simulations=options["simulations"],
-        )
-    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
-    complete_with_commit()
-    write_file(output, text.encode(), True, True)
-    click.echo(str(output))
+        ),
+    )
 
 
 COMMAND = flows

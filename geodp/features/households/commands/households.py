@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from geodp import progress
-from geodp.cli.commands.sql import ENGINES, locate_records
+from geodp.cli.commands.sql import locate_records, query_options
 from geodp.cli.comparing import mark_below, pair_regions
 from geodp.cli.draw_storage import Packed, store_before_charge
 from geodp.cli.help import option
 from geodp.cli.inputs import grid_of, sha256
 from geodp.cli.layout import complete, layout_options, write_recipe
 from geodp.cli.options import (
-    BoundsType,
     GridCommand,
     StrictCommand,
     find_inputs,
@@ -28,7 +27,14 @@ from geodp.cli.options import (
     grid_options,
     inputs,
 )
-from geodp.cli.output import require_unsealed, write_file
+from geodp.cli.output import require_unsealed
+from geodp.cli.pages import (
+    page_options,
+    place_name_option,
+    read_list,
+    require_list,
+    write_html,
+)
 from geodp.cli.readers import ReadingCommand, check_applicable, make_reader, read
 from geodp.cli.regions import AREA, POLYGON_NAME, polygons_option, read_shapes, require_named
 from geodp.cli.request_options import read_request, request_options
@@ -353,22 +359,7 @@ def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
 
 @households.command(cls=StrictCommand, no_args_is_help=True)
 @click.argument("release", type=click.Path(path_type=Path))
-@option(
-    "--output",
-    group="Output",
-    everyday=True,
-    required=True,
-    type=click.Path(path_type=Path),
-    help="HTML file to write.",
-)
-@option(
-    "--language",
-    group="Output",
-    type=click.Choice(["en", "ja"]),
-    default="en",
-    show_default=True,
-    help="Language of the page.",
-)
+@page_options
 @option(
     "--places",
     group="Domain",
@@ -376,11 +367,7 @@ def _write_ends(low: float, high: float, decimals: int, sign: str = "") -> str:
     help="Public list of places, as of geodp report --places. Default: areas of the grid's codes "
     "or of the release's table of regions.",
 )
-@option(
-    "--place-name",
-    group="Domain",
-    help="Field or column of --places that names the places; default: name.",
-)
+@place_name_option
 def report(
     release: Path, output: Path, language: Language, places: Path | None, place_name: str | None
 ) -> None:
@@ -394,22 +381,12 @@ def report(
     words. It loads nothing from the network.
     """
     from geodp.features.households.page import write_page
-    from geodp.io.read.public.places import read_places
 
-    if place_name is not None and places is None:
-        raise UsageError("--place-name needs --places.", code="place-name-needs-places")
+    require_list(places, place_name)
     require_unsealed(output)
     opened = _open(release)
-    named = None
-    if places is not None:
-        named = read_places(places, opened.households.grid, name=place_name)
-    with report_progress():
-        progress.begin("Writing the page", public=True)
-        text = write_page(opened, language, named)
-    # The file is all that this run makes: once it is in place, a signal has nothing left to stop.
-    complete_with_commit()
-    write_file(output, text.encode(), True, True)
-    click.echo(str(output))
+    named = read_list(places, opened.households.grid, place_name)
+    write_html(output, lambda: write_page(opened, language, named))
 
 
 def _open(path: Path) -> Households:
@@ -452,30 +429,7 @@ def _tabulate(estimates: dict[str, HouseholdEstimate], limit: int | None) -> Ite
 
 
 @households.command(cls=GridCommand, no_args_is_help=True)
-@option(
-    "--grid",
-    "spec",
-    group="Domain",
-    everyday=True,
-    required=True,
-    help="Code system, such as jis:quarter or inspire:1km.",
-)
-@option(
-    "--bounds",
-    group="Domain",
-    everyday=True,
-    type=BoundsType(),
-    help="West south east north of the public domain, as of geodp sql.  [default: the code "
-    "system's extent]",
-)
-@option(
-    "--engine",
-    group="Output",
-    everyday=True,
-    required=True,
-    type=click.Choice(ENGINES),
-    help="SQL dialect of the query.",
-)
+@query_options
 @option(
     "--points",
     group="Input",
