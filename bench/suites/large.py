@@ -19,6 +19,7 @@ from bench.inputs.public import KANTO, TOTAL
 from bench.measure import cost, publishing
 from bench.measure import refinement as refining
 from bench.measure.refinement import METHODS
+from bench.measure.spilling import count_spilled
 from bench.suites.speed_parts import Rows
 from bench.tables import fill, markdown, table
 
@@ -186,30 +187,18 @@ SPREAD = 1_000_003
 
 def _child(task: dict[str, Any]) -> dict[str, Any]:
     """Read, then refine by both methods."""
-    from geodp.io.read.rows.scratch import Spill
-
     refining.warm()
-    spilled = 0
-    wrote = Spill.write
-
-    # The reader does not report what it spills to disk, so its writes are counted.
-    def counted(self: Spill, columns: Any) -> None:
-        nonlocal spilled
-        before = self.size
-        wrote(self, columns)
-        spilled += self.size - before
-
-    Spill.write = counted  # type: ignore[method-assign]
     before = cost.forget_peak()
     start = time.perf_counter()
-    source = geodp.read_points(
-        task["path"], grid=grid(), x="x", y="y", memory=task["memory"], scratch=task["scratch"]
-    )
+    with count_spilled() as spilled:
+        source = geodp.read_points(
+            task["path"], grid=grid(), x="x", y="y", memory=task["memory"], scratch=task["scratch"]
+        )
     usage: dict[str, Any] = {
         "read_seconds": time.perf_counter() - start,
         "read_peak_bytes": cost.peak() - before,
         "resident_bytes": cost.peak(),
-        "spilled_bytes": spilled,
+        "spilled_bytes": spilled.bytes,
         "occupied": int(source.key.size),
     }
     for method in METHODS:
