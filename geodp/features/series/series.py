@@ -8,7 +8,8 @@ from typing import Any
 
 from geodp import __version__
 from geodp.features.series.card import SERIES_SCHEMA, SeriesCard, SeriesGuarantee
-from geodp.features.series.files import StagedSeries, stage_series
+from geodp.features.series.files import StagedSeries
+from geodp.features.series.formats import netcdf
 from geodp.features.series.periods import Periods
 from geodp.features.series.sharing import Sharing
 from geodp.features.series.smoothing import Smoothing
@@ -107,10 +108,13 @@ class Series(list[Release]):
         """
         grid = self[0].grid
         check_publication(grid, path, name=name, overwrite=overwrite)
-        with stage_series(grid, path, name=name, overwrite=overwrite) as place:
-            return self.write_into(place, restricted or {})
+        netcdf.check(grid)
+        with StagedSeries.stage(path, overwrite=overwrite) as place:
+            return self.write_into(place, name, restricted or {})
 
-    def write_into(self, place: StagedSeries, restricted: dict[str, Any]) -> dict[str, list[str]]:
+    def write_into(
+        self, place: StagedSeries, name: str, restricted: dict[str, Any]
+    ) -> dict[str, list[str]]:
         """Write the series into a folder that was staged before the charge."""
         views = (one.view() for one in self)
-        return place.write(self.periods, views, self.card(place.name), restricted)
+        return place.write(self.periods, views, self.card(name), restricted)

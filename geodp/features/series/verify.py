@@ -10,11 +10,10 @@ from typing import Any
 from geodp.errors import Rule
 from geodp.features.series.card import INDEX, SeriesCard
 from geodp.features.series.periods import Periods
-from geodp.io.folder.kinds import CARD, Check
-from geodp.io.folder.manifest import sha256
+from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
-from geodp.io.verify.index import check_checksums, verify_index
+from geodp.io.verify.index import check_checksums, read_listed_card, verify_index
 from geodp.io.verify.intervals import ErrorsOf
 
 
@@ -60,23 +59,7 @@ def _check_snapshots(folder: Path, card: SeriesCard) -> str:
     """Check that every snapshot is the one in the index, on one grid, with its part."""
     domains = []
     for one in card.snapshots:
-        require(
-            sha256(folder / one.time / CARD) == one.card_sha256,
-            Rule("series-card-differs", "A card differs from the index."),
-        )
-        snapshot = read_table_card(folder / one.time)
-        require(
-            snapshot.release_id == one.release_id,
-            Rule("series-release-differs", "The id of a release differs from the index."),
-        )
-        same = snapshot.name == card.name and snapshot.private is card.private
-        require(
-            same and snapshot.budget == card.budget,
-            Rule(
-                "series-snapshot-charged-otherwise",
-                "The charge or the name of a snapshot differs from the index.",
-            ),
-        )
+        snapshot = read_listed_card(folder / one.time, one, card.name, card)
         guarantee = snapshot.guarantee
         mine = (
             guarantee.spends,

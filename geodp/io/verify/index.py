@@ -14,15 +14,27 @@ from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.intervals import ErrorsOf
 from geodp.io.verify.readback import BROKEN
 from geodp.io.verify.verify import run_checks, verify
-from geodp.table.card import File
+from geodp.table.card import Card, File
 from geodp.table.charged import StatedCharge
 from geodp.table.stated.release import Software, TableInfo
 
 Index = TypeVar("Index")
 
 
-class TablesCard(Protocol):
-    """An index of tables that were charged once, together."""
+class ListedTable(Protocol):
+    """A table as an index lists it."""
+
+    @property
+    def release_id(self) -> str:
+        """Its id."""
+
+    @property
+    def card_sha256(self) -> str:
+        """SHA-256 of its card."""
+
+
+class ChargedTogether(Protocol):
+    """An index of what was charged once, together."""
 
     @property
     def private(self) -> bool:
@@ -35,6 +47,10 @@ class TablesCard(Protocol):
     @property
     def budget(self) -> StatedCharge | None:
         """Charge to a ledger, once for all tables."""
+
+
+class TablesCard(ChargedTogether, Protocol):
+    """An index of such tables, each in a folder of its name."""
 
     @property
     def tables(self) -> tuple[TableInfo, ...]:
@@ -147,24 +163,42 @@ def check_tables(folder: Path, card: TablesCard, allowed: Sequence[tuple[str, ..
         Rule("index-tables-differ", "The release has other tables than it needs."),
     )
     for one in card.tables:
-        require(
-            sha256(folder / one.name / CARD) == one.card_sha256,
-            Rule("index-card-differs", f"The card of {one.name} differs from the index."),
-        )
-        table = read_table_card(folder / one.name)
-        require(
-            table.release_id == one.release_id and table.name == one.name,
-            Rule("index-release-differs", f"The id of {one.name} differs from the index."),
-        )
-        require(
-            table.private is card.private and table.budget == card.budget,
-            Rule("index-charged-otherwise", f"{one.name} states another charge."),
-        )
-        require(
-            table.software == card.software,
-            Rule("index-software-differs", f"{one.name} was written by other software."),
-        )
+        read_listed_card(folder / one.name, one, one.name, card)
     return "cards, ids and charges are those of the index"
+
+
+def read_listed_card(folder: Path, listed: ListedTable, name: str, index: ChargedTogether) -> Card:
+    """Read the card of a table; VerificationError if it is not the one that an index lists.
+
+    Parameters
+    ----------
+    folder : path
+        Folder of the table.
+    listed : ListedTable
+        What the index says of it.
+    name : str
+        Name of its count.
+    index : ChargedTogether
+    """
+    there = folder.name
+    require(
+        sha256(folder / CARD) == listed.card_sha256,
+        Rule("index-card-differs", f"The card of {there} differs from the index."),
+    )
+    card = read_table_card(folder)
+    require(
+        card.release_id == listed.release_id and card.name == name,
+        Rule("index-release-differs", f"The id or the name of {there} differs from the index."),
+    )
+    require(
+        card.private is index.private and card.budget == index.budget,
+        Rule("index-charged-otherwise", f"{there} states another charge."),
+    )
+    require(
+        card.software == index.software,
+        Rule("index-software-differs", f"{there} was written by other software."),
+    )
+    return card
 
 
 def check_identity(folder: Path, tables: Iterable[TableInfo], identity: str) -> None:

@@ -101,7 +101,7 @@ def edit(public, change):
         (lambda p: p["guarantee"]["sharing"].update(changed=1), "budget", "The number"),
         (lambda p: p["guarantee"]["sharing"].update(person="one"), "budget", "The number"),
         (lambda p: p["guarantee"].update(unit="household"), "snapshots", "The guarantee"),
-        (lambda p: p.update(private=False), "snapshots", "the name"),
+        (lambda p: p.update(private=False), "snapshots", "another charge"),
     ],
 )
 def test_an_index_that_says_something_else_is_found(public, change, name, said):

@@ -211,7 +211,7 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
     request = read_request(options, grid, method=method, metadata=metadata)
     if refusal := method.unsupported(grid):
         raise UsageError(refusal)
-    check_publication(grid, options["output"], **_place(options))
+    check_publication(grid, options["output"], name=options["name"], overwrite=options["overwrite"])
     series_options = SeriesOptions(
         person=options["person_in"],
         noise=options["noise"],
@@ -219,11 +219,6 @@ def _start(options: dict[str, Any]) -> _SeriesStart:
         cycles=options["cycle"],
     )
     return _SeriesStart(grid, periods, request, series_options)
-
-
-def _place(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the output folder."""
-    return {"name": options["name"], "overwrite": options["overwrite"]}
 
 
 def _prepare(options: dict[str, Any], start: _SeriesStart) -> PreparedSeries:
@@ -241,12 +236,14 @@ def _write(
     options: dict[str, Any], start: _SeriesStart, prepared: PreparedSeries | None, *, inferred: bool
 ) -> str:
     """Release the prepared series, or complete an interrupted run, and write it."""
-    from geodp.features.series.files import stage_series
+    from geodp.features.series.files import StagedSeries
+    from geodp.features.series.formats import netcdf
 
-    output, resume = options["output"], options["resume"]
+    output, overwrite, resume = options["output"], options["overwrite"], options["resume"]
+    netcdf.check(start.grid)
     with (
         report_stored_draw(output),
-        stage_series(start.grid, output, **_place(options), resume=resume) as place,
+        StagedSeries.stage(output, overwrite=overwrite, resume=resume) as place,
     ):
         if inferred:
             write_recipe(options, place.folder)
@@ -254,7 +251,7 @@ def _write(
             series, run = _resume(place, start, options)
         else:
             series, run = _release(place, prepared, options)
-        written = series.write_into(place, run)
+        written = series.write_into(place, options["name"], run)
     return _format_result(series, written, options)
 
 
@@ -276,7 +273,7 @@ def _release(
         return pack_tables(drawn, preview.public_facts, {}, preview.reading)
 
     # Formats and disk space fail here, before the charge, and not after it.
-    place.try_out(prepared.preview.view(), cells)
+    place.try_out(prepared.preview.view().named(options["name"]), cells)
     call = describe_call(options)
     # The drawn tables are on disk before the charge, so that an interruption cannot lose what was
     # paid for.
