@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Self
 
 from geodp.errors import Rule, UsageError, VerificationError
+from geodp.features.flows.zones import count_zone_blocks, side_of_all
 from geodp.grid.grid import Grid
 from geodp.privacy.budget import Budget
 
@@ -110,7 +111,7 @@ class LabelDesign:
 
         Before any array is made, as their sizes may be a stranger's. ``labels``: combinations.
         """
-        largest = max(*LABEL_SIDES, 2 * max(grid.shape))
+        largest = max(*LABEL_SIDES, 2 * side_of_all(grid))
         # Sides first: those of a stranger may have any number of digits.
         if self.side > largest or count_pairs(grid, self.pair_side) * labels > MOST_PAIRS:
             raise VerificationError(STATED_LABELS)
@@ -190,7 +191,7 @@ class Design:
 def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
     """Raise UsageError where chosen blocks are larger than the one that holds the whole grid."""
     # The default has a level above small grids: it measures their total twice.
-    if any(isinstance(side, int) and side >= 2 * max(grid.shape) for side in levels):
+    if any(isinstance(side, int) and side >= 2 * side_of_all(grid) for side in levels):
         raise UsageError(
             "A level has blocks that are larger than the grid; choose smaller ones (--level, "
             "levels=).",
@@ -200,8 +201,7 @@ def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
 
 def count_pairs(grid: Grid, side: int) -> int:
     """Count the pairs of blocks of a side."""
-    rows, columns = (-(-size // side) for size in grid.shape)
-    return (rows * columns) ** 2
+    return count_zone_blocks(grid, side) ** 2
 
 
 def read_label_share(share: Budget | None) -> Fraction:

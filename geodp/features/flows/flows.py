@@ -33,6 +33,7 @@ from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
 from geodp.features.flows.zones import Zones
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
 from geodp.mechanisms import find_method
@@ -140,7 +141,7 @@ class Flows:
         not installed.
         """
         table = self.flows.table
-        if table.grid.places[0].system is not None:
+        if table.grid.places[0].system is not None or not table.grid.names.on_map:
             labels = [one.name for one in table.grid.attributes]
             return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
         labels = [one.name for one in table.grid.attributes]
@@ -272,7 +273,8 @@ class Flows:
     def _estimator(self) -> FlowEstimator:
         """Return the estimator of the flows of this release."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
-        plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
+        grid, attributes = self.origins.grid, self.flows.grid.attributes
+        plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
         decay = self.index.decay.length
         return FlowEstimator(
             plan,
@@ -455,21 +457,27 @@ def read_design(card: FlowsCard) -> Design:
     return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
 
 
-def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
+def make_plan_of(
+    whole: Measurement,
+    ends: Measurement,
+    design: Design,
+    grid: Grid,
+    attributes: tuple[Attribute, ...],
+) -> Plan:
     """Make the plan of a release from the events of its flows and of its origins.
 
-    Raises UsageError where the origins have another method than those of flows, and
-    VerificationError where no release of these pairs measures so many counts by label.
+    ``grid``: of the zones. Raises UsageError where the origins have another method than those of
+    flows, and VerificationError where no release of these zones measures so many counts by label.
     """
     method = find_method(ends.mechanism)
     if not isinstance(method, EndsOfFlows):
         raise UsageError(
             "Origins have another method than ends of flows.", code="flows-ends-differ"
         )
-    zones = Zones.of(Grid(pairs.places[:1]))
+    zones = Zones.of(grid)
     if design.labels is not None:
-        design.labels.require_possible(zones.grid, count_labels(pairs.attributes))
+        design.labels.require_possible(grid, count_labels(attributes))
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event, pairs.attributes)
+    return Plan(zones, design, method.pyramid, whole, event, attributes)

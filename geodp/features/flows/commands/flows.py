@@ -732,7 +732,7 @@ def _make_reader(
 
 COMMON = (
     *("person", "trips", "per_pair", "unit", "time", "time_zone"),
-    *("outside", "memory", "scratch"),
+    *("outside", "other", "memory", "scratch"),
 )
 """Options that readers of all forms have under the same name."""
 

@@ -1,0 +1,336 @@
+"""Where areal units lie: their centres, areas and public order, and laws of distance between them.
+
+Units are those of a table with outlines, or cells of H3 or S2. They are ordered by halving: all
+units are divided in two equal parts across their longest extent, then each part, and so on. So
+blocks of any size are parts that lie together and have equally many units, and follow from the
+public table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.positions import place_in_space
+from geodp.grid.cells.choose import cells_of
+from geodp.grid.cells.system import degrees
+from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.outlines import Outlines
+from geodp.typing import FloatArray, IntArray
+
+NEEDS_OUTLINES = Rule(
+    "flows-units-need-outlines",
+    "Flows between areal units need to know where these are: give a table with outlines on the "
+    "Earth, such as a GeoPackage, or cells of H3 or S2.",
+)
+
+EARTH = 6371.0088
+"""Mean radius of the Earth in kilometres."""
+
+CENTIMETRES = 1e5
+"""Centimetres in a kilometre."""
+
+WITHIN = 0.52
+"""Mean distance of two points of a square or a circle, in parts of the root of its area."""
+
+MOST_POINTS = 4096
+"""Most points between which a law is computed; of more units, neighbours are taken together."""
+
+CHUNK = 1 << 21
+"""Pairs between which a law is computed at a time."""
+
+LEAST_LAW = 1e-9
+"""Least value of a law: no distance is impossible, and whatever was measured has to fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnitPlaces:
+    """Places of units, in an order in which neighbours follow each other.
+
+    Attributes
+    ----------
+    column : int64[n]
+        Column of each in the grid of units.
+    point : float64[n, 3]
+        Centres, in kilometres from the centre of the Earth; not a number: nowhere.
+    area : float64[n]
+        In square kilometres.
+    """
+
+    column: IntArray = field(repr=False)
+    point: FloatArray = field(repr=False)
+    area: FloatArray = field(repr=False)
+
+    @property
+    def number(self) -> int:
+        """Number of units."""
+        return int(self.column.size)
+
+    @cached_property
+    def located(self) -> int:
+        """Number of units that lie somewhere; others, such as one for all other places, are last.
+
+        It is 1 at least.
+        """
+        return int(np.isfinite(self.area).sum())
+
+    def starts(self, side: int) -> IntArray:
+        """Return the first unit of every block of at most ``side**2`` units, and their number.
+
+        A unit that lies nowhere is a block of its own.
+
+        Returns
+        -------
+        int64[blocks + 1]
+        """
+        first = start_blocks(self.located, side)
+        return np.append(first, np.arange(self.located, self.number + 1))
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """Width of a unit, and diagonal of the box around all, in kilometres."""
+        point = self.point[: self.located]
+        width = float(np.sqrt(np.median(self.area[: self.located])))
+        diagonal = float(np.hypot.reduce(point.max(axis=0) - point.min(axis=0)))
+        # Units may have no area, and one alone has no neighbour.
+        diagonal = max(diagonal, width, 1e-3)
+        return max(width, 1e-3 * diagonal), diagonal
+
+    def group(self, first: IntArray) -> UnitPlaces:
+        """Take units together: runs from ``first[i]`` to ``first[i + 1]``, int64[m + 1]."""
+        size, at = np.diff(first), first[:-1]
+        point = np.add.reduceat(self.point, at, axis=0) / size[:, None]
+        return UnitPlaces(np.arange(at.size), point, np.add.reduceat(self.area, at))
+
+    def between(self, decay: float, origin: IntArray, destination: IntArray) -> FloatArray:
+        """Compute the law of a decay between units: float64[a, b], not a number from nowhere.
+
+        Parameters
+        ----------
+        decay : float
+            Kilometres over which flows decrease by the factor e.
+        origin, destination : int64[a], int64[b]
+        """
+        chord = np.zeros((origin.size, destination.size))
+        for axis in range(3):
+            chord += (self.point[origin, axis, None] - self.point[destination, axis]) ** 2
+        chord = np.sqrt(chord)
+        apart = 2 * EARTH * np.arcsin(np.minimum(chord / (2 * EARTH), 1))
+        same = origin[:, None] == destination
+        apart[same] = np.broadcast_to(WITHIN * np.sqrt(self.area[destination]), same.shape)[same]
+        return np.asarray(np.maximum(np.exp(-apart / decay), LEAST_LAW), np.float64)
+
+
+def start_blocks(number: int, side: int) -> IntArray:
+    """Return the first of every block of at most ``side**2`` of so many units: int64[blocks].
+
+    All units are halved until no part has more; ``side``: a power of two.
+    """
+    if side == 1:
+        return np.arange(number)
+    size = np.array([number])
+    for _ in range(count_halvings(number, side)):
+        # The larger half first.
+        size = np.stack([(size + 1) // 2, size // 2], axis=1).reshape(-1)
+    return np.cumsum(size) - size
+
+
+def count_halvings(number: int, side: int) -> int:
+    """Count how often units are halved until no part has more than ``side**2`` of them."""
+    return max((number - 1).bit_length() - 2 * (side.bit_length() - 1), 0)
+
+
+def count_blocks(number: int, side: int) -> int:
+    """Count the blocks of at most ``side**2`` of so many units."""
+    return number if side == 1 else 1 << count_halvings(number, side)
+
+
+def order_units(point: IntArray) -> IntArray:
+    """Order units so that the blocks of :func:`start_blocks` lie together: int64[n].
+
+    Parameters
+    ----------
+    point : int64[n, 3]
+        Centres. They are whole numbers, so that the order does not depend on the last digits of
+        a library; equal ones stay in the order that they have.
+    """
+    order = np.arange(len(point))
+    for halvings in range(count_halvings(order.size, 2)):
+        # Sizes are those of the blocks, which are halved to the same depth.
+        size = np.array([order.size])
+        for _ in range(halvings):
+            size = np.stack([(size + 1) // 2, size // 2], axis=1).reshape(-1)
+        first = np.cumsum(size) - size
+        for start, stop in zip(first.tolist(), (first + size).tolist(), strict=True):
+            part = order[start:stop]
+            at = point[part]
+            axis = int(np.argmax(at.max(axis=0) - at.min(axis=0)))
+            order[start:stop] = part[np.argsort(at[:, axis], kind="stable")]
+    return order
+
+
+@dataclass(frozen=True, eq=False)
+class UnitLaw:
+    """The law of a decay between units.
+
+    Attributes
+    ----------
+    places : UnitPlaces
+    decay : float
+        In kilometres.
+    """
+
+    places: UnitPlaces
+    decay: float
+
+    @cached_property
+    def elsewhere(self) -> float:
+        """Value of the law from and to units that lie nowhere: its mean over all others."""
+        first = self.places.starts(_side_of(self.places.located, MOST_POINTS))
+        some = self.places.group(first[: first.size - (self.places.number - self.places.located)])
+        every, size = np.arange(some.number), np.diff(first[: some.number + 1])
+        total = 0.0
+        for part in _cut(every, max(CHUNK // some.number, 1)):
+            total += float(size[part] @ some.between(self.decay, part, every) @ size)
+        return total / float(size.sum()) ** 2
+
+    def between(self, origin: IntArray, destination: IntArray) -> FloatArray:
+        """Compute the law between units: float64[a, b]."""
+        places = self.places
+        law = places.between(self.decay, origin, destination)
+        if places.located < places.number:
+            law[origin >= places.located] = self.elsewhere
+            law[:, destination >= places.located] = self.elsewhere
+        return law
+
+    def attract(
+        self, origin: IntArray, block: IntArray, first: IntArray, weight: FloatArray
+    ) -> FloatArray:
+        """Sum the law from origins to all units of blocks, times weights of these: float64[a, b].
+
+        The parameters are those of :func:`geodp.features.flows.kernels.balancing.attract`.
+        """
+        size = first[block + 1] - first[block]
+        out = np.empty((origin.size, block.size))
+        ends = np.append(0, np.cumsum(size))
+        most, start = max(CHUNK // max(origin.size, 1), 1), 0
+        while start < block.size:
+            stop = int(np.searchsorted(ends, ends[start] + most, side="right")) - 1
+            stop = max(stop, start + 1)
+            some = ends[start:stop] - ends[start]
+            unit = np.arange(ends[stop] - ends[start])
+            unit += np.repeat(first[block[start:stop]] - some, size[start:stop])
+            law = self.between(origin, unit) * weight[unit]
+            out[:, start:stop] = np.add.reduceat(law, some, axis=1)
+            start = stop
+        return out
+
+    def average(self, side: int) -> FloatArray:
+        """Average the law over the units of every two blocks: float64[blocks, blocks].
+
+        Of many units neighbours are taken together, unless they are blocks of their own.
+        """
+        places, first = self.places, self.places.starts(side)
+        finer = places.starts(min(side, _side_of(places.located, MOST_POINTS)))
+        size = np.diff(finer)
+        law = UnitLaw(places.group(finer), self.decay)
+        inner = np.searchsorted(finer, first)
+        out, every = np.empty((first.size - 1, first.size - 1)), np.arange(size.size)
+        rows = max(CHUNK // size.size, 1)
+        for a, b in _list_runs(inner, rows):
+            part = np.arange(inner[a], inner[b])
+            values = law.between(part, every) * size
+            values = np.add.reduceat(values, inner[:-1], axis=1) * size[part, None]
+            out[a:b] = np.add.reduceat(values, inner[a:b] - inner[a], axis=0)
+        number = np.diff(first)
+        return np.asarray(out / number[:, None] / number, np.float64)
+
+
+def _side_of(number: int, most: int) -> int:
+    """Return the side of the smallest blocks of units of which there are at most so many."""
+    side = 1
+    while count_blocks(number, side) > most:
+        side *= 2
+    return side
+
+
+def _cut(every: IntArray, rows: int) -> Iterator[IntArray]:
+    """Yield parts of at most so many."""
+    for start in range(0, every.size, rows):
+        yield every[start : start + rows]
+
+
+def _list_runs(first: IntArray, rows: int) -> Iterator[tuple[int, int]]:
+    """Yield runs of blocks with at most so many parts, or of one block."""
+    begin = 0
+    while begin < first.size - 1:
+        end = int(np.searchsorted(first, first[begin] + rows, side="right")) - 1
+        end = max(end, begin + 1)
+        yield begin, end
+        begin = end
+
+
+@lru_cache(maxsize=4)
+def find_places(table: Hierarchy) -> UnitPlaces:
+    """Find where the units of a table lie; UsageError where it does not tell."""
+    centre, area = _find_centres(table)
+    known = np.isfinite(area)
+    east, north = centre[:, known]
+    at = np.stack(place_in_space(east, north), axis=1).astype(np.int64)
+    # Columns in the order of codes, so that it decides between equal places.
+    some = np.flatnonzero(known)
+    order = np.concatenate([some[order_units(at)], np.flatnonzero(~known)])
+    point = np.full((known.size, 3), np.nan)
+    point[some] = at / CENTIMETRES
+    return UnitPlaces(order, point[order], area[order])
+
+
+def _find_centres(table: Hierarchy) -> tuple[FloatArray, FloatArray]:
+    """Return centres in degrees, float64[2, n], and areas in km², by column of the grid."""
+    if table.outlines is not None:
+        return find_middles(table.outlines), table.outlines.areas
+    known = cells_of(table)
+    if known is None:
+        raise UsageError(NEEDS_OUTLINES)
+    system, _ = known
+    system.require_library()
+    codes = np.empty(table.cells, object)
+    codes[table.cell[1]] = table.codes[-1]
+    cells, good = system.read(codes.astype(np.str_))
+    centre, area = np.full((2, codes.size), np.nan), np.full(codes.size, np.nan)
+    points, corners = system.outline(cells[good])
+    centre[:, good] = degrees(points)
+    area[good] = measure_cells(points, corners)
+    return centre, area
+
+
+def measure_cells(centre: FloatArray, corners: FloatArray) -> FloatArray:
+    """Compute the areas of cells around their centres, in km², from points of a unit sphere.
+
+    Parameters
+    ----------
+    centre : float64[n, 3]
+    corners : float64[n, k, 3]
+    """
+    spokes = corners - centre[:, None]
+    triangles = np.cross(spokes, np.roll(spokes, -1, axis=1))
+    return np.asarray(np.sqrt((triangles**2).sum(axis=2)).sum(axis=1) / 2 * EARTH**2)
+
+
+def find_middles(outlines: Outlines) -> FloatArray:
+    """Return the centroids of outlines in degrees: float64[2, n], longitudes first."""
+    import shapely
+    from pyproj import CRS, Transformer
+
+    crs = CRS.from_user_input(outlines.crs)
+    geographic = crs.geodetic_crs
+    if geographic is None:
+        raise UsageError(NEEDS_OUTLINES)
+    points = shapely.get_coordinates(shapely.centroid(outlines.drawn.shapes))
+    move = Transformer.from_crs(crs, geographic, always_xy=True)
+    to_degrees = geographic.axis_info[0].unit_conversion_factor * 180 / np.pi
+    return np.stack(move.transform(*points.T)) * to_degrees
