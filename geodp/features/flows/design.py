@@ -18,6 +18,10 @@ MOST_PAIRS = 1 << 26
 FEW_TRIPS = 2
 """Trips of a unit for each unit of epsilon up to which single zones are measured by pairs."""
 
+FEW_UNITS = 1 << 23
+"""Pairs of areal units, times the trips of a unit of privacy for each unit of epsilon, up to which
+single ones are measured (docs/measured/flows.md)."""
+
 MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
 """Shares by side where a unit has many trips: the noise of finer pairs hides all of them."""
 
@@ -173,7 +177,9 @@ class Design:
     def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
         """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
         left = 1 if labels is None else 1 - labels.share
-        levels = dict(FEW if trips_a_loss <= FEW_TRIPS else MANY)
+        # Areal units are few and large, and have more trips than cells of a map.
+        large = not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
+        levels = dict(FEW if trips_a_loss <= FEW_TRIPS or large else MANY)
         while count_pairs(grid, min(levels)) > MOST_PAIRS:
             levels = {2 * side: share for side, share in levels.items()}
         return cls.of({side: str(share * left) for side, share in levels.items()}, labels)

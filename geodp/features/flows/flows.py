@@ -28,11 +28,12 @@ from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
 from geodp.features.flows.labels import NoisyLabels, divide_labels
+from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
@@ -150,6 +151,24 @@ class Flows:
         for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)
         return rows
+
+    def to_geopandas(self) -> Any:
+        """Return the flows as a frame of geopandas: the rows of ``to_pandas``, each with a line.
+
+        Lines lead from centre to centre, of areal units from a point within to another, with
+        length 0 within a zone; in the CRS of the grid, or of the outlines. Flows from or to a zone
+        that lies nowhere, such as one for all other places, are left out. ``to_file`` writes them
+        as a GeoPackage or FlatGeobuf. Raises UsageError for zones that lie nowhere on the Earth,
+        and where geopandas is not installed.
+        """
+        with_outlines = replace(self.flows, table=self._placed_table)
+        return draw_lines(with_outlines, self.to_pandas())
+
+    @property
+    def _placed_table(self) -> ReleasedTable:
+        """The table of flows, on pairs that know where units lie."""
+        table, zones = self.flows.table, self.origins.grid
+        return table if zones.names.on_map else replace(table, grid=pairs_of(zones))
 
     def estimate(
         self,

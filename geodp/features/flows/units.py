@@ -40,6 +40,9 @@ WITHIN = 0.52
 MOST_POINTS = 4096
 """Most points between which a law is computed; of more units, neighbours are taken together."""
 
+HALF, DEGREES = 180.0, "EPSG:4326"
+"""Half a turn around the Earth, and the CRS of outlines of cells."""
+
 CHUNK = 1 << 21
 """Pairs between which a law is computed at a time."""
 
@@ -102,9 +105,9 @@ class UnitPlaces:
 
     def group(self, first: IntArray) -> UnitPlaces:
         """Take units together: runs from ``first[i]`` to ``first[i + 1]``, int64[m + 1]."""
-        size, at = np.diff(first), first[:-1]
-        point = np.add.reduceat(self.point, at, axis=0) / size[:, None]
-        return UnitPlaces(np.arange(at.size), point, np.add.reduceat(self.area, at))
+        size, at, end = np.diff(first), first[:-1], first[-1]
+        point = np.add.reduceat(self.point[:end], at, axis=0) / size[:, None]
+        return UnitPlaces(np.arange(at.size), point, np.add.reduceat(self.area[:end], at))
 
     def between(self, decay: float, origin: IntArray, destination: IntArray) -> FloatArray:
         """Compute the law of a decay between units: float64[a, b], not a number from nowhere.
@@ -136,7 +139,7 @@ def start_blocks(number: int, side: int) -> IntArray:
     for _ in range(count_halvings(number, side)):
         # The larger half first.
         size = np.stack([(size + 1) // 2, size // 2], axis=1).reshape(-1)
-    return np.cumsum(size) - size
+    return np.asarray(np.cumsum(size) - size, np.int64)
 
 
 def count_halvings(number: int, side: int) -> int:
@@ -277,22 +280,29 @@ def _list_runs(first: IntArray, rows: int) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=4)
 def find_places(table: Hierarchy) -> UnitPlaces:
     """Find where the units of a table lie; UsageError where it does not tell."""
-    centre, area = _find_centres(table)
-    known = np.isfinite(area)
-    east, north = centre[:, known]
+    outlines, known = find_outlines(table)
+    east, north = find_middles(outlines)
     at = np.stack(place_in_space(east, north), axis=1).astype(np.int64)
-    # Columns in the order of codes, so that it decides between equal places.
-    some = np.flatnonzero(known)
-    order = np.concatenate([some[order_units(at)], np.flatnonzero(~known)])
-    point = np.full((known.size, 3), np.nan)
-    point[some] = at / CENTIMETRES
+    # Of units in the order of columns, which decides between equal places.
+    order = np.concatenate([known[order_units(at)], _list_unknown(table, known)])
+    point, area = np.full((table.cells, 3), np.nan), np.full(table.cells, np.nan)
+    point[known], area[known] = at / CENTIMETRES, outlines.areas
     return UnitPlaces(order, point[order], area[order])
 
 
-def _find_centres(table: Hierarchy) -> tuple[FloatArray, FloatArray]:
-    """Return centres in degrees, float64[2, n], and areas in km², by column of the grid."""
+def _list_unknown(table: Hierarchy, known: IntArray) -> IntArray:
+    """Return the columns of units that lie nowhere: int64[k]."""
+    return np.setdiff1d(np.arange(table.cells), known)
+
+
+@lru_cache(maxsize=4)
+def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
+    """Find the outlines of the units of a table, and the columns of these; UsageError without any.
+
+    Cells of H3 and S2 have those of their system, in degrees. The unit for other codes has none.
+    """
     if table.outlines is not None:
-        return find_middles(table.outlines), table.outlines.areas
+        return table.outlines, np.arange(table.cells)
     known = cells_of(table)
     if known is None:
         raise UsageError(NEEDS_OUTLINES)
@@ -301,24 +311,24 @@ def _find_centres(table: Hierarchy) -> tuple[FloatArray, FloatArray]:
     codes = np.empty(table.cells, object)
     codes[table.cell[1]] = table.codes[-1]
     cells, good = system.read(codes.astype(np.str_))
-    centre, area = np.full((2, codes.size), np.nan), np.full(codes.size, np.nan)
-    points, corners = system.outline(cells[good])
-    centre[:, good] = degrees(points)
-    area[good] = measure_cells(points, corners)
-    return centre, area
+    return trace_cells(*system.outline(cells[good])), np.flatnonzero(good)
 
 
-def measure_cells(centre: FloatArray, corners: FloatArray) -> FloatArray:
-    """Compute the areas of cells around their centres, in km², from points of a unit sphere.
+def trace_cells(centre: FloatArray, corners: FloatArray) -> Outlines:
+    """Trace cells in degrees from points of a unit sphere.
 
     Parameters
     ----------
     centre : float64[n, 3]
     corners : float64[n, k, 3]
     """
-    spokes = corners - centre[:, None]
-    triangles = np.cross(spokes, np.roll(spokes, -1, axis=1))
-    return np.asarray(np.sqrt((triangles**2).sum(axis=2)).sum(axis=1) / 2 * EARTH**2)
+    import shapely
+
+    middle, _ = degrees(centre)
+    longitude, latitude = degrees(corners)
+    # Across 180 degrees a cell goes on.
+    longitude = middle[:, None] + (longitude - middle[:, None] + HALF) % (2 * HALF) - HALF
+    return Outlines.of(shapely.polygons(np.stack([longitude, latitude], axis=-1)), DEGREES)
 
 
 def find_middles(outlines: Outlines) -> FloatArray:

@@ -43,7 +43,6 @@ from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
 
-
 GRIDS_DIFFER = Rule("flows-grids-differ", "Flows and their ends have different zones.")
 
 

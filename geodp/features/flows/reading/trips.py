@@ -260,10 +260,10 @@ class Trips(RowReader):
 
     def _locators(self) -> list[Locator]:
         """Return the locators of both ends."""
-        foreign = {"drops": self.outside == "drop", "other": self.other}
+        drops, other = self.outside == "drop", self.other
         if not self.lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
             located = cell_locators(
-                self.pairs, None, (None, None), "centre", self._columns(), **foreign
+                self.pairs, None, (None, None), "centre", self._columns(), drops=drops, other=other
             )
             return [*located, *self._time_locators()]
         move = transformation(self.land, self.crs, False)
@@ -272,7 +272,7 @@ class Trips(RowReader):
             if isinstance(column, str):
                 named = {end: column}
                 located += cell_locators(
-                    self.pairs, None, (None, None), "centre", named, **foreign
+                    self.pairs, None, (None, None), "centre", named, drops=drops, other=other
                 )
             else:
                 y, x = column
