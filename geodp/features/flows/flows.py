@@ -16,6 +16,7 @@ from geodp.features.flows.card import (
     DESTINATIONS,
     FLOWS,
     FLOWS_SCHEMA,
+    GROUPED,
     ORIGINS,
     FlowsCard,
     FlowsGuarantee,
@@ -359,7 +360,8 @@ def make_index(plan: Plan) -> FlowsCard:
 
 def list_constraints(plan: Plan) -> tuple[str, ...]:
     """List what holds exactly in a release."""
-    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()))
+    grouped = () if plan.zones.grid.names.on_map else GROUPED
+    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()), *grouped)
 
 
 def state_labels(plan: Plan) -> MeasuredLabels | None:
