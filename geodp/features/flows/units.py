@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import cos, radians
 
 import numpy as np
 
 from geodp.errors import Rule, UsageError
-from geodp.features.flows.reading.positions import place_in_space
+from geodp.features.flows.reading.positions import locate_in_space
 from geodp.grid.cells.choose import cells_of
 from geodp.grid.cells.system import degrees
 from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.lattice import longitude_period
 from geodp.grid.outlines import Outlines
 from geodp.typing import FloatArray, IntArray
 
@@ -30,6 +32,10 @@ NEEDS_OUTLINES = Rule(
 
 EARTH = 6371.0088
 """Mean radius of the Earth in kilometres."""
+
+STEPS, LEAST_STRETCH = 1 << 20, 0.1
+"""Steps along the longer side of the box around all units, and the least length of a degree of
+longitude, in degrees of latitude, that is used for these."""
 
 CENTIMETRES = 1e5
 """Centimetres in a kilometre."""
@@ -135,11 +141,17 @@ def start_blocks(number: int, side: int) -> IntArray:
     """
     if side == 1:
         return np.arange(number)
+    size = _halve(number, count_halvings(number, side))
+    return np.asarray(np.cumsum(size) - size, np.int64)
+
+
+def _halve(number: int, times: int) -> IntArray:
+    """Return the sizes of the parts of so many units that were halved so many times."""
     size = np.array([number])
-    for _ in range(count_halvings(number, side)):
+    for _ in range(times):
         # The larger half first.
         size = np.stack([(size + 1) // 2, size // 2], axis=1).reshape(-1)
-    return np.asarray(np.cumsum(size) - size, np.int64)
+    return size
 
 
 def count_halvings(number: int, side: int) -> int:
@@ -157,16 +169,13 @@ def order_units(point: IntArray) -> IntArray:
 
     Parameters
     ----------
-    point : int64[n, 3]
-        Centres. They are whole numbers, so that the order does not depend on the last digits of
-        a library; equal ones stay in the order that they have.
+    point : int64[n, 2]
+        Centres; equal ones stay in the order that they have.
     """
     order = np.arange(len(point))
     for halvings in range(count_halvings(order.size, 2)):
         # Sizes are those of the blocks, which are halved to the same depth.
-        size = np.array([order.size])
-        for _ in range(halvings):
-            size = np.stack([(size + 1) // 2, size // 2], axis=1).reshape(-1)
+        size = _halve(order.size, halvings)
         first = np.cumsum(size) - size
         for start, stop in zip(first.tolist(), (first + size).tolist(), strict=True):
             part = order[start:stop]
@@ -174,6 +183,24 @@ def order_units(point: IntArray) -> IntArray:
             axis = int(np.argmax(at.max(axis=0) - at.min(axis=0)))
             order[start:stop] = part[np.argsort(at[:, axis], kind="stable")]
     return order
+
+
+def step_centres(outlines: Outlines) -> IntArray:
+    """Return the centres of boxes around outlines, in steps of one length: int64[n, 2].
+
+    Elementary arithmetic only, so that the order of units, and with it their noise, does not
+    depend on the version of a geometry library.
+    """
+    drawn = outlines.drawn
+    west, south, east, north = drawn.boxes.T
+    centre = np.stack([(west + east) / 2, (south + north) / 2], axis=1)
+    if longitude_period(outlines.crs) == 2 * HALF:
+        # A degree of longitude is shorter than one of latitude.
+        middle = (south.min() + north.max()) / 2
+        centre[:, 0] *= round(max(cos(radians(middle)), LEAST_STRETCH), 2)
+    low = centre.min(axis=0)
+    span = max(float((centre.max(axis=0) - low).max()), np.finfo(np.float64).tiny)
+    return np.asarray(np.floor((centre - low) / span * STEPS), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,19 +307,17 @@ def _list_runs(first: IntArray, rows: int) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=4)
 def find_places(table: Hierarchy) -> UnitPlaces:
     """Find where the units of a table lie; UsageError where it does not tell."""
+    import shapely
+
     outlines, known = find_outlines(table)
-    east, north = find_middles(outlines)
-    at = np.stack(place_in_space(east, north), axis=1).astype(np.int64)
+    unknown = np.setdiff1d(np.arange(table.cells), known)
     # Of units in the order of columns, which decides between equal places.
-    order = np.concatenate([known[order_units(at)], _list_unknown(table, known)])
+    order = np.concatenate([known[order_units(step_centres(outlines))], unknown])
+    centre = shapely.get_coordinates(shapely.centroid(outlines.drawn.shapes))
+    at = np.stack(locate_in_space(outlines.crs)(*centre.T), axis=1)
     point, area = np.full((table.cells, 3), np.nan), np.full(table.cells, np.nan)
     point[known], area[known] = at / CENTIMETRES, outlines.areas
     return UnitPlaces(order, point[order], area[order])
-
-
-def _list_unknown(table: Hierarchy, known: IntArray) -> IntArray:
-    """Return the columns of units that lie nowhere: int64[k]."""
-    return np.setdiff1d(np.arange(table.cells), known)
 
 
 @lru_cache(maxsize=4)
@@ -329,18 +354,3 @@ def trace_cells(centre: FloatArray, corners: FloatArray) -> Outlines:
     # Across 180 degrees a cell goes on.
     longitude = middle[:, None] + (longitude - middle[:, None] + HALF) % (2 * HALF) - HALF
     return Outlines.of(shapely.polygons(np.stack([longitude, latitude], axis=-1)), DEGREES)
-
-
-def find_middles(outlines: Outlines) -> FloatArray:
-    """Return the centroids of outlines in degrees: float64[2, n], longitudes first."""
-    import shapely
-    from pyproj import CRS, Transformer
-
-    crs = CRS.from_user_input(outlines.crs)
-    geographic = crs.geodetic_crs
-    if geographic is None:
-        raise UsageError(NEEDS_OUTLINES)
-    points = shapely.get_coordinates(shapely.centroid(outlines.drawn.shapes))
-    move = Transformer.from_crs(crs, geographic, always_xy=True)
-    to_degrees = geographic.axis_info[0].unit_conversion_factor * 180 / np.pi
-    return np.stack(move.transform(*points.T)) * to_degrees
