@@ -304,12 +304,18 @@ def _list_runs(first: IntArray, rows: int) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-@lru_cache(maxsize=4)
 def find_places(table: Hierarchy) -> UnitPlaces:
     """Find where the units of a table lie; UsageError where it does not tell."""
+    outlines, _ = find_outlines(table)
+    return _find_places(table, outlines)
+
+
+@lru_cache(maxsize=4)
+def _find_places(table: Hierarchy, outlines: Outlines) -> UnitPlaces:
+    """Find where units lie; ``outlines``: those of the table, which tell it from others."""
     import shapely
 
-    outlines, known = find_outlines(table)
+    _, known = find_outlines(table)
     unknown = np.setdiff1d(np.arange(table.cells), known)
     # Of units in the order of columns, which decides between equal places.
     order = np.concatenate([known[order_units(step_centres(outlines))], unknown])
@@ -320,14 +326,20 @@ def find_places(table: Hierarchy) -> UnitPlaces:
     return UnitPlaces(order, point[order], area[order])
 
 
-@lru_cache(maxsize=4)
 def find_outlines(table: Hierarchy) -> tuple[Outlines, IntArray]:
     """Find the outlines of the units of a table, and the columns of these; UsageError without any.
 
     Cells of H3 and S2 have those of their system, in degrees. The unit for other codes has none.
     """
+    # Tables are equal that differ in their outlines alone, which no cache may confuse.
     if table.outlines is not None:
         return table.outlines, np.arange(table.cells)
+    return _trace_table(table)
+
+
+@lru_cache(maxsize=4)
+def _trace_table(table: Hierarchy) -> tuple[Outlines, IntArray]:
+    """Trace the cells of a table of H3 or S2."""
     known = cells_of(table)
     if known is None:
         raise UsageError(NEEDS_OUTLINES)
