@@ -367,7 +367,7 @@ class TestCells:
         assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
         again = geodp.open(tmp_path / "out")
         assert len(again.to_geopandas()) == len(again.flows)
-        assert "marker-end" in write_page(again, simulations=20)
+        assert "data:image/png;base64," in write_page(again, simulations=20)
         line = shapely.LineString([(139.1, 34), (139.1, 36)])
         assert again.estimate_across(line).both.count > 0
         with refuses(InputError, "point-outside-area"):
