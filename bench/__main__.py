@@ -47,6 +47,7 @@ BENCHMARKS = {
     "series": "a series under one budget compared with independent releases of its snapshots",
     "amounts": "sums, means and medians of amounts, compared with half budgets and with OpenDP",
     "flows": "flows between zones, compared with trees, gravity and noise on single pairs",
+    "flow_units": "flows between areal units, compared with trees on pairs of units",
     "households": "persons and households together, compared with two releases and with truncation",
     "read": "CPU time of records to counts of cells, compared with DuckDB and Polars",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",
