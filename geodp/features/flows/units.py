@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import cos, radians
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from geodp.errors import Rule, UsageError
 from geodp.features.flows.reading.positions import locate_in_space
@@ -29,9 +31,6 @@ NEEDS_OUTLINES = Rule(
     "Flows between areal units need to know where these are: give a table with outlines on the "
     "Earth, such as a GeoPackage, or cells of H3 or S2.",
 )
-
-EARTH = 6371.0088
-"""Mean radius of the Earth in kilometres."""
 
 STEPS, LEAST_STRETCH = 1 << 20, 0.1
 """Steps along the longer side of the box around all units, and the least length of a degree of
@@ -115,23 +114,21 @@ class UnitPlaces:
         point = np.add.reduceat(self.point[:end], at, axis=0) / size[:, None]
         return UnitPlaces(np.arange(at.size), point, np.add.reduceat(self.area[:end], at))
 
-    def between(self, decay: float, origin: IntArray, destination: IntArray) -> FloatArray:
-        """Compute the law of a decay between units: float64[a, b], not a number from nowhere.
+    def apart(self, origin: IntArray, destination: IntArray) -> FloatArray:
+        """Compute distances between units in kilometres: float64[a, b].
 
-        Parameters
-        ----------
-        decay : float
-            Kilometres over which flows decrease by the factor e.
-        origin, destination : int64[a], int64[b]
+        In a straight line between centres, which differs from that along the Earth by a thousandth
+        at 1,000 km; within a unit from its area. Not a number from nowhere.
         """
-        chord = np.zeros((origin.size, destination.size))
+        squares = np.zeros((origin.size, destination.size))
         for axis in range(3):
-            chord += (self.point[origin, axis, None] - self.point[destination, axis]) ** 2
-        chord = np.sqrt(chord)
-        apart = 2 * EARTH * np.arcsin(np.minimum(chord / (2 * EARTH), 1))
-        same = origin[:, None] == destination
-        apart[same] = np.broadcast_to(WITHIN * np.sqrt(self.area[destination]), same.shape)[same]
-        return np.asarray(np.maximum(np.exp(-apart / decay), LEAST_LAW), np.float64)
+            one = self.point[origin, axis, None] - self.point[destination, axis]
+            one *= one
+            squares += one
+        apart = np.sqrt(squares, out=squares)
+        same = np.nonzero(origin[:, None] == destination)
+        apart[same] = WITHIN * np.sqrt(self.area[destination[same[1]]])
+        return apart
 
 
 def start_blocks(number: int, side: int) -> IntArray:
@@ -225,17 +222,22 @@ class UnitLaw:
         every, size = np.arange(some.number), np.diff(first[: some.number + 1])
         total = 0.0
         for part in _cut(every, max(CHUNK // some.number, 1)):
-            total += float(size[part] @ some.between(self.decay, part, every) @ size)
+            law = compute_law(some.apart(part, every), self.decay)
+            total += float((size[part, None] * law * size).sum())
         return total / float(size.sum()) ** 2
 
     def between(self, origin: IntArray, destination: IntArray) -> FloatArray:
         """Compute the law between units: float64[a, b]."""
-        places = self.places
-        law = places.between(self.decay, origin, destination)
-        if places.located < places.number:
-            law[origin >= places.located] = self.elsewhere
-            law[:, destination >= places.located] = self.elsewhere
+        law = compute_law(self.places.apart(origin, destination), self.decay)
+        self._fill(law, origin, destination)
         return law
+
+    def _fill(self, law: FloatArray, origin: IntArray, destination: IntArray) -> None:
+        """Fill in the law from and to units that lie nowhere."""
+        located = self.places.located
+        if located < self.places.number:
+            law[origin >= located] = self.elsewhere
+            law[:, destination >= located] = self.elsewhere
 
     def attract(
         self, origin: IntArray, block: IntArray, first: IntArray, weight: FloatArray
@@ -265,19 +267,43 @@ class UnitLaw:
         Of many units neighbours are taken together, unless they are blocks of their own.
         """
         places, first = self.places, self.places.starts(side)
-        finer = places.starts(min(side, _side_of(places.located, MOST_POINTS)))
-        size = np.diff(finer)
-        law = UnitLaw(places.group(finer), self.decay)
-        inner = np.searchsorted(finer, first)
+        finest = min(side, _side_of(places.located, MOST_POINTS))
+        finer = places.starts(finest)
+        size, inner = np.diff(finer), np.searchsorted(finer, first)
+        law, apart = UnitLaw(places.group(finer), self.decay), measure_groups(places, finest)
         out, every = np.empty((first.size - 1, first.size - 1)), np.arange(size.size)
-        rows = max(CHUNK // size.size, 1)
-        for a, b in _list_runs(inner, rows):
+        for a, b in _list_runs(inner, max(CHUNK // size.size, 1)):
             part = np.arange(inner[a], inner[b])
-            values = law.between(part, every) * size
+            values = compute_law(apart[part], self.decay).astype(np.float64)
+            law._fill(values, part, every)
+            values *= size
             values = np.add.reduceat(values, inner[:-1], axis=1) * size[part, None]
             out[a:b] = np.add.reduceat(values, inner[a:b] - inner[a], axis=0)
         number = np.diff(first)
         return np.asarray(out / number[:, None] / number, np.float64)
+
+
+def compute_law(apart: NDArray[Any], decay: float) -> NDArray[Any]:
+    """Compute the law of a decay from distances in kilometres, of the same type and shape."""
+    apart = apart / -decay
+    np.exp(apart, out=apart)
+    return np.asarray(np.maximum(apart, LEAST_LAW, out=apart))
+
+
+@lru_cache(maxsize=1)
+def measure_groups(places: UnitPlaces, side: int) -> NDArray[np.float32]:
+    """Compute the distances between blocks of a side in kilometres, once for all decays.
+
+    Returns
+    -------
+    float32[blocks, blocks]
+    """
+    groups = places.group(places.starts(side))
+    every = np.arange(groups.number)
+    apart = np.empty((every.size, every.size), np.float32)
+    for part in _cut(every, max(CHUNK // every.size, 1)):
+        apart[part] = groups.apart(part, every)
+    return apart
 
 
 def _side_of(number: int, most: int) -> int:
