@@ -48,6 +48,7 @@ BENCHMARKS = {
     "amounts": "sums, means and medians of amounts, compared with half budgets and with OpenDP",
     "flows": "flows between zones, compared with trees, gravity and noise on single pairs",
     "pings": "1e9 made-up pings to trips and flows, compared with the reader of points",
+    "flow_units": "flows between areal units, compared with trees on pairs of units",
     "households": "persons and households together, compared with two releases and with truncation",
     "read": "CPU time of records to counts of cells, compared with DuckDB and Polars",
     "rectangles": "random rectangles by the protocol of DPBench (Hay et al. 2016)",

@@ -164,7 +164,7 @@ OUTSIDE = {
     "h3": ("", "grid/cells"),
     "h5py": ("", "io/verify io/write/export"),
     "s2geometry": ("", "grid/cells"),
-    "geopandas": ("", "release/frames"),
+    "geopandas": ("", "release/frames features/flows"),
     "dask": ("", "features/cluster"),
     "distributed": ("", "features/cluster"),
 }

@@ -182,6 +182,8 @@ SENTENCES: Mapping[str, str] = {
     "zone add up to its origins, and trips to it to its destinations.",
     "flows_pairs": "Trips between blocks of {side:n} by {side:n} zones, and between larger ones, "
     "were counted and got noise.",
+    "flows_pairs_units": "Trips between blocks of at most {number:n} zones, and between larger "
+    "ones, were counted and got noise.",
     "flows_zones": "Trips between single zones were counted and got noise, and so were those "
     "between blocks of zones.",
     "flows_estimated": "Trips between two smaller places are an estimate from these and from both "

@@ -22,6 +22,12 @@ FLOWS, ORIGINS, DESTINATIONS = "flows", "origins", "destinations"
 
 TABLES = (FLOWS, ORIGINS, DESTINATIONS)
 
+GROUPED = (
+    "A block of areal units has at most as many of them as the square of its side; they lie "
+    "together, and are listed in blocks.parquet.",
+)
+"""What holds exactly in a release between areal units."""
+
 
 @dataclass(frozen=True)
 class MeasuredLevel:
@@ -30,7 +36,7 @@ class MeasuredLevel:
     Attributes
     ----------
     side : int
-        Rows and columns of a block, in zones.
+        Rows and columns of a block, in zones; of areal units a block has at most its square.
     share : str
         Share of the budget, exact.
     standard_error : float

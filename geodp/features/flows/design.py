@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Self
 
 from geodp.errors import Rule, UsageError, VerificationError
+from geodp.features.flows.zones import count_zone_blocks, side_of_all
 from geodp.grid.grid import Grid
 from geodp.privacy.budget import Budget
 
@@ -16,6 +17,10 @@ MOST_PAIRS = 1 << 26
 
 FEW_TRIPS = 2
 """Trips of a unit for each unit of epsilon up to which single zones are measured by pairs."""
+
+FEW_UNITS = 1 << 23
+"""Pairs of areal units, times the trips of a unit of privacy for each unit of epsilon, up to which
+single ones are measured (docs/measured/flows.md)."""
 
 MANY = {4: Fraction(4, 10), 8: Fraction(1, 10)}
 """Shares by side where a unit has many trips: the noise of finer pairs hides all of them."""
@@ -110,7 +115,7 @@ class LabelDesign:
 
         Before any array is made, as their sizes may be a stranger's. ``labels``: combinations.
         """
-        largest = max(*LABEL_SIDES, 2 * max(grid.shape))
+        largest = max(*LABEL_SIDES, 2 * side_of_all(grid))
         # Sides first: those of a stranger may have any number of digits.
         if self.side > largest or count_pairs(grid, self.pair_side) * labels > MOST_PAIRS:
             raise VerificationError(STATED_LABELS)
@@ -172,7 +177,9 @@ class Design:
     def choose(cls, grid: Grid, trips_a_loss: float, labels: LabelDesign | None = None) -> Self:
         """Choose levels for a grid; ``trips_a_loss``: trips of a unit, for each unit of epsilon."""
         left = 1 if labels is None else 1 - labels.share
-        levels = dict(FEW if trips_a_loss <= FEW_TRIPS else MANY)
+        # Areal units are few and large, and have more trips than cells of a map.
+        large = not grid.names.on_map and count_pairs(grid, 1) * trips_a_loss <= FEW_UNITS
+        levels = dict(FEW if trips_a_loss <= FEW_TRIPS or large else MANY)
         while count_pairs(grid, min(levels)) > MOST_PAIRS:
             levels = {2 * side: share for side, share in levels.items()}
         return cls.of({side: str(share * left) for side, share in levels.items()}, labels)
@@ -190,7 +197,7 @@ class Design:
 def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
     """Raise UsageError where chosen blocks are larger than the one that holds the whole grid."""
     # The default has a level above small grids: it measures their total twice.
-    if any(isinstance(side, int) and side >= 2 * max(grid.shape) for side in levels):
+    if any(isinstance(side, int) and side >= 2 * side_of_all(grid) for side in levels):
         raise UsageError(
             "A level has blocks that are larger than the grid; choose smaller ones (--level, "
             "levels=).",
@@ -200,8 +207,7 @@ def require_within(levels: Mapping[int, Budget], grid: Grid) -> None:
 
 def count_pairs(grid: Grid, side: int) -> int:
     """Count the pairs of blocks of a side."""
-    rows, columns = (-(-size // side) for size in grid.shape)
-    return (rows * columns) ** 2
+    return count_zone_blocks(grid, side) ** 2
 
 
 def read_label_share(share: Budget | None) -> Fraction:

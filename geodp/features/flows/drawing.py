@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geodp.features.flows.units import find_outlines
+from geodp.grid.hierarchy import Hierarchy
+from geodp.grid.outlines import to_cells
 from geodp.grid.region import Region
 from geodp.io.write.drawing.png import draw_cells
 from geodp.io.write.drawing.sheet import CellRaster, parse_colours
 from geodp.io.write.frame import cell_size
+from geodp.io.write.map.polygons import UnitFrame
 from geodp.io.write.scale import classify
-from geodp.release.report.html.markup import Html, element
+from geodp.release.report.html.markup import Html, element, join
 from geodp.typing import FloatArray, IntArray
 
 GREYS = (
@@ -53,7 +57,7 @@ class Ground:
     width, height : float
         Pixels of the picture.
     middle : float64[n, 2]
-        x and y of the middle of every place.
+        x and y of the middle of every place; not a number: it lies nowhere, and has no lines.
     picture : bytes
         PNG.
     """
@@ -67,6 +71,8 @@ class Ground:
     def of(cls, places: Sequence[Region], trips: IntArray) -> Ground:
         """Draw places that lie on one map; ``trips``: of each, int64[n]."""
         grid = places[0].grid
+        if not grid.names.on_map and grid.hierarchy is not None:
+            return cls._of_units(places, trips, grid.hierarchy)
         place = grid.places[0]
         wide, high = (float(each) for each in cell_size(place))
         scale = WIDE / max(place.cols * wide, place.rows * high)
@@ -82,6 +88,29 @@ class Ground:
         areas = np.array([one.cells for one in places]) * wide * high
         kind = classify(trips / areas).astype(np.int64)
         return cls(width, height, middle, _paint(number, kind, place.northwards))
+
+    @classmethod
+    def _of_units(cls, places: Sequence[Region], trips: IntArray, table: Hierarchy) -> Ground:
+        """Draw places that consist of areal units; one that lies nowhere has no middle."""
+        outlines, column = find_outlines(table)
+        frame = UnitFrame.of_units(outlines, WIDE)
+        at = np.full(table.cells, -1)
+        at[column] = np.arange(column.size)
+        points = to_cells(outlines.drawn.inner_points, frame.place)
+        number, area = np.zeros(column.size + 1, np.int64), np.zeros(len(places))
+        middle = np.full((len(places), 2), np.nan)
+        for which in np.argsort([-one.cells for one in places], kind="stable").tolist():
+            unit = at[places[which].grid.decode(places[which].key)[1]]
+            unit = unit[unit >= 0]
+            if unit.size:
+                number[unit] = which + 1
+                middle[which], area[which] = points[unit].mean(axis=0), frame.area[unit].sum()
+        # No density is known of a place without an area, and none is drawn.
+        density = np.divide(trips, area, out=np.zeros(area.size), where=area > 0)
+        kind = classify(density).astype(np.int64)
+        # Pixels outside of all units are -1, and so the last.
+        seen = number[frame.number_pixels()]
+        return cls(*frame.size, middle, _colour(seen, kind))
 
     def define(self) -> Html:
         """Write the picture and the heads of lines, once for all maps of a page."""
@@ -113,6 +142,8 @@ class Ground:
         ``share``: its trips, relative to the largest flow of the map.
         """
         a, b = self.middle[start], self.middle[end]
+        if not np.isfinite([a, b]).all():
+            return join([])
         # Bending to one side keeps the flows there and back apart.
         bend = (a + b) / 2 + BEND * np.array([a[1] - b[1], b[0] - a[0]])
         d = "M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}".format(*a, *bend, *b)
@@ -125,6 +156,8 @@ class Ground:
     def dot(self, place: int) -> Html:
         """Draw a dot in the middle of a place."""
         x, y = self.middle[place]
+        if not np.isfinite(x):
+            return join([])
         return element(
             "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="5", fill="#1d1c1a", stroke="#ffffff"
         )
@@ -132,6 +165,8 @@ class Ground:
     def mark(self, place: int, text: str, colour: str, aside: float) -> Html:
         """Write a number beside the middle of a place, so many pixels to the right of it."""
         x, y = self.middle[place] + [aside, 0]
+        if not np.isfinite(x):
+            return join([])
         return element(
             "text", text, x=f"{x:.1f}", y=f"{y:.1f}", fill=colour, stroke="#ffffff",
             stroke_width="3", paint_order="stroke", font_size="13", font_weight="bold",
@@ -143,6 +178,11 @@ def _paint(number: IntArray, kind: IntArray, northwards: bool) -> bytes:
     """Draw places with their colours and their edges as PNG; ``number``: 0 for no place."""
     times = max(1, WIDE // max(number.shape))
     seen = np.kron(number[::-1] if northwards else number, np.ones((times, times), np.int64))
+    return _colour(seen, kind)
+
+
+def _colour(seen: IntArray, kind: IntArray) -> bytes:
+    """Draw places with their colours and their edges as PNG; ``seen``: the place of each pixel."""
     colour = np.append(0, kind + 2)[seen].astype(np.uint8)
     colour[:, 1:][seen[:, 1:] != seen[:, :-1]] = 1
     colour[1:][seen[1:] != seen[:-1]] = 1

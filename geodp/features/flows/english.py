@@ -50,6 +50,9 @@ PAGE: Mapping[str, str] = {
     "always_estimated": "Trips were counted between blocks of {side} × {side} zones and larger "
     "ones. Between smaller places they are estimated from these, from both maps and from "
     "distance.",
+    "always_estimated_units": "Trips were counted between blocks of at most {side} zones and "
+    "larger ones. Between smaller places they are estimated from these, from both maps and from "
+    "distance.",
     "always_counted": "Trips were counted between single zones, with much noise; distance and both "
     "maps fill in what the noise hides.",
     "always_far": "Very long trips, and trips within one zone, may be too many where they are "

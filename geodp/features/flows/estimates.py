@@ -303,7 +303,7 @@ class FlowEstimator:
         """The released pairs."""
         zones, table = self.plan.zones, self.flows
         index = table.grid.decode(table.key)
-        ends = [np.searchsorted(zones.key, zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
+        ends = [zones.find(zones.grid.encode(index[at : at + 2])) for at in (0, 2)]
         order = np.argsort(ends[0], kind="stable")
         first = np.searchsorted(ends[0][order], np.arange(zones.number + 1))
         label = number_labels(self.plan.attributes, index[4:, order])

@@ -20,7 +20,7 @@ from geodp import progress
 from geodp.features.flows.kernels import balancing
 from geodp.features.flows.merging import merge
 from geodp.features.flows.rounding import round_table
-from geodp.features.flows.zones import Blocks, Zones
+from geodp.features.flows.zones import Attraction, Blocks, Zones
 from geodp.typing import FloatArray, IntArray, KeyArray, KeyedCounts
 
 DECAYS = 9
@@ -174,10 +174,10 @@ def estimate_flows(
         row, column, count = coarse
         place = (row * zones.number + column).view(np.uint64)
         return EstimatedFlows(zones.number, place, count, decay)
-    table = zones.table(decay)
-    between = divide_origins(zones, ends, blocks, coarse, table, state)
+    law = zones.attraction(decay)
+    between = divide_origins(zones, ends, blocks, coarse, law, state)
     del coarse
-    parts = divide_destinations(zones, ends, blocks, between, table, state)
+    parts = divide_destinations(zones, ends, blocks, between, law, state)
     # Of many trips these are a third of the memory.
     del between
     return EstimatedFlows(zones.number, *merge(parts), decay)
@@ -432,7 +432,7 @@ def divide_origins(
     ends: tuple[IntArray, IntArray],
     blocks: Blocks,
     coarse: tuple[IntArray, IntArray, IntArray],
-    table: FloatArray,
+    law: Attraction,
     state: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Divide trips between blocks among the origins of each.
@@ -451,9 +451,7 @@ def divide_origins(
         inside = slice(starts[number], starts[number + 1])
         zone = np.arange(blocks.first[number], blocks.first[number + 1])
         zone = zone[ends[0][zone] > 0]
-        value = np.empty((zone.size, count[inside].size))
-        places = zones.row, zones.column
-        balancing.attract(places, zone, block[inside], blocks.first, weight, table, value)
+        value = law.attract(zone, block[inside], blocks.first, weight)
         row, column, trips = _divide_one(value, (ends[0][zone], count[inside]), state)
         place = block[inside][column] * zones.number + zone[row]
         parts.append((place.view(np.uint64), trips))
@@ -466,7 +464,7 @@ def divide_destinations(
     ends: tuple[IntArray, IntArray],
     blocks: Blocks,
     between: tuple[IntArray, IntArray, IntArray],
-    table: FloatArray,
+    law: Attraction,
     state: IntArray,
 ) -> list[KeyedCounts]:
     """Divide trips from zones to blocks among the destinations of each.
@@ -486,9 +484,7 @@ def divide_destinations(
         inside = slice(starts[number], starts[number + 1])
         target = np.arange(blocks.first[number], blocks.first[number + 1])
         target = target[ends[1][target] > 0]
-        value = np.empty((zone[inside].size, target.size))
-        places = zones.row, zones.column
-        balancing.attract(places, zone[inside], target, singles, ones, table, value)
+        value = law.attract(zone[inside], target, singles, ones)
         value *= ends[1][target]
         row, column, trips = _divide_one(value, (count[inside], ends[1][target]), state)
         place = zone[inside][row] * zones.number + target[column]

@@ -15,7 +15,7 @@ from geodp.features.explain.sections import (
     open_section,
     where_section,
 )
-from geodp.features.flows.card import FlowsCard
+from geodp.features.flows.card import GROUPED, FlowsCard
 from geodp.privacy.neighbours import ADD_REMOVE
 
 
@@ -62,8 +62,12 @@ def _together_section(page: Writer, card: FlowsCard) -> Section:
     """Write what is released, and what of it was measured."""
     side = card.guarantee.levels[0].side
     measured = [page.write("flows_zones")]
+    of_units = {*GROUPED} <= {*card.constraints}
     if side > 1:
-        measured = [page.write("flows_pairs", side=side), page.write("flows_estimated")]
+        pairs = page.write("flows_pairs", side=side)
+        if of_units:
+            pairs = page.write("flows_pairs_units", number=side**2)
+        measured = [pairs, page.write("flows_estimated")]
     labels = card.guarantee.labels
     if labels is not None:
         named = ", ".join(map(printable, labels.attributes))

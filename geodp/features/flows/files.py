@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from geodp.features.flows.card import FLOWS, INDEX, FlowsCard
+from geodp.features.flows.card import FLOWS, INDEX, ORIGINS, FlowsCard
 from geodp.features.flows.estimator import NoisyPairs
-from geodp.features.flows.formats.noisy import write_labels, write_noisy
+from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.zones import Zones
-from geodp.grid.grid import Grid
 from geodp.io.folder.staged_tables import StagedTables
 from geodp.release.release import Release
 from geodp.table.card import File
@@ -42,7 +41,7 @@ class StagedFlows(StagedTables):
             {name: (one.view(name), zones[name]) for name, one in empty.items()}
         )
         with tempfile.TemporaryDirectory(dir=self.folder) as place:
-            _write_measured(measured, empty[FLOWS].grid, Path(place))
+            _write_measured(measured, empty, Path(place))
         self.reserve(listed)
 
     def write(
@@ -54,13 +53,14 @@ class StagedFlows(StagedTables):
     ) -> dict[str, list[str]]:
         """Write the tables, noisy pairs and trips by label, and the index; return their paths."""
         written = self.write_tables({name: one.view(name) for name, one in tables.items()})
-        files = _write_measured(measured, tables[FLOWS].grid, self.folder / "public")
+        files = _write_measured(measured, tables, self.folder / "public")
         index = replace(index, tables=written, files=files)
         return self.complete(INDEX, index.to_json(), restricted)
 
 
-def _write_measured(measured: Measured, pairs: Grid, folder: Path) -> tuple[File, ...]:
+def _write_measured(
+    measured: Measured, tables: Mapping[str, Release], folder: Path
+) -> tuple[File, ...]:
     """Write noisy pairs and noisy trips by label; return the entries of their files."""
-    noisy, labels = measured
-    zones = Zones.of(Grid(pairs.places[:1]))
-    return (*write_noisy(noisy, folder), *write_labels(labels, zones, pairs.attributes, folder))
+    zones, attributes = Zones.of(tables[ORIGINS].grid), tables[FLOWS].grid.attributes
+    return write_measured(*measured, zones, attributes, folder)

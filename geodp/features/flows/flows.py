@@ -16,6 +16,7 @@ from geodp.features.flows.card import (
     DESTINATIONS,
     FLOWS,
     FLOWS_SCHEMA,
+    GROUPED,
     ORIGINS,
     FlowsCard,
     FlowsGuarantee,
@@ -28,11 +29,13 @@ from geodp.features.flows.estimates import SIMULATIONS, FlowEstimator
 from geodp.features.flows.estimator import FLAT, EstimatedFlows, NoisyPairs
 from geodp.features.flows.files import StagedFlows
 from geodp.features.flows.labels import NoisyLabels, divide_labels
+from geodp.features.flows.lines import draw_lines
 from geodp.features.flows.merging import AT_ONCE, merge
 from geodp.features.flows.methods import FLOWS_PROOF, EndsOfFlows, FlowsOfTrips
 from geodp.features.flows.screenlines import Crossing, divide_zones
 from geodp.features.flows.streams import Plan, count_labels, share_terms
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Zones, pairs_of
+from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.folder.staged_release import check_publication
 from geodp.mechanisms import find_method
@@ -140,7 +143,7 @@ class Flows:
         not installed.
         """
         table = self.flows.table
-        if table.grid.places[0].system is not None:
+        if table.grid.places[0].system is not None or not table.grid.names.on_map:
             labels = [one.name for one in table.grid.attributes]
             return self.flows.to_pandas("count")[["origin", "destination", *labels, "count"]]
         labels = [one.name for one in table.grid.attributes]
@@ -149,6 +152,24 @@ class Flows:
         for number, (name, axis) in enumerate(zip(table.grid.maps.axes, index, strict=True)):
             rows.insert(number, name, axis)
         return rows
+
+    def to_geopandas(self) -> Any:
+        """Return the flows as a frame of geopandas: the rows of ``to_pandas``, each with a line.
+
+        Lines lead from centre to centre, of areal units from a point within to another, with
+        length 0 within a zone; in the CRS of the grid, or of the outlines. Flows from or to a zone
+        that lies nowhere, such as one for all other places, are left out. ``to_file`` writes them
+        as a GeoPackage or FlatGeobuf. Raises UsageError for zones that lie nowhere on the Earth,
+        and where geopandas is not installed.
+        """
+        with_outlines = replace(self.flows, table=self._placed_table)
+        return draw_lines(with_outlines, self.to_pandas())
+
+    @property
+    def _placed_table(self) -> ReleasedTable:
+        """The table of flows, on pairs that know where units lie."""
+        table, zones = self.flows.table, self.origins.grid
+        return table if zones.names.on_map else replace(table, grid=pairs_of(zones))
 
     def estimate(
         self,
@@ -272,7 +293,8 @@ class Flows:
     def _estimator(self) -> FlowEstimator:
         """Return the estimator of the flows of this release."""
         whole, ends = (cast(Measurement, one.event) for one in (self.flows, self.origins))
-        plan = make_plan_of(whole, ends, read_design(self.index), self.flows.grid)
+        grid, attributes = self.origins.grid, self.flows.grid.attributes
+        plan = make_plan_of(whole, ends, read_design(self.index), grid, attributes)
         decay = self.index.decay.length
         return FlowEstimator(
             plan,
@@ -338,7 +360,8 @@ def make_index(plan: Plan) -> FlowsCard:
 
 def list_constraints(plan: Plan) -> tuple[str, ...]:
     """List what holds exactly in a release."""
-    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()))
+    grouped = () if plan.zones.grid.names.on_map else GROUPED
+    return (*CONSTRAINTS, *(LABELLED if plan.attributes else ()), *grouped)
 
 
 def state_labels(plan: Plan) -> MeasuredLabels | None:
@@ -455,21 +478,27 @@ def read_design(card: FlowsCard) -> Design:
     return Design.of({one.side: one.share for one in card.guarantee.levels}, labels)
 
 
-def make_plan_of(whole: Measurement, ends: Measurement, design: Design, pairs: Grid) -> Plan:
+def make_plan_of(
+    whole: Measurement,
+    ends: Measurement,
+    design: Design,
+    grid: Grid,
+    attributes: tuple[Attribute, ...],
+) -> Plan:
     """Make the plan of a release from the events of its flows and of its origins.
 
-    Raises UsageError where the origins have another method than those of flows, and
-    VerificationError where no release of these pairs measures so many counts by label.
+    ``grid``: of the zones. Raises UsageError where the origins have another method than those of
+    flows, and VerificationError where no release of these zones measures so many counts by label.
     """
     method = find_method(ends.mechanism)
     if not isinstance(method, EndsOfFlows):
         raise UsageError(
             "Origins have another method than ends of flows.", code="flows-ends-differ"
         )
-    zones = Zones.of(Grid(pairs.places[:1]))
+    zones = Zones.of(grid)
     if design.labels is not None:
-        design.labels.require_possible(zones.grid, count_labels(pairs.attributes))
+        design.labels.require_possible(grid, count_labels(attributes))
     terms = Terms(whole.loss, whole.neighbours, unit=whole.unit).bound(whole.bound)
     part = share_terms(terms, design.end_share)
     event = method.pyramid.event(zones.grid, part, whole.key_origin)
-    return Plan(zones, design, method.pyramid, whole, event, pairs.attributes)
+    return Plan(zones, design, method.pyramid, whole, event, attributes)

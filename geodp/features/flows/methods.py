@@ -145,9 +145,12 @@ class FlowsOfTrips(Method[Measurement]):
     def describe_sensitivity(self, grid: Grid, event: Measurement | None = None) -> str:
         """Explain the sensitivity in one sentence for the release card."""
         sides = self.sides.replace("-", ", ")
+        blocks = f"sides of {sides} zones"
+        if not grid.names.on_map:
+            blocks = f"at most {', '.join(str(int(n) ** 2) for n in self.sides.split('-'))} zones"
         return (
             "a trip changes one count by 1 on each level of both maps of ends, and one pair of "
-            f"blocks of each size; the blocks have sides of {sides} zones, whose pairs have these "
+            f"blocks of each size; the blocks have {blocks}, whose pairs have these "
             f"shares of the budget: {self.shares.replace('-', ', ')}; "
             f"{self._describe_labels()}both maps share the rest"
         )

@@ -27,7 +27,8 @@ def open_flows(folder: Path, card: FlowsCard) -> Flows:
     """Open the tables and the noisy pairs of a public folder."""
     tables = {one.name: open_release(folder / one.name) for one in card.tables}
     whole, of_ends = (cast(Measurement, tables[name].event) for name in (FLOWS, ORIGINS))
-    plan = make_plan_of(whole, of_ends, read_design(card), tables[FLOWS].grid)
+    grid, attributes = tables[ORIGINS].grid, tables[FLOWS].grid.attributes
+    plan = make_plan_of(whole, of_ends, read_design(card), grid, attributes)
     noisy = read_levels(folder, card, plan.zones.grid)
     # Computed again, as the index states the nearest standard errors.
     noisy = tuple(

@@ -25,7 +25,7 @@ from geodp.release.report.html.frame import swatch
 from geodp.release.report.html.markup import Html, Page, bind, bullets, element, join, table
 from geodp.release.report.html.page import name_domain
 from geodp.release.report.html.parts import files_section, guarantee_section
-from geodp.release.report.html.places import MAX_CELLS, Rounded, list_regions
+from geodp.release.report.html.places import MAX_CELLS, NamedRegion, Rounded, list_regions
 from geodp.release.report.html.quotes import quote_places, write_count
 from geodp.release.report.html.static import (
     draw_translated,
@@ -208,7 +208,10 @@ def find_places(
     ``chosen``: the place out of which, and that into which, flows are listed; None for both: all.
     """
     grid, ends = release.origins.grid, (release.origins, release.destinations)
-    listed = list_regions(grid, public_list, side=choose_side(grid))
+    if public_list is None and not grid.names.on_map:
+        listed = choose_units(release)
+    else:
+        listed = list_regions(grid, public_list, side=choose_side(grid))
     if len(listed) > MOST_PLACES:
         raise UsageError(
             f"A page shows flows between at most {MOST_PLACES} places; give a shorter list "
@@ -237,6 +240,27 @@ def find_places(
             shown = [(shown[0][0], WAYS)]
     out, into = ([*one.estimate_all(regions)] for one in ends)
     return Places(names, regions, out, into, sum_between(release, regions), len(busy), shown)
+
+
+def choose_units(release: Flows) -> list[NamedRegion]:
+    """Choose the areal units of a page: the finest level that has few enough of them.
+
+    Where none has, those of the finest units that have the most released trips.
+    """
+    grid = release.origins.grid
+    assert grid.hierarchy is not None
+    levels = [*zip(grid.hierarchy.levels, grid.hierarchy.codes, strict=True)]
+    few = [level for level, codes in levels if len(codes) <= MOST_PLACES]
+    if few:
+        return [one for one in list_regions(grid) if one.level == few[-1]]
+    level, _ = levels[-1]
+    key = grid.domain.keys_of_ranks(np.arange(grid.size))
+    trips = sum(one.table.counts_at(key) for one in (release.origins, release.destinations))
+    busy = np.sort(key[np.argsort(-trips, kind="stable")[:MOST_PLACES]])
+    names = grid.names.format(0, grid.decode(busy)).tolist()
+    return [
+        NamedRegion(name, Region(grid, busy[at : at + 1]), level) for at, name in enumerate(names)
+    ]
 
 
 def choose_side(grid: Grid) -> int:
@@ -301,7 +325,8 @@ def _largest_section(
     # The largest last, so that they lie on top.
     most = max((flows[pair].count for pair in sure), default=1)
     lines = [ground.line(*pair, flows[pair].count / most, ALL) for pair in sure[::-1]]
-    unit = "ground_help" if found.regions[0].grid.places[0].crs else "ground_help_cells"
+    grid = found.regions[0].grid
+    unit = "ground_help" if grid.places[0].crs or not grid.names.on_map else "ground_help_cells"
     rows = [
         (found.names[a], found.names[b], _write(flows[a, b], page, limit))
         for a, b in sure[:PARTNERS]
@@ -426,9 +451,12 @@ def _maps_section(release: Flows, page: Page, language: Language) -> Html:
 def _always_section(release: Flows, page: Page) -> Html:
     """Write what holds in every area, and what readers of flows have to know."""
     side = release.index.guarantee.levels[0].side
+    estimated = "always_estimated"
+    if not release.origins.grid.names.on_map:
+        estimated, side = "always_estimated_units", side**2
     texts = [
         page["always_agree"],
-        page["always_counted" if side == 1 else "always_estimated"].format(side=side),
+        page["always_counted" if side == 1 else estimated].format(side=side),
         page["always_far"],
     ]
     return bullets(texts)

@@ -85,9 +85,7 @@ def _make_plan(
     attributes: tuple[Attribute, ...],
 ) -> Plan:
     """Make the plan of the release of an index, on a map and with the labels of the call."""
-    return replace(
-        make_plan_of(whole, ends, read_design(index), grid.pairs()), attributes=attributes
-    )
+    return make_plan_of(whole, ends, read_design(index), grid, attributes)
 
 
 def _whole_event(end: Measurement, index: FlowsCard, spec: str) -> Measurement:

@@ -36,7 +36,7 @@ from geodp.features.flows.streams import (
     count_labels,
     share_terms,
 )
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import LABELS_NEED_MAP, Zones, zones_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.io.read.public.land import state_land
@@ -110,6 +110,7 @@ def publish(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
+    other: str | None = None,
     epsilon: Budget | None = None,
     rho: Budget | None = None,
     delta: Budget | None = None,
@@ -144,7 +145,7 @@ def publish(
         See :func:`geodp.flows.read_trips`.
     unit : {"person", "person-day", "person-week", "person-month"}
         What is protected. Default: the unit whose trips the table bounds, or a person.
-    crs, where, outside, memory, scratch
+    crs, where, outside, other, memory, scratch
         See :func:`geodp.flows.read_trips`.
     contribution : int, optional
         Most trips of one unit, where no column of persons is named; you vouch for it.
@@ -215,6 +216,7 @@ def publish(
             crs=crs,
             where=where,
             outside=outside,
+            other=other,
             by=by,
             labels=labels,
             key=key,
@@ -225,7 +227,7 @@ def publish(
         one is not None
         for one in (
             *(grid, origin, destination, person, trips, per_pair, time, time_zone),
-            *(value, crs, where, outside, by, labels, memory, scratch),
+            *(value, crs, where, outside, other, by, labels, memory, scratch),
         )
     ):
         raise UsageError(
@@ -312,6 +314,9 @@ class PreparedFlows:
         if design.labels is not None:
             labels = tuple((draw.stream, draw.law) for draw in plan.draws_of_labels)
             named = (*named, ("label kinds", design.labels.kinds), ("labels", labels))
+        if plan.zones.describe_order:
+            # Which units a block has follows from where they lie, which their grid leaves out.
+            named = (*named, ("order of zones", digest(plan.zones.describe_order)))
         maps = [self.trips.origins, self.trips.destinations]
         digests = [release_digest(one, plan.method, plan.ends) for one in maps]
         count = self.table.count.astype("<i8", copy=False)
@@ -366,7 +371,7 @@ def prepare_flows(
             "Flows are made of trips by pair of zones; geodp.flows.read_trips reads them.",
             code="flows-need-pairs",
         )
-    zones = Zones.of(Grid(table.grid.places[:1]))
+    zones = Zones.of(zones_of(table.grid))
     terms = request.terms.bound(bound_contribution(table, request.terms.contribution))
     plan = make_plan(
         zones,
@@ -439,6 +444,8 @@ def choose_labels(
             )
         return None
     require_free(one.name for one in attributes)
+    if not zones.grid.names.on_map:
+        raise UsageError(LABELS_NEED_MAP)
     number = count_labels(attributes)
     if number > MOST_LABELS:
         raise UsageError(

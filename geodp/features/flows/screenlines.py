@@ -10,10 +10,12 @@ import numpy as np
 
 from geodp.accuracy.interval import Estimate
 from geodp.errors import InputError, Rule, UsageError
+from geodp.features.flows.units import find_outlines
 from geodp.grid.grid import Grid
 from geodp.grid.region import Region, middles_of
 from geodp.io.read.public.polygons import LINES, NAMES, NO_EARTH, read_shapes_in
 from geodp.io.read.rows.input_files import FilePath
+from geodp.typing import FloatArray, IntArray
 
 LINE_FORM = Rule(
     "flows-line-form", "A screenline is a LineString of shapely, without crossing itself."
@@ -66,7 +68,8 @@ def read_lines(path: FilePath, grid: Grid) -> dict[str, Any]:
     """
     import shapely
 
-    crs = grid.require_map(NO_EARTH).crs
+    table = None if grid.names.on_map else grid.hierarchy
+    crs = grid.require_map(NO_EARTH).crs if table is None else find_outlines(table)[0].crs
     if crs is None:
         raise UsageError(NO_EARTH)
     shapes, fields = read_shapes_in(path, crs, LINES)
@@ -90,7 +93,7 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
     Parameters
     ----------
     grid : Grid
-        One map.
+        Of the zones.
     line : shapely LineString
         In the grid's CRS, or in columns and rows; see :meth:`Flows.estimate_across`.
 
@@ -106,22 +109,38 @@ def divide_zones(grid: Grid, line: Any) -> tuple[Region, Region]:
         raise UsageError(LINE_FORM)
     if not np.isfinite(shapely.get_coordinates(line)).all() or not line.is_simple:
         raise UsageError(LINE_FORM)
-    place = grid.places[0]
-    box = shapely.box(*place.bounds)
+    # On a grid that lies nowhere rows count downwards, as it is drawn.
+    mirrored = grid.names.on_map and grid.places[0].transform is None
+    bounds, x, y, index = _find_centres(grid)
+    box = shapely.box(*bounds)
     piece = _find_piece(line, box)
     parts = [*split(box, piece).geoms]
     if len(parts) != 2:
         raise UsageError(DIVIDES)
-    y, x = middles_of(place)
-    # On a grid that lies nowhere rows count downwards, as it is drawn.
-    mirrored = place.transform is None
     left = parts[0] if _lies_left(parts[0], piece, box) is not mirrored else parts[1]
     # Centres on the line itself are within neither part: they are of its right side.
-    inside = shapely.contains_xy(left, x, y[:, None])
+    inside = shapely.contains_xy(left, x, y)
     if inside.all() or not inside.any():
         raise UsageError(DIVIDES)
-    there, here = (np.nonzero(one) for one in (inside, ~inside))
-    return Region.of_map(grid, there[0], there[1]), Region.of_map(grid, here[0], here[1])
+    there, here = (Region.of_map(grid, *index[:, one]) for one in (inside, ~inside))
+    return there, here
+
+
+def _find_centres(
+    grid: Grid,
+) -> tuple[tuple[float, float, float, float], FloatArray, FloatArray, IntArray]:
+    """Return the bounds of all zones, their centres, and their rows and columns: int64[2, n].
+
+    Units lie where a point within their outline does; one that lies nowhere is on no side.
+    """
+    if grid.names.on_map or grid.hierarchy is None:
+        place = grid.places[0]
+        y, x = middles_of(place)
+        index = np.indices(grid.shape).reshape(2, -1)
+        return place.bounds, x[index[1]], y[index[0]], index
+    outlines, column = find_outlines(grid.hierarchy)
+    x, y = outlines.inner_points.T
+    return outlines.bounds, x, y, np.stack([np.zeros_like(column), column])
 
 
 def _find_piece(line: Any, box: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from geodp.features.flows.design import Design
 from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels, find_cells
-from geodp.features.flows.zones import Zones
+from geodp.features.flows.zones import Zones, pairs_of
 from geodp.grid.axes import Attribute
 from geodp.grid.grid import Grid
 from geodp.mechanisms.central.pyramid import Pyramid
@@ -82,7 +82,7 @@ class TripStreams:
         index = table.grid.decode(table.key)
         ends = [zones.grid.encode(index[at : at + 2]) for at in (0, 2)]
         origins, destinations = (CountTable.from_keys(zones.grid, key, table.count) for key in ends)
-        origin, destination = (np.searchsorted(zones.key, key) for key in ends)
+        origin, destination = (zones.find(key) for key in ends)
         count = np.asarray(table.count, np.int64)
         label = number_labels(table.grid.attributes, index[4:]) if len(index) > 4 else None
         return cls(zones, origins, destinations, origin, destination, count, label)
@@ -159,7 +159,7 @@ class Plan:
     @property
     def pairs(self) -> Grid:
         """The grid of flows: pairs of zones, and labels."""
-        grid = self.zones.grid.pairs()
+        grid = pairs_of(self.zones.grid)
         for one in self.attributes:
             grid = grid.with_attribute(one.name, one.labels)
         return grid

@@ -27,12 +27,12 @@ from geodp.features.flows.flows import (
     read_design,
     state_guarantee,
 )
-from geodp.features.flows.formats.noisy import write_labels, write_noisy
+from geodp.features.flows.formats.noisy import write_measured
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.methods import EndsOfFlows
 from geodp.features.flows.opening import read_label_counts, read_levels
 from geodp.features.flows.streams import Plan
-from geodp.grid.grid import Grid
+from geodp.features.flows.zones import zones_of
 from geodp.io.folder.kinds import Check
 from geodp.io.verify.card import read_table_card, require
 from geodp.io.verify.files import check_restricted
@@ -42,6 +42,8 @@ from geodp.io.verify.readback import event_of, read_ordered_grid, read_release_t
 from geodp.io.verify.rewritten import Written, check_rewritten
 from geodp.privacy.event import Measurement
 from geodp.table.counts import coalesce
+
+GRIDS_DIFFER = Rule("flows-grids-differ", "Flows and their ends have different zones.")
 
 
 def verify_flows(folder: Path, errors: ErrorsOf | None = None) -> list[Check]:
@@ -111,17 +113,20 @@ def _read_plan(folder: Path, card: FlowsCard) -> Plan:
     )
     assert isinstance(whole, Measurement)
     assert isinstance(of_origins, Measurement)
-    # From the card: no flow has to be read for it.
-    grid = read_ordered_grid(folder / FLOWS, cards[0])
-    return make_plan_of(whole, of_origins, read_design(card), grid)
+    # From the cards: no flow has to be read for it. Where units lie is told with their map.
+    pairs, grid = (
+        read_ordered_grid(folder / name, one)
+        for name, one in zip((FLOWS, ORIGINS), cards, strict=True)
+    )
+    require(zones_of(pairs) == grid, GRIDS_DIFFER)
+    return make_plan_of(whole, of_origins, read_design(card), grid, pairs.attributes)
 
 
 def _check_margins(folder: Path, card: FlowsCard) -> str:
     """Check that flows add up to both maps of ends, in every zone and so in every area."""
     flows, origins, destinations = (read_release_table(folder / name)[0] for name in TABLES)
     require(
-        origins.grid == destinations.grid and Grid(flows.grid.places[:1]) == origins.grid,
-        Rule("flows-grids-differ", "Flows and their ends have different zones."),
+        origins.grid == destinations.grid and zones_of(flows.grid) == origins.grid, GRIDS_DIFFER
     )
     index, count = flows.grid.decode(flows.key), np.asarray(flows.count, np.int64)
     for at, ends in ((0, origins), (2, destinations)):
@@ -140,8 +145,7 @@ def _check_noisy(folder: Path, card: FlowsCard) -> str:
     noisy, labels = read_levels(folder, card, zones.grid), read_label_counts(folder, plan)
 
     def write(again: Path) -> Written:
-        files = write_noisy(noisy, again), write_labels(labels, zones, attributes, again)
-        return (*files[0], *files[1]), ()
+        return write_measured(noisy, labels, zones, attributes, again), ()
 
     check_rewritten(folder, (card.files, card.left_out), write, zones.grid)
     pairs = f"{sum(one.noisy.size for one in noisy):,} noisy pairs"

@@ -253,6 +253,13 @@ _READING = (
         type=click.Choice(("error", "crop", "drop")),
         help="What to do with trips of which an end lies outside the domain.  [default: error]",
     ),
+    option(
+        "--other",
+        group="Input",
+        metavar="NAME",
+        help="Count trips from and to all other places in a zone of this name, which is added to "
+        "cells of H3 or S2; without it they are refused, or left out (--outside).",
+    ),
     option("--encoding", group="Input", help="Encoding of text files.  [default: detected]"),
     option("--delimiter", group="Input", help="Delimiter of text files.  [default: detected]"),
     option(
@@ -732,7 +739,7 @@ def _make_reader(
 
 COMMON = (
     *("person", "trips", "per_pair", "unit", "time", "time_zone"),
-    *("outside", "memory", "scratch"),
+    *("outside", "other", "memory", "scratch"),
 )
 """Options that readers of all forms have under the same name."""
 

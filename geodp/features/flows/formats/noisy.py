@@ -15,14 +15,53 @@ from geodp.features.flows.estimator import NoisyPairs
 from geodp.features.flows.labels import NoisyLabels
 from geodp.features.flows.zones import Blocks, Zones
 from geodp.grid.axes import Attribute
+from geodp.grid.pairs import ENDS
 from geodp.io.folder.manifest import sha256
 from geodp.io.opening import open_parquet
 from geodp.io.write.parquet import MEDIA_TYPE
 from geodp.table.card import File
 from geodp.typing import IntArray
 
-COLUMNS = ("origin_row", "origin_col", "destination_row", "destination_col", "noisy")
-"""Places of both blocks, counted in blocks, and the noisy trips between them."""
+NOISY = "noisy"
+"""Column of noisy trips; before it are the places of both blocks, counted in blocks."""
+
+UNITS_FILE = "blocks.parquet"
+"""Name of the file of the blocks of areal units."""
+
+
+def name_columns(blocks: Blocks) -> list[str]:
+    """Return the columns of the places of both blocks of a pair."""
+    return [f"{end}_{axis}" for end in ENDS for axis in blocks.places]
+
+
+def write_measured(
+    noisy: Sequence[NoisyPairs],
+    labels: Sequence[NoisyLabels],
+    zones: Zones,
+    attributes: tuple[Attribute, ...],
+    folder: Path,
+) -> tuple[File, ...]:
+    """Write everything that was measured besides the ends; return the entries of the files."""
+    files = (*write_noisy(noisy, folder), *write_labels(labels, zones, attributes, folder))
+    if zones.grid.names.on_map:
+        return files
+    return (*files, write_blocks([one.blocks for one in noisy], zones, folder))
+
+
+def write_blocks(blocks: Sequence[Blocks], zones: Zones, folder: Path) -> File:
+    """Write the block of every areal unit, of each size; return the entry of the file."""
+    codes = zones.grid.names.format(0, np.stack([zones.row, zones.column]))
+    columns = {"code": pa.array(codes.tolist(), pa.string())}
+    columns |= {f"block_{one.side}": pa.array(one.of_zone.astype(np.int32)) for one in blocks}
+    path, table = folder / UNITS_FILE, pa.table(columns)
+    pa.parquet.write_table(table, path, compression="zstd")
+    return File(
+        name=path.name,
+        media_type=MEDIA_TYPE,
+        what="the block of every zone, of each size whose pairs were measured",
+        extras={"columns": tuple(table.column_names)},
+        sha256=sha256(path),
+    )
 
 
 def name_file(side: int) -> str:
@@ -40,47 +79,53 @@ def write_noisy(noisy: Sequence[NoisyPairs], folder: Path) -> tuple[File, ...]:
             File(
                 name=path.name,
                 media_type=MEDIA_TYPE,
-                what=f"noisy trips between all blocks of {one.blocks.side} by {one.blocks.side} "
-                "zones, before any estimate: unbiased, and often below 0",
-                extras={"columns": COLUMNS},
+                what=f"noisy trips between all blocks of {describe_blocks(one.blocks)}, before any "
+                "estimate: unbiased, and often below 0",
+                extras={"columns": (*name_columns(one.blocks), NOISY)},
                 sha256=sha256(path),
             )
         )
     return tuple(entries)
 
 
+def describe_blocks(blocks: Blocks) -> str:
+    """Describe the size of blocks."""
+    if blocks.on_map:
+        return f"{blocks.side} by {blocks.side} zones"
+    return "one zone" if blocks.side == 1 else f"at most {blocks.side**2} zones"
+
+
 def _table(one: NoisyPairs) -> pa.Table:
     """Return the noisy pairs as columns, the origin varying slowest."""
     blocks, number = one.blocks, one.blocks.number
-    places = (
-        np.repeat(blocks.row, number),
-        np.repeat(blocks.column, number),
-        np.tile(blocks.row, number),
-        np.tile(blocks.column, number),
-    )
+    places = [
+        *(np.repeat(axis, number) for axis in blocks.places.values()),
+        *(np.tile(axis, number) for axis in blocks.places.values()),
+    ]
     columns = [pa.array(place.astype(np.int32)) for place in places]
-    return pa.table([*columns, pa.array(one.noisy.reshape(-1))], names=[*COLUMNS])
+    return pa.table(
+        [*columns, pa.array(one.noisy.reshape(-1))], names=[*name_columns(blocks), NOISY]
+    )
 
 
-def _schema() -> pa.Schema:
+def _schema(names: Sequence[str]) -> pa.Schema:
     """Return the columns of a file, and their types."""
-    kinds = [pa.int32()] * (len(COLUMNS) - 1) + [pa.int64()]
-    return pa.schema([*zip(COLUMNS, kinds, strict=True)])
+    kinds = [pa.int32()] * len(names) + [pa.int64()]
+    return pa.schema([*zip([*names, NOISY], kinds, strict=True)])
 
 
 def read_noisy(path: Path, blocks: Blocks, variance: float) -> NoisyPairs:
     """Read the noisy pairs of a file; ValueError if they are of other blocks."""
-    rows = open_parquet(path).read()
-    if rows.schema != _schema() or any(rows[name].null_count for name in COLUMNS):
+    rows, places = open_parquet(path).read(), name_columns(blocks)
+    if rows.schema != _schema(places) or any(one.null_count for one in rows.columns):
         raise ValueError("The file has other columns.")
-    columns = [np.asarray(rows[name].to_numpy(), np.int64) for name in COLUMNS]
-    noisy: IntArray = columns[-1]
+    noisy: IntArray = np.asarray(rows[NOISY].to_numpy(), np.int64)
     if noisy.size != blocks.number**2:
         raise ValueError("The file lists other pairs.")
     one = NoisyPairs(blocks, noisy.reshape(blocks.number, -1), variance)
     expected = _table(one)
     if not all(
-        expected[name].to_numpy().tolist() == rows[name].to_numpy().tolist() for name in COLUMNS[:4]
+        expected[name].to_numpy().tolist() == rows[name].to_numpy().tolist() for name in places
     ):
         raise ValueError("The file lists other pairs.")
     return one
@@ -121,13 +166,14 @@ def _table_of_labels(one: NoisyLabels, zones: Zones, attributes: tuple[Attribute
     blocks, labels = zones.blocks(one.side), one.noisy.shape[1]
     number = blocks.number
     if one.ends == "pairs":
-        names = [*COLUMNS[:4]]
+        names = name_columns(blocks)
         places = [
             *(np.repeat(axis, number) for axis in (blocks.row, blocks.column)),
             *(np.tile(axis, number) for axis in (blocks.row, blocks.column)),
         ]
     else:
-        names = [*COLUMNS[:2]] if one.ends == "origins" else [*COLUMNS[2:4]]
+        number_of_end = ("origins", "destinations").index(one.ends)
+        names = name_columns(blocks)[2 * number_of_end : 2 * number_of_end + 2]
         places = [blocks.row, blocks.column]
     columns = [pa.array(np.repeat(place, labels).astype(np.int32)) for place in places]
     listed = [*product(*(attribute.labels for attribute in attributes))]
@@ -137,7 +183,7 @@ def _table_of_labels(one: NoisyLabels, zones: Zones, attributes: tuple[Attribute
         columns.append(pa.DictionaryArray.from_arrays(indices, texts.dictionary).cast(pa.string()))
     columns.append(pa.array(one.noisy.reshape(-1)))
     named = [attribute.name for attribute in attributes]
-    return pa.table(columns, names=[*names, *named, COLUMNS[-1]])
+    return pa.table(columns, names=[*names, *named, NOISY])
 
 
 def read_labels(

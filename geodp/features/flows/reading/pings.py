@@ -98,8 +98,8 @@ class Pings(Traces):
 
     def list_columns(self) -> list[str]:
         """Return the columns of y, x and time, and that of accuracies if there is one."""
-        lattice = self.grid.places[0]
-        if not isinstance(self.place, tuple) or lattice.transform is None or lattice.crs is None:
+        located = self.lies_on_earth and self.land.crs is not None
+        if not isinstance(self.place, tuple) or not located:
             raise UsageError(COORDINATES)
         assert self.time is not None
         columns = [*self.place, self.time]
@@ -111,12 +111,12 @@ class Pings(Traces):
     @cached_property
     def _move(self) -> Transform | None:
         """The transformation to the CRS of the grid; None: it is that of the records."""
-        return transformation(self.grid.places[0], self.crs, False)
+        return transformation(self.land, self.crs, False)
 
     @cached_property
     def _in_space(self) -> Locate:
         """The function from coordinates to positions in space."""
-        return locate_in_space(self.crs or str(self.grid.places[0].crs))
+        return locate_in_space(self.crs or str(self.land.crs))
 
     def read_batch(
         self, rows: Rows, arrays: Sequence[pa.Array], zone: str | None
@@ -131,7 +131,7 @@ class Pings(Traces):
         with rows.named(" and ".join(self.place)):
             north, east = fields.coordinates(y), fields.coordinates(x)
             position = self._in_space(east, north)
-            index = np.stack(locate_points(self.grid.places[0], east, north, self._move))
+            index = np.stack(locate_points(self.land, east, north, self._move))
         seconds = self.read_times(rows, self.time, time, zone)
         more: list[NDArray[Any]] = [seconds, *position]
         if UNITS[self._unit]:
@@ -190,6 +190,7 @@ def read_pings(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
+    other: str | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -226,7 +227,7 @@ def read_pings(
         Column of accuracy radii in metres; without it all records are used.
     largest_accuracy : float, optional
         Largest accuracy radius of records that are used; default: ``radius``.
-    crs, where, outside, key, memory, scratch, **options
+    crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Places outside take part in stays; trips with an end there are left
         out where places may lie outside.
 
@@ -272,6 +273,7 @@ def read_pings(
         crs=crs,
         where=where or {},
         outside=outside,
+        other=other,
         key=key,
         options=options,
         memory=memory,

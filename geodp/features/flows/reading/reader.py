@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
-from geodp.errors import Rule
+import numpy as np
+
+from geodp.errors import Rule, UsageError
+from geodp.features.flows.reading.land import count_as_other, find_land
 from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
 from geodp.io.read.rows.input_files import FilePath
 from geodp.io.read.rows.selecting import Value
 from geodp.io.read.rows.tally import Outside
 from geodp.privacy.key import NoiseKey
+from geodp.typing import IntArray
 
 Place: TypeAlias = str | tuple[str, str]
 """A column of codes; or a pair of columns: row and column on a grid that lies nowhere, otherwise y
@@ -21,6 +27,22 @@ CRS_UNUSED = Rule(
     "flows-crs-unused",
     "There are no coordinates here, so that a CRS says nothing: leave it out (--points-crs, crs=).",
 )
+
+OTHER_WITHOUT_CELLS = Rule(
+    "flows-other-needs-cells",
+    "A zone for all other places (--other, other=) needs cells of H3 or S2 with such a unit, as "
+    "grid_of_cells(..., other=) makes them; leave trips from and to such places out elsewhere "
+    "(--outside drop, outside='drop').",
+)
+
+OTHER_WITH_OUTSIDE = Rule(
+    "flows-other-with-outside",
+    "Places outside are counted in a zone of their own (--other, other=), or left out (--outside, "
+    "outside=): choose one.",
+)
+
+OTHER_FACT = "that trips from or to places outside were counted as those of the zone {other}"
+"""Statement on places outside, where these are counted in a zone of their own."""
 
 SEPARATOR = "\x1f"
 """Character between a person and a period."""
@@ -49,10 +71,54 @@ class RowReader:
     crs: str | None = None
     where: Mapping[str, Value] = field(default_factory=dict)
     outside: Outside | None = None
+    other: str | None = None
     key: NoiseKey | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     memory: int | str | None = None
     scratch: FilePath | None = None
+
+    @cached_property
+    def land(self) -> Lattice:
+        """The map on which coordinates are located."""
+        drops = self.outside == "drop" or self.other is not None
+        return find_land(self.grid, drops=drops)
+
+    @property
+    def lies_on_earth(self) -> bool:
+        """Whether places have coordinates, and not rows and columns."""
+        return self.land.transform is not None or not self.grid.names.on_map
+
+    @cached_property
+    def other_place(self) -> IntArray | None:
+        """Row and column of the zone of all other places, int64[2]; None without one."""
+        if self.other is None:
+            return None
+        if self.outside not in (None, "error"):
+            raise UsageError(OTHER_WITH_OUTSIDE)
+        if self.grid.names.cells is None:
+            raise UsageError(OTHER_WITHOUT_CELLS)
+        return np.asarray(self.grid.names.find([self.other], other=self.other)[:, 0], np.int64)
+
+    def require_other(self) -> None:
+        """Raise UsageError where a zone of all other places is named that the grid lacks."""
+        _ = self.other_place
+
+    def take_other(self, index: IntArray) -> IntArray:
+        """Count places outside in the zone of all other places, if there is one.
+
+        The parameter and the result are those of :func:`count_as_other`.
+        """
+        other = self.other_place
+        return index if other is None else count_as_other(index, other)
+
+    def state_outside(self, inside: str, dropped: str) -> str:
+        """State for the card what became of places outside.
+
+        ``inside``, ``dropped``: where they were refused, and where they were left out.
+        """
+        if self.other is not None:
+            return OTHER_FACT.format(other=self.other)
+        return inside if self.outside in (None, "error") else dropped
 
     def state_where(self) -> list[str]:
         """State for the card which rows were selected; empty where all were read."""

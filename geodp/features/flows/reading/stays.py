@@ -107,7 +107,7 @@ class Stays(Traces):
         columns = [*places, self.time, *([] if self.end is None else [self.end])]
         if len({*columns, self.person}) <= len(columns):
             raise UsageError(COLUMNS_SAME)
-        if self.crs is not None and (len(places) < 2 or self.grid.places[0].transform is None):
+        if self.crs is not None and (len(places) < 2 or not self.lies_on_earth):
             raise UsageError(CRS_UNUSED)
         return columns
 
@@ -116,10 +116,13 @@ class Stays(Traces):
         """The locators of places."""
         drops = self.outside == "drop"
         if isinstance(self.place, str):
-            return cell_locators(self.grid, self.place, (None, None), "centre", {}, drops=drops)
+            code = self.place
+            return cell_locators(
+                self.grid, code, (None, None), "centre", {}, drops=drops, other=self.other
+            )
         assert self.place is not None
-        lattice, (y, x) = self.grid.places[0], self.place
-        if lattice.transform is None:
+        lattice, (y, x) = self.land, self.place
+        if not self.lies_on_earth:
             columns = dict(zip(self.grid.axis_names, (y, x), strict=True))
             return cell_locators(self.grid, None, (None, None), "centre", columns)
         return [point_locator(lattice, y, x, transformation(lattice, self.crs, False))]
@@ -192,6 +195,7 @@ def read_stays(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
+    other: str | None = None,
     key: NoiseKey | None = None,
     memory: int | str | None = None,
     scratch: FilePath | None = None,
@@ -208,7 +212,7 @@ def read_stays(
         One row for each stay, in any order. Stays of one zone that meet or overlap are one, and so
         are copies of a row.
     grid : str or Grid
-        The public grid of zones: one map of cells.
+        The public grid of zones; see :func:`read_trips`.
     place : str or pair of str
         Column of codes; or a pair of columns as for :func:`read_trips`.
     time, person : str
@@ -221,7 +225,7 @@ def read_stays(
         and a trip over midnight is lost.
     gap : str or int, optional
         Longest time from a stay to the next one with a trip: ``"4h"`` or seconds; default: none.
-    crs, where, outside, key, memory, scratch, **options
+    crs, where, outside, other, key, memory, scratch, **options
         See :func:`read_trips`. Trips from or to a stay outside are left out where places may lie
         outside.
 
@@ -262,6 +266,7 @@ def read_stays(
         crs=crs,
         where=where or {},
         outside=outside,
+        other=other,
         key=key,
         options=options,
         memory=memory,

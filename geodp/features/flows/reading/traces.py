@@ -30,7 +30,7 @@ from geodp.features.flows.reading.periods import (
     require_unit,
 )
 from geodp.features.flows.reading.reader import KEPT_FACT, SEPARATOR, Place, RowReader
-from geodp.features.flows.zones import require_zones
+from geodp.features.flows.zones import pairs_of, require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.presets import describe_layout
@@ -103,6 +103,7 @@ class Traces(RowReader):
     def read(self, paths: TableSource) -> CountTable:
         """Make trips of the rows, and count those that are kept by pair of zones."""
         require_zones(self.grid)
+        self.require_other()
         unit, facts = self._require_complete(), self.state()
         per_pair = self.trips if self.per_pair is None else self.per_pair
         most, per_pair = require_bounds(self.trips, per_pair)
@@ -134,7 +135,7 @@ class Traces(RowReader):
     @cached_property
     def pairs(self) -> Grid:
         """The grid of pairs of zones."""
-        return self.grid.pairs()
+        return pairs_of(self.grid)
 
     def list_columns(self) -> list[str]:
         """Return the columns that are read besides that of persons, those of the place first."""
@@ -232,6 +233,7 @@ class Traces(RowReader):
                     zones.append(self._find_zone(arrays[wanted.index(str(self.time))]))
                 zone_of_times = zones[0] if zones else None
                 for rows, index, names, more in self.read_batch(read, arrays, zone_of_times):
+                    index = self.take_other(index)
                     _, key, inside = place(self.grid, rows, index, self.outside or "error")
                     survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
                     zone = key
@@ -260,7 +262,7 @@ class Traces(RowReader):
         if UNITS[self._unit]:
             facts.append(PERIOD_FACT.format(time=self.time, zone=self.state_zone()))
         facts += self.state_where()
-        facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
+        facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
         return tuple(facts)
 
     def _describe(self, table: InputTable) -> StatedReading:
@@ -269,7 +271,7 @@ class Traces(RowReader):
         if isinstance(self.place, str):
             places = {"code": self.place}
         else:
-            axes = ("row", "col") if self.grid.places[0].transform is None else ("y", "x")
+            axes = ("y", "x") if self.lies_on_earth else ("row", "col")
             places = dict(zip(axes, self.place, strict=True))
         return StatedReading(
             form=self.form,

@@ -22,7 +22,7 @@ from geodp.features.flows.reading.reader import (
     Place,
     RowReader,
 )
-from geodp.features.flows.zones import require_zones
+from geodp.features.flows.zones import LABELS_NEED_MAP, pairs_of, require_zones
 from geodp.grid.grid import Grid
 from geodp.io.memory import MIN_MEMORY, bytes_of
 from geodp.io.read.layout.presets import describe_layout
@@ -114,6 +114,7 @@ class Trips(RowReader):
     def read(self, paths: TableSource) -> CountTable:
         """Count the trips by pair of zones, with each unit's trips bounded if persons are named."""
         require_zones(self.grid)
+        self.require_other()
         self._require_used()
         self.labelled.require_timed_labels()
         if self.value is not None:
@@ -181,7 +182,7 @@ class Trips(RowReader):
         names += self.labelled.columns.values()
         if len({*names}) < len(names):
             raise UsageError(SAME_PLACES)
-        located = self._lies_on_earth and not all(isinstance(one, str) for one in places)
+        located = self.lies_on_earth and not all(isinstance(one, str) for one in places)
         if self.crs is not None and not located:
             raise UsageError(CRS_UNUSED)
 
@@ -196,7 +197,7 @@ class Trips(RowReader):
         """State for the card which rows were left out, and which were refused."""
         facts = [ROWS_FACT if self.person is None else NAMED_ROWS_FACT]
         facts += self.state_where()
-        facts.append(INSIDE_FACT if self.outside in (None, "error") else DROPPED_FACT)
+        facts.append(self.state_outside(INSIDE_FACT, DROPPED_FACT))
         if self.by:
             facts.append(LABELS_FACT)
         return (*facts, *self.labelled.state(self.time, self.time_zone))
@@ -204,7 +205,9 @@ class Trips(RowReader):
     @cached_property
     def pairs(self) -> Grid:
         """The grid of pairs of zones, and labels."""
-        pairs = self.grid.pairs()
+        pairs = pairs_of(self.grid)
+        if self.labelled.attributes and not self.grid.names.on_map:
+            raise UsageError(LABELS_NEED_MAP)
         for one in self.labelled.attributes:
             pairs = pairs.with_attribute(one.name, one.labels)
         return pairs
@@ -226,6 +229,7 @@ class Trips(RowReader):
             columns=self._columns(),
             where=self.where,
             outside=self.outside,
+            other=self.other,
             duplicates="sum",
             memory=self.memory,
             scratch=self.scratch,
@@ -238,7 +242,7 @@ class Trips(RowReader):
         for end, column in self._places():
             if isinstance(column, str):
                 columns[end] = column
-            elif self._lies_on_earth:
+            elif self.lies_on_earth:
                 raise UsageError(
                     "Counted rows have codes of zones, or rows and columns on a grid that lies "
                     "nowhere; give one row for each trip to locate trips by coordinates.",
@@ -248,10 +252,6 @@ class Trips(RowReader):
                 columns |= {f"{end}_row": column[0], f"{end}_col": column[1]}
         return columns
 
-    @property
-    def _lies_on_earth(self) -> bool:
-        return self.grid.places[0].transform is not None
-
     def _places(self) -> list[tuple[str, Place]]:
         """Return both ends and their columns; UsageError where one is missing."""
         if self.origin is None or self.destination is None:
@@ -260,24 +260,23 @@ class Trips(RowReader):
 
     def _locators(self) -> list[Locator]:
         """Return the locators of both ends."""
-        if not self._lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
+        drops, other = self.outside == "drop", self.other
+        if not self.lies_on_earth or all(isinstance(one, str) for _, one in self._places()):
             located = cell_locators(
-                self.pairs,
-                None,
-                (None, None),
-                "centre",
-                self._columns(),
-                drops=self.outside == "drop",
+                self.pairs, None, (None, None), "centre", self._columns(), drops=drops, other=other
             )
             return [*located, *self._time_locators()]
-        move = transformation(self.grid.places[0], self.crs, False)
+        move = transformation(self.land, self.crs, False)
         located = axis_locators(self.pairs, self.labelled.columns)
         for number, (end, column) in enumerate(self._places()):
             if isinstance(column, str):
-                located += cell_locators(self.pairs, None, (None, None), "centre", {end: column})
+                named = {end: column}
+                located += cell_locators(
+                    self.pairs, None, (None, None), "centre", named, drops=drops, other=other
+                )
             else:
                 y, x = column
-                one = point_locator(self.grid.places[0], y, x, move)
+                one = point_locator(self.land, y, x, move)
                 located.append(replace(one, axes=(2 * number, 2 * number + 1)))
         return [*located, *self._time_locators()]
 
@@ -317,6 +316,7 @@ class Trips(RowReader):
             survey.state(self._describe(table))
             for rows, arrays in batches(table, chosen, wanted, survey):
                 index = locate(self.pairs, rows, locators, arrays[: len(places)])
+                index = self.take_other(index)
                 within, key, inside = place(self.pairs, rows, index, self.outside or "error")
                 survey.place(table.name, np.ones(index.shape[1], np.int64), inside)
                 if self.person is None:
@@ -369,6 +369,7 @@ def read_trips(
     crs: str | None = None,
     where: Mapping[str, Value] | None = None,
     outside: Outside | None = None,
+    other: str | None = None,
     by: By | None = None,
     labels: Mapping[str, Sequence[str]] | None = None,
     key: NoiseKey | None = None,
@@ -382,10 +383,11 @@ def read_trips(
     ----------
     paths : path, sequence of paths, or a table in memory
     grid : str or Grid
-        The public grid of zones: one map of cells.
+        The public grid of zones: one map of cells, units with outlines, or cells of H3 or S2.
     origin, destination : str or pair of str
         Columns of codes; or pairs of columns: row and column on a grid that lies nowhere,
-        otherwise y and x, such as latitude and longitude.
+        otherwise y and x, such as latitude and longitude, which are looked up in the outlines of
+        units. A point on a border is in the unit that is the first of the grid.
     person : str, optional
         Column that identifies persons; rows without an id are refused. Without it
         :func:`geodp.flows.publish` asks for the contribution.
@@ -406,6 +408,10 @@ def read_trips(
         CRS of coordinates, if it is not the grid's.
     where, outside, memory, scratch
         See :func:`geodp.read_points`. A trip is outside if one of its ends is.
+    other : str, optional
+        Zone of all other places: a unit of this name, which a grid of cells of H3 or S2 was made
+        with (``grid_of_cells(..., other="elsewhere")``). Places outside are counted there, and are
+        neither refused nor left out.
     by : str, sequence of str, or mapping, optional
         Attributes by which trips are counted, each of which a trip has one label of: ``"hour"``,
         ``("hour", "mode")``, or ``{"mode": "column"}``; by default columns have their names.
@@ -457,6 +463,7 @@ def read_trips(
         crs=crs,
         where=where or {},
         outside=outside,
+        other=other,
         by=by,
         labels=labels or {},
         key=key,

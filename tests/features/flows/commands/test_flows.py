@@ -2,7 +2,9 @@
 
 import json
 
+import geopandas
 import numpy as np
+import pandas
 import pytest
 
 import geodp as package
@@ -11,6 +13,7 @@ from geodp.io.folder import staged_tables
 from geodp.privacy.ledger import Ledger
 from tests.command import geodp
 from tests.features.flows.test_publish import MESH, publish, trips_on
+from tests.features.flows.units import make_units, unit_trips
 
 GRID = ("--grid", "regular:8x8")
 PLACES = ("--from", "oy,ox", "--to", "dy,dx")
@@ -358,3 +361,64 @@ def test_pairs_are_exported_as_a_matrix(written, tmp_path):
     done("export", public / "flows", "--to", "omx", "--output", tmp_path / "made")
     assert (tmp_path / "made" / "flows.omx").exists()
     assert geodp("export", public / "origins", "--to", "omx", "--output", "x").returncode == 2
+
+
+@pytest.fixture
+def units(tmp_path):
+    """A GeoPackage of units, and trips between them as points."""
+    grid, _ = make_units()
+    codes = grid.names.format(0, np.stack([np.zeros(42, np.int64), np.arange(42)]))
+    shapes = geopandas.GeoDataFrame({"code": codes}, geometry=grid.outlines.shapes, crs=4326)
+    shapes.to_file(tmp_path / "units.gpkg")
+    rows = unit_trips(grid, 2000)
+    pandas.DataFrame(rows).to_csv(tmp_path / "rows.csv", index=False)
+    return ("--grid", f"units:{tmp_path / 'units.gpkg'}", "--units-source", "made up")
+
+
+@pytest.mark.parametrize("places", [PLACES, ("--from", "o", "--to", "d")], ids=["points", "codes"])
+def test_flows_between_units_from_files(units, tmp_path, places):
+    out = tmp_path / "out"
+    persons = ("--person", "id", "--trips", "4", "--epsilon", "1", "--output", out)
+    done("flows", "publish", tmp_path / "rows.csv", *units, *places, *persons)
+    done("verify", out)
+    codes = ("--from", "000", "--to", "001")
+    assert "95 % interval" in done("flows", "estimate", out, *codes).stdout
+    done("flows", "report", out, "--output", tmp_path / "page.html")
+    assert "000" in (tmp_path / "page.html").read_text()
+
+
+def test_an_interrupted_release_between_units_is_completed(units, tmp_path, monkeypatch):
+    ledger = Ledger.create(tmp_path / "l")
+    ledger.add_dataset("trips", package.privacy.loss.PureDP(package.privacy.budget.rational("5")))
+    words = [
+        *("flows", "publish", tmp_path / "rows.csv", *units, *PLACES, "--person", "id"),
+        *("--trips", "4", "--epsilon", "1", "--output", tmp_path / "out"),
+        *("--ledger", tmp_path / "l", "--dataset", "trips"),
+    ]
+    with monkeypatch.context() as patched:
+        patched.setattr(staged_tables, "write_index", lambda *_: 1 / 0)
+        assert geodp(*words).returncode != 0
+    done(*words, "--resume")
+    assert len(ledger.charges("trips")) == 1
+    assert done("verify", tmp_path / "out").returncode == 0
+
+
+def test_units_are_planned(units):
+    planned = done("flows", "plan", *units, "--trips", "4", "--epsilon", "1", "--json")
+    (one,) = json.loads(planned.stdout)
+    assert one["pairs"] == {"1": 42**2, "2": 16**2, "4": 4**2, "8": 1}
+
+
+def test_places_outside_are_counted_in_a_zone_of_cells(units, tmp_path):
+    pytest.importorskip("h3")
+    bounds = ("--grid", "h3:6", "--bounds", "139", "35", "139.1", "35.1", "--other", "elsewhere")
+    persons = ("--person", "id", "--trips", "4", "--epsilon", "9", "--output", tmp_path / "out")
+    done("flows", "publish", tmp_path / "rows.csv", *bounds, *PLACES, *persons)
+    done("verify", tmp_path / "out")
+    ends = ("--from", "elsewhere", "--to", "elsewhere")
+    assert "elsewhere" in done("flows", "estimate", tmp_path / "out", *ends).stdout
+    refused = geodp(
+        "flows", "publish", tmp_path / "rows.csv", *units, "--other", "x", *PLACES, *persons
+    )
+    assert refused.returncode == 2
+    assert "outline" in refused.stderr

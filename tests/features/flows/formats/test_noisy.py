@@ -4,9 +4,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from geodp.features.flows.formats.noisy import COLUMNS, name_file, read_noisy, write_noisy
+from geodp.features.flows.formats.noisy import name_file, read_noisy, write_noisy
 from geodp.features.flows.zones import Zones
 from tests.features.flows.test_publish import GRID, publish
+
+PLACES = ["origin_row", "origin_col", "destination_row", "destination_col"]
 
 
 def test_all_pairs_are_listed_with_their_places(tmp_path):
@@ -15,8 +17,8 @@ def test_all_pairs_are_listed_with_their_places(tmp_path):
     assert [one.name for one in entries] == ["pairs-4.parquet", "pairs-8.parquet"]
     for one in release.noisy:
         rows = pq.read_table(tmp_path / name_file(one.blocks.side))
-        assert rows.schema.names == [*COLUMNS]
-        place = np.stack([rows[name].to_numpy() for name in COLUMNS[:4]])
+        assert rows.schema.names == [*PLACES, "noisy"]
+        place = np.stack([rows[name].to_numpy() for name in PLACES])
         assert len({*map(tuple, place.T.tolist())}) == one.noisy.size
         assert rows["noisy"].to_numpy().tolist() == one.noisy.reshape(-1).tolist()
         again = read_noisy(tmp_path / name_file(one.blocks.side), one.blocks, one.variance)

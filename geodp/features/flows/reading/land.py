@@ -1,0 +1,103 @@
+"""Where coordinates of trips, stays and pings are located: on a map of cells, or in areal units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geodp.errors import CodeError
+from geodp.grid.cells.points import CellMap
+from geodp.grid.grid import Grid
+from geodp.grid.lattice import Lattice
+from geodp.grid.outlines import Outlines
+from geodp.typing import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitMap(Lattice):
+    """Map of a grid's units with outlines, in the CRS of these.
+
+    Attributes
+    ----------
+    outlines : Outlines
+        In the order of the columns of the grid.
+    """
+
+    outlines: Outlines = field(repr=False)
+
+    @property
+    def bounds(self) -> tuple[float, float, float, float]:
+        """West, south, east and north of all outlines."""
+        return self.outlines.bounds
+
+    def locate(self, x: ArrayLike, y: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Return row and column (int64[n] each) of points; -1 in no unit.
+
+        A point on a border is in the unit that is the first of the grid. CodeError for a
+        coordinate that is no finite number.
+        """
+        import shapely
+
+        east, north = np.asarray(x, np.float64), np.asarray(y, np.float64)
+        bad = ~(np.isfinite(east) & np.isfinite(north))
+        if bad.any():
+            raise CodeError(
+                int(bad.argmax()),
+                "A coordinate must be a finite number.",
+                code="coordinate-not-finite",
+            )
+        point, unit = _tree(self.outlines).query(shapely.points(east, north))
+        order = np.argsort(unit, kind="stable")
+        point, unit = point[order], unit[order]
+        first = np.flatnonzero(np.append(True, unit[1:] != unit[:-1])[: unit.size])
+        column = np.full(east.size, -1)
+        # Each unit with all points in its box at once: a prepared polygon indexes its edges. The
+        # last ones first, so that those of lower numbers stay.
+        for start, stop in zip(first[::-1], np.append(first[1:], unit.size)[::-1], strict=True):
+            some, shape = point[start:stop], self.outlines.shapes[unit[start]]
+            inside = some[shapely.intersects_xy(shape, east[some], north[some])]
+            column[inside] = unit[start]
+        return np.where(column < 0, -1, 0), column
+
+
+@lru_cache(maxsize=4)
+def _tree(outlines: Outlines) -> Any:
+    """Return the index of outlines by their boxes, and prepare these."""
+    import shapely
+
+    shapely.prepare(outlines.shapes)
+    return shapely.STRtree(outlines.shapes)
+
+
+def find_land(grid: Grid, *, drops: bool) -> Lattice:
+    """Return the map on which points are located; one without CRS on a grid that lies nowhere.
+
+    ``drops``: whether points in no cell of H3 or S2 get row and column -1, and are not refused at
+    once.
+    """
+    outlines = grid.outlines
+    if outlines is not None:
+        rows, cols = grid.shape[:2]
+        return UnitMap(rows, cols, crs=outlines.crs, outlines=outlines)
+    return CellMap.of(grid, drops) or grid.places[0]
+
+
+def count_as_other(index: IntArray, other: IntArray) -> IntArray:
+    """Return indices with places outside in place of which another zone counts.
+
+    Parameters
+    ----------
+    index : int64[d, n]
+        Of which the first axes are rows and columns of one place or of two; -1: outside.
+    other : int64[2]
+        Row and column of the zone of all other places.
+    """
+    index = index.copy()
+    for at in range(0, min(len(index), 4), 2):
+        outside = index[at] < 0
+        index[at, outside], index[at + 1, outside] = other
+    return index

@@ -1,0 +1,422 @@
+"""Areal units as zones: their order and blocks, laws of distance, and whole releases."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+
+import geodp
+from geodp.errors import InputError, UsageError
+from geodp.features.flows.design import Design
+from geodp.features.flows.page import write_page
+from geodp.features.flows.publish import prepare_flows
+from geodp.features.flows.screenlines import divide_zones
+from geodp.features.flows.units import (
+    LEAST_LAW,
+    UnitLaw,
+    count_blocks,
+    order_units,
+    start_blocks,
+    trace_cells,
+)
+from geodp.features.flows.verify import verify_flows
+from geodp.features.flows.zones import Zones, pairs_of, zones_of
+from geodp.grid.cells.grid import grid_of_cells
+from geodp.grid.outlines import Outlines
+from geodp.grid.units import grid_of_units
+from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from tests.features.flows.test_publish import ends_of
+from tests.features.flows.units import make_units, unit_table, unit_trips
+from tests.refusals import refuses
+
+UNITS, CODES = make_units()
+TABLE = unit_table(UNITS)
+PLACES = {"origin": ("oy", "ox"), "destination": ("dy", "dx"), "person": "id", "trips": 4}
+BY_CODE = {**PLACES, "origin": "o", "destination": "d"}
+
+
+@pytest.fixture(scope="module")
+def release():
+    return geodp.flows.publish(TABLE, contribution=3, epsilon=1, key=NoiseKey(bytes(32)))
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, 42, 64, 100])
+@pytest.mark.parametrize("side", [1, 2, 4, 16])
+def test_blocks_have_at_most_their_size_and_nest(number, side):
+    first = np.append(start_blocks(number, side), number)
+    size = np.diff(first)
+    assert size.size == count_blocks(number, side)
+    assert 0 < size.min() <= size.max() <= side**2
+    assert size.max() - size.min() <= 1
+    assert {*start_blocks(number, 2 * side)} <= {*first}
+
+
+def test_blocks_are_units_that_lie_together():
+    draw = np.random.default_rng(0)
+    point = draw.integers(0, 1000, (256, 2))
+    order = order_units(point)
+    assert np.array_equal(np.sort(order), np.arange(256))
+    spread = [np.ptp(point[order[at : at + 16]], axis=0).max() for at in range(0, 256, 16)]
+    # 16 of 256 units have a sixteenth of the map: squares of 250 by 250, about.
+    assert np.mean(spread) < 400
+    at_random = [np.ptp(point[at : at + 16], axis=0).max() for at in range(0, 256, 16)]
+    assert np.mean(at_random) > 800
+
+
+def test_the_order_does_not_depend_on_codes_but_for_equal_places():
+    renamed, _ = make_units(seed=0)
+    other = np.random.default_rng(9).permutation(42)
+    codes = np.array([f"x{code:02d}" for code in other])
+    grid = grid_of_units({"unit": codes}, "others", UNITS.outlines)
+    one, two = Zones.of(UNITS), Zones.of(grid)
+    at = [zones.grid.outlines.inner_points[zones.column] for zones in (one, two)]
+    assert np.array_equal(*at)
+    assert np.array_equal(Zones.of(renamed).column, one.column)
+
+
+def test_zones_are_found_by_their_keys():
+    zones = Zones.of(UNITS)
+    assert np.array_equal(zones.find(zones.key), np.arange(42))
+    assert zones_of(pairs_of(UNITS)) == UNITS
+    blocks = zones.blocks(4)
+    assert blocks.sums(np.ones(42, np.int64)).tolist() == np.diff(blocks.first).tolist()
+
+
+def distances(zones):
+    """Great-circle distances of the centroids of units, in km, by the haversine formula."""
+    at = shapely.get_coordinates(shapely.centroid(zones.grid.outlines.shapes))[zones.column]
+    x, y = np.radians(at).T
+    a = np.sin((y[:, None] - y) / 2) ** 2
+    a += np.cos(y[:, None]) * np.cos(y) * np.sin((x[:, None] - x) / 2) ** 2
+    return 2 * 6371.0088 * np.arcsin(np.sqrt(a))
+
+
+def test_the_law_of_units_is_that_of_their_centroids_and_within_of_their_areas():
+    zones = Zones.of(UNITS)
+    apart = distances(zones)
+    areas = zones.grid.outlines.areas[zones.column]
+    apart[np.diag_indices(42)] = 0.52 * np.sqrt(areas)
+    expected = np.maximum(np.exp(-apart / 3), LEAST_LAW)
+    assert zones.law(3.0, zones.blocks(1)) == pytest.approx(expected, rel=2e-2)
+    assert zones.steps[2] == "km"
+    assert zones.extent[0] == pytest.approx(np.sqrt(np.median(areas)))
+
+
+@pytest.mark.parametrize("side", [2, 4, 8])
+def test_the_law_of_blocks_is_the_mean_over_their_units(side):
+    zones = Zones.of(UNITS)
+    fine, blocks = zones.law(3.0, zones.blocks(1)), zones.blocks(side)
+    at, size = blocks.first[:-1], np.diff(blocks.first)
+    mean = np.add.reduceat(np.add.reduceat(fine, at, 0), at, 1) / size[:, None] / size
+    assert zones.law(3.0, blocks) == pytest.approx(mean)
+
+
+def test_of_many_units_neighbours_are_taken_together(monkeypatch):
+    zones = Zones.of(make_units(16, 16)[0])
+    exact = zones.law(20.0, zones.blocks(8))
+    monkeypatch.setattr("geodp.features.flows.units.MOST_POINTS", 64)
+    monkeypatch.setattr("geodp.features.flows.units.CHUNK", 200)
+    assert zones.law(20.0, zones.blocks(8)) == pytest.approx(exact, rel=0.05)
+
+
+def test_attraction_sums_the_law_over_blocks(monkeypatch):
+    zones = Zones.of(UNITS)
+    law, blocks = zones.law(3.0, zones.blocks(1)), zones.blocks(4)
+    weight = np.random.default_rng(0).random(42)
+    origin, block = np.array([3, 0, 41]), np.array([0, 2, 3])
+    sums = np.add.reduceat(law * weight, blocks.first[:-1], axis=1)[np.ix_(origin, block)]
+    attraction = zones.attraction(3.0)
+    assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
+    monkeypatch.setattr("geodp.features.flows.units.CHUNK", 1)
+    assert attraction.attract(origin, block, blocks.first, weight) == pytest.approx(sums)
+
+
+@pytest.mark.parametrize("levels", [None, {1: "1/2"}, {2: "2/5", 4: "1/10"}, {8: "1/5"}])
+@pytest.mark.parametrize("amounts", [{"epsilon": 1}, {"rho": "1/8"}])
+def test_both_ends_are_met_exactly(levels, amounts):
+    made = geodp.flows.publish(TABLE, contribution=2, levels=levels, **amounts)
+    for flows, released in ends_of(made):
+        assert np.array_equal(flows, released)
+    assert made.flows.grid == pairs_of(UNITS)
+    assert (made.flows.table.count > 0).all()
+
+
+def test_flows_have_codes_of_both_ends(release):
+    rows = release.to_pandas()
+    assert [*rows] == ["origin", "destination", "count"]
+    assert {*rows["origin"]} <= {*CODES.reshape(-1)}
+    assert rows["count"].sum() == release.origins.table.count.sum()
+    assert release.index.decay.unit == "km"
+
+
+def test_a_written_release_is_verified_and_opened(release, tmp_path):
+    release.write(tmp_path / "out")
+    assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+    again = geodp.open(tmp_path / "out")
+    regions = ([*CODES[:3].reshape(-1)], [*CODES[3:].reshape(-1)])
+    assert again.estimate(*regions) == release.estimate(*regions)
+    blocks = pq.read_table(tmp_path / "out" / "public" / "blocks.parquet")
+    zones = Zones.of(UNITS)
+    found = UNITS.names.find(blocks["code"].to_pylist())[1]
+    assert np.array_equal(found, zones.column)
+    assert blocks["block_2"].to_pylist() == zones.blocks(2).of_zone.tolist()
+    pairs = pq.read_table(tmp_path / "out" / "public" / "pairs-2.parquet")
+    assert pairs.column_names == ["origin_block", "destination_block", "noisy"]
+    constraints = again.index.constraints
+    assert any("blocks.parquet" in one for one in constraints)
+
+
+@pytest.mark.parametrize("name", ["blocks.parquet", "origins/origins.outlines.parquet"])
+def test_files_of_other_places_are_found(release, tmp_path, name):
+    release.write(tmp_path / "out")
+    path = tmp_path / "out" / "public" / name
+    rows = pq.read_table(path)
+    pq.write_table(rows.take(list(range(len(rows)))[::-1]), path)
+    assert not all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+
+
+def test_estimates_between_units_hold_what_was_counted(release):
+    west, east = [*CODES[:, :4].reshape(-1)], [*CODES[:, 4:].reshape(-1)]
+    one = release.estimate(west, east)
+    rows = unit_trips(UNITS)
+    truth = int((np.isin(rows["o"], west) & np.isin(rows["d"], east)).sum())
+    assert one.low <= truth <= one.high
+    boxes = UNITS.outlines.boxes[UNITS.names.find(west)[1]]
+    polygon = shapely.box(*boxes[:, :2].min(axis=0), *boxes[:, 2:].max(axis=0))
+    assert release.estimate(polygon, east) == one
+    border = float(boxes[:, 2].max())
+    line = shapely.LineString([(border, 34), (border, 37)])
+    # The left, as seen northwards, is the west.
+    assert release.estimate_across(line).there == one
+
+
+def test_points_are_looked_up_in_outlines():
+    rows = pa.table(unit_trips(UNITS))
+    key = NoiseKey(bytes(32))
+    by_point, by_code = (
+        geodp.flows.read_trips(rows, grid=UNITS, key=key, **places) for places in (PLACES, BY_CODE)
+    )
+    assert np.array_equal(by_point.key, by_code.key)
+    assert np.array_equal(by_point.count, by_code.count)
+    mixed = geodp.flows.read_trips(rows, grid=UNITS, key=key, **{**PLACES, "origin": "o"})
+    assert np.array_equal(mixed.key, by_code.key)
+
+
+def test_points_of_another_crs_and_beyond_all_units():
+    rows = unit_trips(UNITS, 50)
+    moved = geodp.flows.read_trips(
+        pa.table(rows), grid=UNITS, crs="OGC:CRS84", key=NoiseKey(bytes(32)), **PLACES
+    )
+    assert moved.count.sum() == 50
+    rows["ox"] = np.where(np.arange(50) < 7, 10.0, rows["ox"])
+    with refuses(InputError, "cell-outside-domain"):
+        geodp.flows.read_trips(pa.table(rows), grid=UNITS, **PLACES)
+    left = geodp.flows.read_trips(pa.table(rows), grid=UNITS, outside="drop", **PLACES)
+    assert left.count.sum() == 43
+
+
+def test_a_point_on_a_border_is_in_the_first_unit():
+    from geodp.features.flows.reading.land import find_land
+
+    land = find_land(UNITS, drops=True)
+    boxes = UNITS.outlines.boxes
+    row, column = land.locate(boxes[:, 0], (boxes[:, 1] + boxes[:, 3]) / 2)
+    assert (row == 0).all()
+    assert (column <= np.arange(42)).all()
+    west = boxes[:, 0] == boxes[:, 0].min()
+    assert np.array_equal(column[west], np.flatnonzero(west))
+
+
+def test_pings_and_stays_in_units():
+    at = UNITS.outlines.inner_points
+    rows = {
+        "id": ["a"] * 6,
+        "t": [f"2024-05-01T{hour:02d}:{minute:02d}" for hour in (8, 9, 10) for minute in (0, 20)],
+        "y": at[[0, 0, 5, 5, 9, 9], 1],
+        "x": at[[0, 0, 5, 5, 9, 9], 0],
+    }
+    where = {"grid": UNITS, "time": "t", "person": "id", "trips": 5}
+    found = geodp.flows.read_pings(pa.table(rows), place=("y", "x"), **where)
+    index = found.grid.decode(found.key)
+    assert {*zip(index[1].tolist(), index[3].tolist(), strict=True)} == {(0, 5), (5, 9)}
+    rows["place"] = UNITS.names.format(0, np.stack([[0] * 6, [0, 0, 5, 5, 9, 9]]))
+    stays = geodp.flows.read_stays(pa.table(rows), place="place", **where)
+    also = geodp.flows.read_stays(pa.table(rows), place=("y", "x"), **where)
+    assert np.array_equal(stays.key, also.key)
+
+
+def test_lines_connect_points_within_units(release, tmp_path):
+    lines = release.to_geopandas()
+    assert len(lines) == len(release.flows)
+    assert {*lines.geom_type} == {"LineString"}
+    lines.to_file(tmp_path / "flows.gpkg")
+    lines.to_file(tmp_path / "flows.fgb")
+    first = lines.iloc[0]
+    start = shapely.Point(first.geometry.coords[0])
+    unit = UNITS.names.find([first["origin"]])[1, 0]
+    assert UNITS.outlines.shapes[unit].contains(start)
+    with refuses(UsageError, "rows-not-on-earth"):
+        table = geodp.CountTable.from_index(
+            geodp.Grid.regular((4, 4)).pairs(), np.zeros((4, 1), np.int64), [5]
+        )
+        geodp.flows.publish(table, contribution=1, epsilon=1).to_geopandas()
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_page_draws_flows_between_units(release, language, tmp_path):
+    release.write(tmp_path / "out")
+    page = write_page(geodp.open(tmp_path / "out"), language, simulations=20)
+    assert "marker-end" in page
+    assert "data:image/png;base64," in page
+
+
+def test_a_page_of_many_units_has_those_with_the_most_trips(tmp_path):
+    grid, _ = make_units(12, 12)
+    made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=1)
+    made.write(tmp_path / "out")
+    page = write_page(geodp.open(tmp_path / "out"), simulations=20)
+    assert page.count("<summary") == 40
+
+
+def test_what_units_cannot_do_is_refused():
+    bare = grid_of_units({"unit": ["a", "b"]}, "no outlines")
+    rows = pa.table(unit_trips(UNITS, 10))
+    with refuses(UsageError, "flows-units-need-outlines"):
+        geodp.flows.read_trips(rows, grid=bare, **BY_CODE)
+    with refuses(UsageError, "flows-need-map"):
+        geodp.flows.read_trips(rows, grid=UNITS.with_attribute("sex", ["f", "m"]), **BY_CODE)
+    with refuses(UsageError, "flows-labels-need-map"):
+        labels = {"by": ("mode",), "labels": {"mode": ["a", "b"]}}
+        geodp.flows.read_trips(rows, grid=UNITS, **BY_CODE, **labels)
+    with refuses(UsageError, "flows-other-needs-cells"):
+        geodp.flows.read_trips(rows, grid=UNITS, other="elsewhere", **BY_CODE)
+    with refuses(UsageError, "flows-level-too-large"):
+        geodp.flows.publish(TABLE, contribution=1, epsilon=1, levels={16: "1/10"})
+
+
+def test_the_fingerprint_knows_which_units_a_block_has():
+    def identify(grid):
+        table = replace(unit_table(UNITS), grid=pairs_of(grid))
+        return prepare_flows(table, Request(terms=Terms.of(epsilon=1, contribution=1))).identify()
+
+    moved = UNITS.outlines.take(np.random.default_rng(0).permutation(42))
+    codes = UNITS.names.format(0, np.stack([np.zeros(42, np.int64), np.arange(42)]))
+    shifted = Outlines.of(shapely.transform(UNITS.outlines.shapes, lambda at: at + 1), "EPSG:4326")
+    same, others, beside = (
+        grid_of_units({"unit": codes}, "made up", one) for one in (UNITS.outlines, moved, shifted)
+    )
+    assert same == others == UNITS
+    assert identify(same) == identify(UNITS) == identify(beside)
+    assert identify(others) != identify(UNITS)
+
+
+@pytest.mark.parametrize(
+    ("number", "trips", "sides"),
+    [(400, 10, (1, 2, 4, 8)), (1024, 10, (4, 8)), (1024, 2, (1, 2, 4, 8))],
+)
+def test_single_units_are_measured_where_they_are_few(number, trips, sides):
+    grid = grid_of_units({"unit": [f"{one:05d}" for one in range(number)]}, "made up")
+    assert Design.choose(grid, trips).sides == sides
+
+
+def test_units_of_several_levels(tmp_path):
+    towns = [f"t{at // 14}" for at in range(42)]
+    grid, codes = make_units(town=towns)
+    made = geodp.flows.publish(unit_table(grid), contribution=1, epsilon=1)
+    one = made.estimate("t0", "t2")
+    same = made.estimate([*codes[:2].reshape(-1)], [*codes[4:].reshape(-1)])
+    assert one == same
+    made.write(tmp_path / "out")
+    page = write_page(geodp.open(tmp_path / "out"), simulations=20)
+    assert page.count("<summary") == 40
+
+
+class TestCells:
+    """Cells of H3 as zones."""
+
+    BOUNDS = (139, 35, 139.2, 35.15)
+
+    @staticmethod
+    def rows(number=3000, beyond=0.02):
+        draw = np.random.default_rng(0)
+        ends = [
+            (draw.uniform(139 - beyond, 139.2 + beyond, number),
+             draw.uniform(35 - beyond, 35.15 + beyond, number))
+            for _ in range(2)
+        ]  # fmt: skip
+        return pa.table(
+            {"id": [f"p{at % 400}" for at in range(number)]}
+            | {"ox": ends[0][0], "oy": ends[0][1], "dx": ends[1][0], "dy": ends[1][1]}
+        )
+
+    @pytest.fixture(autouse=True)
+    def _library(self):
+        pytest.importorskip("h3")
+
+    def test_flows_between_cells(self, tmp_path):
+        grid = grid_of_cells("h3:7", self.BOUNDS)
+        made = geodp.flows.publish(self.rows(), grid=grid, outside="drop", epsilon=50, **PLACES)
+        made.write(tmp_path / "out")
+        assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+        again = geodp.open(tmp_path / "out")
+        assert len(again.to_geopandas()) == len(again.flows)
+        assert "data:image/png;base64," in write_page(again, simulations=20)
+        line = shapely.LineString([(139.1, 34), (139.1, 36)])
+        assert again.estimate_across(line).both.count > 0
+        with refuses(InputError, "point-outside-area"):
+            geodp.flows.read_trips(self.rows(), grid=grid, **PLACES)
+
+    def test_places_outside_are_counted_in_another_zone(self, tmp_path):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        every = geodp.flows.read_trips(self.rows(), grid=grid, other="elsewhere", **PLACES)
+        assert every.count.sum() == 400 * 4
+        made = geodp.flows.publish(self.rows(), grid=grid, other="elsewhere", epsilon=20, **PLACES)
+        rows = made.to_pandas()
+        assert "elsewhere" in {*rows["origin"]} & {*rows["destination"]}
+        lines = made.to_geopandas()
+        assert "elsewhere" not in {*lines["origin"], *lines["destination"]}
+        assert len(lines) < len(rows)
+        one = made.estimate("elsewhere", "elsewhere")
+        assert one.low <= one.count <= one.high
+        made.write(tmp_path / "out")
+        assert all(one.ok for one in verify_flows(tmp_path / "out" / "public"))
+        card = json.loads((tmp_path / "out/public/flows/release.json").read_text())
+        assert "counted as those of the zone elsewhere" in json.dumps(card)
+        page = write_page(geodp.open(tmp_path / "out"), simulations=20)
+        assert "elsewhere" in page
+        assert not re.search('[" ]nan[" ]', page)
+        left, right = divide_zones(grid, shapely.LineString([(139.1, 34), (139.1, 36)]))
+        assert left.cells + right.cells == grid.size - 1
+
+    def test_a_zone_that_lies_nowhere_is_a_block_of_its_own(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        zones = Zones.of(grid)
+        name = grid.names.format(0, np.stack([zones.row, zones.column]))
+        assert name[-1] == "elsewhere"
+        for side in (1, 2, 4):
+            assert np.diff(zones.blocks(side).first)[-1] == 1
+            law = zones.law(3.0, zones.blocks(side))
+            assert np.isfinite(law).all()
+            assert np.allclose(law[-1], law[-1, -1])
+        assert isinstance(zones.attraction(3.0), UnitLaw)
+
+    def test_another_zone_needs_a_choice(self):
+        grid = grid_of_cells("h3:7", self.BOUNDS, other="elsewhere")
+        with refuses(UsageError, "flows-other-with-outside"):
+            geodp.flows.read_trips(
+                self.rows(), grid=grid, other="elsewhere", outside="drop", **PLACES
+            )
+
+    def test_cells_across_180_degrees_go_on(self):
+        centre = np.array([[-1.0, 0, 0]])
+        angle = np.radians([[179.0, -179.0, -179.0, 179.0]])
+        corners = np.stack([np.cos(angle), np.sin(angle), np.array([[0, 0, 0.1, 0.1]])], axis=-1)
+        west, _, east, _ = trace_cells(centre, corners).bounds
+        assert east - west == pytest.approx(2)
