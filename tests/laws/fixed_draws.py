@@ -137,7 +137,7 @@ def _fix_selections(patch):
         patch.setattr(question, "draw", draw)
 
     questions = {subclass.__name__ for subclass in Question.__subclasses__()}
-    assert questions == {"Top", "Level", "Quantile", "MedianCentre", "Parts"}, questions
+    assert questions == {"Top", "Level", "Quantile", "MedianCentre", "EqualParts"}, questions
     for one in Question.__subclasses__():
         fix(one)
 

@@ -11,7 +11,7 @@ from geodp.features.amounts.clip import AXIS, prepare_question
 from geodp.features.amounts.records import AmountRecords, require_records
 from geodp.features.amounts.scale import MOST_CLASSES, Scale, exact, show_number
 from geodp.features.amounts.streams import AmountTable
-from geodp.features.select.parts import Parts
+from geodp.features.select.parts import EqualParts
 from geodp.features.select.selected import PreparedSelection, Selected
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -198,4 +198,4 @@ def prepare_edges(table: AmountTable, classes: int, request: Request) -> Prepare
 
     ``table``: with records by amount.
     """
-    return prepare_question(table, table.records, Parts(classes, AXIS), request)
+    return prepare_question(table, table.records, EqualParts(classes, AXIS), request)

@@ -25,7 +25,7 @@ from geodp.table.counts import CountTable
 
 
 @dataclass(frozen=True)
-class Parts(Question):
+class EqualParts(Question):
     """The positions along an axis at which K parts of about equal numbers of records begin.
 
     All positions are halved first, at an edge below which about half of the records lie; then

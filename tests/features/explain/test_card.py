@@ -18,7 +18,7 @@ from geodp.features.explain.page import texts_of, write_number
 from geodp.features.explain.sections import HALF, OPEN, PRIORS, SIZES
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.explanation import SHOWN
-from geodp.features.select.parts import Parts
+from geodp.features.select.parts import EqualParts
 from geodp.features.select.selected import prepare
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
@@ -93,7 +93,7 @@ CHOICES = {
     "quantile": partial(geodp.select.quantile, q="1/3", axis="row"),
     "median centre": geodp.select.median_centre,
     "parts": lambda table, **terms: prepare(
-        table, Parts(5, "row"), Request(terms=Terms.of(**terms))
+        table, EqualParts(5, "row"), Request(terms=Terms.of(**terms))
     ).release(),
 }
 NAMES = (

@@ -11,7 +11,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms import SELECTORS
-from geodp.features.select.parts import Parts, count_off
+from geodp.features.select.parts import EqualParts, count_off
 from geodp.features.select.quantiles import MedianCentre, Quantile
 from geodp.features.select.resolution import Level
 from geodp.features.select.selected import prepare
@@ -35,7 +35,7 @@ QUESTIONS = {
     "quantile": Quantile(F(1, 4), "row"),
     "median": Quantile(F(1, 2), "col"),
     "median centre": MedianCentre(),
-    "halves": Parts(2, "row"),
+    "halves": EqualParts(2, "row"),
 }
 
 
@@ -171,7 +171,7 @@ def utilities(question, dense):
         found = np.zeros(table.size, object)
         found[table.rank] = table.count
         return found
-    if isinstance(question, Parts):
+    if isinstance(question, EqualParts):
         below = np.cumsum(prepared.measured)
         return -count_off(below[:-1], below[-1] - below[:-1], (1, 1))
     (one, *_) = rounds_of(prepared, (), None)
