@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 import geodp
 from bench.inputs.public import load
 from bench.tables import fill, markdown, table
+from geodp.features.amounts.edges import divide_clip, prepare_edges
 from geodp.features.amounts.scale import Scale
 from geodp.features.amounts.streams import AmountTable
 from geodp.grid.region import Region
 from geodp.privacy.budget import rational
 from geodp.privacy.key import NoiseKey
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 
 TITLE = """\
 Incomes of the people of the Kanto window, census 2020, made up: lognormal with the logarithm's
@@ -67,6 +70,12 @@ MEDIANS = {
     "municipality": (99.0, 0.1),
 }
 """Goals of the median's class and of the interpolated median, as above, of 500 people and more."""
+
+SHARES = ("1/3", "2/5", "1/2", "3/5", "2/3")
+"""Shares of sums in releases of means and medians."""
+
+STEPS = 1024
+"""Steps of the clip among which edges are chosen."""
 
 SIDES = {"cell": 1, "1 km": 2, "4 km": 8, "8 km": 16}
 
@@ -258,6 +267,7 @@ def measure(
         "settings": {"trials": trials, "mean": whole, "clipped": cut, "people": people},
         "means": [], "sums": [], "medians": [], "coverage": [], "alone": [],
         "differences": [], "spread": [],
+        "shares": [*measure_shares(truth, trials)], "edges": [*measure_edges(trials)],
         "cost": [*measure_cost(data)],
     }  # fmt: skip
     for one in epsilon:
@@ -278,26 +288,32 @@ def measure_means(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[str
     for trial in range(trials):
         for name, method in METHODS.items():
             number, total = method(truth, epsilon, trial)
-            for area, (kind, low, high, _) in MEANS.items():
-                people = sum_areas(truth, truth.number, kind)
-                some = (people >= low) & (people < high)
-                true = sum_areas(truth, truth.total, kind)[some] / people[some]
-                n, s = (sum_areas(truth, one, kind)[some] for one in (number, total))
-                mean = np.clip(s / np.maximum(n, 1e-9), 0, UPPER)
-                error = 100 * float(np.median(np.abs(mean / true - 1)))
+            for area in MEANS:
+                error, of_raw = judge_means(truth, area, number, total)
                 errors.setdefault((area, name), []).append(error)
-                raw = sum_areas(truth, truth.unclipped, kind)[some] / people[some]
-                clip[area] = (
-                    100 * float(np.median(np.abs(mean / raw - 1)))
-                    if (name == "geodp.amounts")
-                    else clip[area]
-                )
+                clip[area] = of_raw if name == "geodp.amounts" else clip[area]
     return [
         {"epsilon": str(epsilon), "areas": area, "goal": goal if epsilon == 1 else None}
         | {name: float(np.mean(errors[area, name])) for name in METHODS}
         | {"of the unclipped mean": clip[area]}
         for area, (*_, goal) in MEANS.items()
     ]
+
+
+def judge_means(
+    truth: Truth, area: str, number: NDArray[Any], total: NDArray[Any]
+) -> tuple[float, float]:
+    """Return the median errors of means of areas, of the clipped and of the unclipped truth."""
+    kind, low, high, _ = MEANS[area]
+    people = sum_areas(truth, truth.number, kind)
+    some = (people >= low) & (people < high)
+    n, s = (sum_areas(truth, one, kind)[some] for one in (number, total))
+    mean = np.clip(s / np.maximum(n, 1e-9), 0, UPPER)
+    exact = (sum_areas(truth, one, kind)[some] for one in (truth.total, truth.unclipped))
+    clipped, raw = (
+        100 * float(np.median(np.abs(mean / (one / people[some]) - 1))) for one in exact
+    )
+    return clipped, raw
 
 
 def draw_discs(truth: Truth, radius: int) -> list[tuple[Dense, Dense]]:
@@ -357,14 +373,8 @@ def measure_medians(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[s
     for trial in range(trials):
         for name, means in (("alone", False), ("with means", True)):
             release = publish_amounts(truth, epsilon, trial, classes=True, means=means)
-            dense = np.stack([one.to_dense() for one in release.classes], axis=-1)
-            for area in MEDIANS:
-                some = sum_areas(truth, truth.number, area) >= 500
-                at, median = find_medians(sum_areas(truth, dense, area)[some])
-                true_at, true = find_medians(sum_areas(truth, truth.classes, area)[some])
-                right = 100 * float((at == true_at).mean())
-                error = 100 * float(np.median(np.abs(median / true - 1)))
-                figures.setdefault((area, name), []).append((right, error))
+            for area, judged in judge_medians(truth, release).items():
+                figures.setdefault((area, name), []).append(judged)
     found = []
     for area, (of_class, of_median) in MEDIANS.items():
         row: dict[str, Any] = {"epsilon": str(epsilon), "areas": area}
@@ -374,6 +384,84 @@ def measure_medians(truth: Truth, epsilon: Fraction, trials: int) -> list[dict[s
         goals = (of_class, of_median) if epsilon == 1 else (None, None)
         found.append(row | {"goal of class": goals[0], "goal of median": goals[1]})
     return found
+
+
+def judge_medians(truth: Truth, release: geodp.amounts.Amounts) -> dict[str, tuple[float, float]]:
+    """Return the per cent of areas whose median class is right, and the median error of medians."""
+    dense, found = np.stack([one.to_dense() for one in release.classes], axis=-1), {}
+    for area in MEDIANS:
+        some = sum_areas(truth, truth.number, area) >= 500
+        at, median = find_medians(sum_areas(truth, dense, area)[some])
+        true_at, true = find_medians(sum_areas(truth, truth.classes, area)[some])
+        error = 100 * float(np.median(np.abs(median / true - 1)))
+        found[area] = 100 * float((at == true_at).mean()), error
+    return found
+
+
+def measure_shares(truth: Truth, trials: int) -> Iterator[dict[str, Any]]:
+    """Yield the errors of medians and means of one release at epsilon 1, by the share of sums."""
+    for part in SHARES:
+        rows: list[list[float]] = []
+        for trial in range(trials):
+            release = publish_amounts(truth, Fraction(1), trial, classes=True, share=part)
+            assert release.sum is not None
+            maps = release.count.table.to_dense(), release.sum.table.to_dense()
+            medians = judge_medians(truth, release)
+            row = [medians["4 km"][0], *(error for _, error in medians.values())]
+            rows.append(row + [judge_means(truth, area, *maps)[0] for area in MEANS])
+        names = ["class, 4 km", *(f"median, {area}" for area in MEDIANS), *MEANS]
+        yield {"share of sums": part} | dict(
+            zip(names, map(float, np.mean(rows, axis=0)), strict=True)
+        )
+
+
+def measure_edges(trials: int) -> Iterator[dict[str, Any]]:
+    """Yield by how many records edges are off, beside those of a tree of noisy counts."""
+    scale = Scale.of((0, STEPS), 1, "10,000 yen", "income")
+    for records in (1000, 100_000):
+        income = np.random.default_rng(1).lognormal(5.5, 0.7, records)
+        counted = np.minimum(np.floor(income + 0.5).astype(np.int64), STEPS - 1)
+        number = np.bincount(counted, minlength=STEPS)
+        before = np.append(0, np.cumsum(number))
+        for classes in (4, 12, 40):
+            table = geodp.CountTable.from_dense(
+                number[None, None], divide_clip(classes, scale, scale)
+            )
+            made = AmountTable(table, table.key.astype(np.int64) * table.count, scale)
+            goal = records * np.arange(1, classes) / classes
+            for epsilon in (Fraction(1, 100), Fraction(1, 10), Fraction(1)):
+                off: dict[str, list[float]] = {"choose_edges": [], "tree of counts": []}
+                for trial in range(trials):
+                    terms = Terms.of(epsilon=epsilon, contribution=1)
+                    request = Request(terms=terms, key=key_of(trial))
+                    chosen = prepare_edges(made, classes, request).release().chosen
+                    edges = sorted(int(str(one["index"])) for one in chosen)
+                    tree = edges_of_tree(number, classes, float(epsilon), trial)
+                    for name, one in zip(off, (edges, tree), strict=True):
+                        off[name].append(float(np.abs(before[one] - goal).mean()))
+                yield {"records": records, "classes": classes, "epsilon": str(epsilon)} | {
+                    name: 100 * float(np.mean(one)) / records for name, one in off.items()
+                }
+
+
+def edges_of_tree(number: Dense, classes: int, epsilon: float, trial: int) -> list[int]:
+    """Return quantiles of a binary tree of noisy counts, made consistent (Hay et al. 2010)."""
+    draw, levels = np.random.default_rng(trial), [number.astype(float)]
+    while levels[-1].size > 1:
+        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
+    noisy = [one + draw.laplace(0, len(levels) / epsilon, one.size) for one in levels]
+    # From the leaves up every node is averaged with the sum of its children, by their variances.
+    means = noisy[:1]
+    for height, one in enumerate(noisy[1:], 2):
+        weight = 2.0 ** (height - 1) / (2.0**height - 1)
+        means.append(weight * one + (1 - weight) * means[-1].reshape(-1, 2).sum(axis=1))
+    fitted = means[-1]
+    for one in means[-2::-1]:
+        pairs = one.reshape(-1, 2)
+        fitted = (pairs + (fitted - pairs.sum(axis=1))[:, None] / 2).ravel()
+    below = np.cumsum(fitted)
+    goals = below[-1] * np.arange(1, classes) / classes
+    return sorted(1 + int(np.argmin(np.abs(below[:-1] - goal))) for goal in goals)
 
 
 NAMES = ("count", "sum", "mean", "median")
@@ -625,7 +713,8 @@ def measure_cost(data: Path | None, repeats: int = 9) -> Iterator[dict[str, Any]
                    "maps of counts": ratio, "goal": goals.get(run)}  # fmt: skip
 
 
-PARTS = ("means", "sums", "medians", "coverage", "alone", "differences", "spread", "cost")
+PARTS = ("means", "sums", "medians", "shares", "coverage", "alone", "differences", "spread",
+         "edges", "cost")  # fmt: skip
 """Tables of the document, by their markers."""
 
 

@@ -46,6 +46,8 @@ def test_every_method_is_measured(small):
     assert [row["map"] for row in found["alone"]] == maps
     assert {row["squares"] for row in found["differences"]} == {"neighbours", "apart"}
     assert [row["released records"] for row in found["spread"]] == [*amounts.RELEASED]
+    assert [row["share of sums"] for row in found["shares"]] == [*amounts.SHARES]
+    assert all(row["choose_edges"] < row["tree of counts"] for row in FOUND["edges"][1:3])
 
 
 def test_intervals_of_records_that_live_alone_hold():

@@ -17,6 +17,8 @@ from geodp.features.audit.threshold import sampled_threshold
 from geodp.features.cluster.partitioned import partition_of
 from geodp.features.local import coins
 from geodp.features.local.oracles import ORACLES
+from geodp.features.select.parts import EqualParts
+from geodp.features.select.selected import prepare
 from geodp.mechanisms import mechanism
 from geodp.mechanisms.central.laplace import Geometric
 from geodp.mechanisms.central.parts import Parts
@@ -31,6 +33,7 @@ from geodp.privacy.selected import Selection
 from geodp.privacy.terms import Terms
 from geodp.release import noise_identity
 from geodp.release.noise_identity import encode
+from geodp.release.request import Request
 from geodp.table.contribution import truncate
 from geodp.table.counts import Cells
 from tests.features.local.oracles.cases import oracle
@@ -262,6 +265,12 @@ QUESTIONS = {
     "level": lambda table, **given: select.level(table, next_epsilon=1, **given),
     "quantile": lambda table, **given: select.quantile(table, "1/3", axis="row", **given),
     "median": select.median_centre,
+    "parts": lambda table, mechanism, epsilon, contribution, **given: prepare(
+        table,
+        EqualParts(5, "row"),
+        Request(terms=Terms.of(epsilon, contribution=contribution), **given),
+        mechanism,
+    ).release(),
 }
 
 

@@ -124,6 +124,7 @@ CHOOSE = [
     geodp.select.quantile,
     geodp.select.top_cells,
     geodp.amounts.choose_clip,
+    geodp.amounts.choose_edges,
 ]
 """Selections have a budget of one kind only."""
 

@@ -230,15 +230,15 @@ def with_drawn(empty: Amounts, drawn: ReleasedAmounts, charge: Charge | None) ->
     if empty.sum is not None:
         assert drawn.above is not None
         steps = drawn.number * empty.scale.lower + drawn.above * empty.notch
-        some = steps != 0
+        some = np.flatnonzero(steps)
         table = make(grid, drawn.key[some], steps[some], empty.sum.event)
         total = replace(empty.sum, table=table, charge=charge)
     classes = []
     for k, one in enumerate(empty.classes):
         assert drawn.classes is not None
-        some = drawn.classes[k] > 0
-        column = drawn.classes[k][some]
-        classes.append(make(grid, drawn.key[some], column, one.event))
+        # Positions are taken faster than a mask, which most cells of most classes are not in.
+        some = np.flatnonzero(drawn.classes[k])
+        classes.append(make(grid, drawn.key[some], drawn.classes[k][some], one.event))
     index = replace(empty.index, budget=state_budget(charge))
     return replace(empty, count=count, sum=total, classes=tuple(classes), index=index)
 

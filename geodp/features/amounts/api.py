@@ -4,6 +4,7 @@ from geodp.features.amounts.amounts import Amounts
 from geodp.features.amounts.card import AmountsCard
 from geodp.features.amounts.clip import ClipChoice, choose_clip
 from geodp.features.amounts.comparison import AmountDifference
+from geodp.features.amounts.edges import EdgeChoice, choose_edges
 from geodp.features.amounts.estimates import AmountEstimate, Interval
 from geodp.features.amounts.plan import PlannedClip, plan
 from geodp.features.amounts.publish import publish
@@ -20,6 +21,7 @@ __all__ = [
     "Amounts",
     "AmountsCard",
     "ClipChoice",
+    "EdgeChoice",
     "Grouped",
     "Interval",
     "PlannedClip",
@@ -27,6 +29,7 @@ __all__ = [
     "Spread",
     "Trimming",
     "choose_clip",
+    "choose_edges",
     "plan",
     "publish",
     "read_records",

@@ -15,6 +15,7 @@ from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
 from geodp.features.amounts.streams import AmountTable
 from geodp.features.select.quantiles import Quantile
+from geodp.features.select.question import Question
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -198,16 +199,23 @@ def prepare_choice(
     labels = [show_number(exact(one, "candidates")) for one in uppers]
     grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
+    counts = CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
+    return prepare_question(table, counts, QuantileOfAmounts(q, AXIS), request)
+
+
+def prepare_question(
+    table: AmountTable, counts: CountTable, question: Question, request: Request
+) -> PreparedSelection:
+    """Prepare a selection by the numbers of records of a table along their amounts."""
     bound = bound_contribution(table.records, request.terms.contribution)
     # A record of weight w is w records of one person.
     bound = replace(bound, value=bound.value * table.max_weight)
-    counts = CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
     counts = replace(counts, bound=bound, reading=table.records.reading)
     facts = (*table.facts, CLIPPED.format(*map(show_number, table.scale.clip)))
     if table.max_weight > 1:
         facts = (*facts, WEIGHTS.format(table.max_weight))
     request = replace(request, terms=replace(request.terms, contribution=None))
-    return prepare(counts, QuantileOfAmounts(q, AXIS), request, facts=facts)
+    return prepare(counts, question, request, facts=facts)
 
 
 def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> list[str]:

@@ -98,6 +98,8 @@ class AmountRecords(Points):
         Most records that are kept of a person, the first ones.
     edges : tuple of int
         Edges of classes, in steps above the lower end.
+    by_amount : Grid, optional
+        Its keys are equal parts of the clip: records are then counted by these, and not by place.
     """
 
     scale: Scale
@@ -108,6 +110,7 @@ class AmountRecords(Points):
     raked_to: str | None = None
     records: int = 1
     edges: tuple[int, ...] = ()
+    by_amount: Grid | None = None
     beyond: Counter[str] = field(default_factory=Counter, repr=False)
 
     def read(self, paths: TableSource) -> Any:
@@ -138,17 +141,27 @@ class AmountRecords(Points):
         batches_of_rows = self._amounts(tables, survey)
         if self.person is None:
             for _, key, above, number, _, _ in batches_of_rows:
-                found.add(key, above, number, self._classify(above))
+                found.add(self._file(key, above), above, number, self._classify(above))
         else:
             bound = ContributionBound(self.records, "geodp")
             for key, above in self._bounded(batches_of_rows, share):
-                found.add(key, above, np.ones(key.size, np.int64), self._classify(above))
+                one = np.ones(key.size, np.int64)
+                found.add(self._file(key, above), above, one, self._classify(above))
         facts = [FORM_FACT.format(NOT_NEGATIVE if self.scale.lower == 0 else "")]
         if self.weight is not None:
             facts.append(WEIGHT_FACT)
         if self.raked_to is not None:
             facts.append(RAKED.format(" ".join(self.raked_to.split())))
-        return found.table(self.grid, self.scale, bound, survey, tuple(facts), self)
+        grid = self.grid if self.by_amount is None else self.by_amount
+        return found.table(grid, self.scale, bound, survey, tuple(facts), self)
+
+    def _file(self, key: KeyArray, above: IntArray) -> KeyArray:
+        """Return the keys under which records are counted."""
+        if self.by_amount is None:
+            return key
+        parts = self.by_amount.size
+        # The last part holds the upper end, too.
+        return np.minimum(above // (self.scale.span // parts), parts - 1).astype(np.uint64)
 
     def _amounts(self, tables: Iterator[InputTable], survey: Survey) -> Iterator[Batch]:
         """Yield the rows in the domain with their amounts."""

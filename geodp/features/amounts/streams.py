@@ -228,10 +228,10 @@ def release_streams(streams: Sequence[Stream], design: Design, key: NoiseKey) ->
             offset = draw_one_below(design.notches, own, KeyStream.ROUNDING)
         finally:
             own.forget()
-    cells = merge_keys([one.key for one in released])
+    cells, places = align_keys([one.key for one in released])
     each = np.zeros((len(released), cells.size), np.int64)
-    for row, one in zip(each, released, strict=True):
-        row[find(cells, one.key)] = one.count
+    for row, one, at in zip(each, released, places, strict=True):
+        row[at] = one.count
     sums = 0 if design.of_sums is None else 2
     return fit(cells, each[:sums], each[sums:], design, offset)
 
@@ -248,6 +248,27 @@ def merge_keys(keys: Sequence[KeyArray]) -> KeyArray:
     every = np.sort(np.concatenate(keys), kind="stable")
     found: KeyArray = every[np.append(True, every[1:] != every[:-1])[: every.size]]
     return found
+
+
+def align_keys(keys: Sequence[KeyArray]) -> tuple[KeyArray, list[IntArray]]:
+    """Return the keys of several increasing arrays together, and where those of each lie.
+
+    Returns
+    -------
+    uint64[m], increasing; list of int64[n]
+
+    Examples
+    --------
+    >>> cells, places = align_keys([np.array([2, 7], np.uint64), np.array([7], np.uint64)])
+    >>> cells.tolist(), [one.tolist() for one in places]
+    ([2, 7], [[0, 1], [1]])
+    """
+    cells = merge_keys(keys)
+    if not cells.size or int(cells[-1]) >= DENSE * sum(one.size for one in keys):
+        return cells, [find(cells, one) for one in keys]
+    place = np.empty(int(cells[-1]) + 1, np.int64)
+    place[cells] = np.arange(cells.size)
+    return cells, [place[one] for one in keys]
 
 
 def fit(

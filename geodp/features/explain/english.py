@@ -205,6 +205,8 @@ SENTENCES: Mapping[str, str] = {
     "asked_quantile": "The question was where along {axis} a part of {q} of all people ends.",
     "asked_median-centre": "The question was in which row and in which column as many people live "
     "on either side.",
+    "asked_parts": "The question was where along {axis} each group of records ends, if {parts:n} "
+    "groups hold about the same number.",
     "selection_named": "There were {candidates:n} to choose from; named: {chosen:n}. No count is "
     "published.",
     "selection_lot": "The choice was drawn by lot; what is better is more likely to be drawn.",
@@ -216,6 +218,8 @@ SENTENCES: Mapping[str, str] = {
     "as likely to be drawn.",
     "near_median-centre": "A row or column that is off by {behind:n} people more than the best is "
     "at most half as likely to be drawn.",
+    "near_parts": "A place that is off by {behind:n} records more than the best is at most half as "
+    "likely to be drawn.",
     "selection_empty": "Where fewer than {below:n} people live, expect that empty places are named "
     "now and then.",
     "selection_all": "The list has them in the order in which they were drawn.",

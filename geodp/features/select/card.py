@@ -99,7 +99,7 @@ class QuestionInfo:
         Budget of the release that a level is chosen for.
     """
 
-    name: Literal["top", "level", "quantile", "median-centre"]
+    name: Literal["top", "level", "quantile", "median-centre", "parts"]
     in_words: str
     utility: str
     candidates: Size

@@ -74,16 +74,7 @@ class Quantile(Question):
             raise UsageError(
                 "A quantile must be above 0 and below 1.", code="quantile-out-of-range"
             )
-        if self.axis not in grid.axis_names:
-            raise UsageError(
-                f"axis must be one of: {', '.join(grid.axis_names)}.", code="axis-unknown"
-            )
-        # Areal units have numbers, but no position along which people could lie before or after.
-        if self.axis in grid.maps.axes:
-            grid.names.require_map(
-                Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")
-            )
-        return _require_few(grid.shape[grid.axis_names.index(self.axis)])
+        return _require_few(grid.shape[find_axis(grid, self.axis)])
 
     def measure(self, table: CountTable, event: Selection) -> NDArray[np.int64]:
         """Count the people of every position."""
@@ -101,17 +92,7 @@ class Quantile(Question):
         return (self._describe(grid, grid.shape[grid.axis_names.index(self.axis)] - 1),)
 
     def _describe(self, grid: Grid, position: int) -> Answer:
-        axis = grid.axis_names.index(self.axis)
-        answer: dict[str, Code] = {"axis": self.axis, "index": position}
-        if axis in grid.attribute_axes:
-            answer["label"] = grid.attributes[axis - len(grid.shape)].labels[position]
-        elif self.axis in grid.maps.axes and grid.places[axis // 2].crs is not None:
-            at = np.array([position], np.int64)
-            west, south, east, north = grid.places[axis // 2].edges_at(at, at)
-            # Odd axes are columns, along which coordinates run from west to east.
-            low, high = (west, east) if axis % 2 else (south, north)
-            answer |= {"from": float(low[0]), "to": float(high[0])}
-        return answer
+        return describe_position(grid, grid.axis_names.index(self.axis), position)
 
 
 @dataclass(frozen=True)
@@ -176,6 +157,33 @@ class MedianCentre(Question):
     def _describe(self, grid: Grid, row: int, col: int) -> Answer:
         (code,) = grid.places[0].format(np.array([row]), np.array([col])).tolist()
         return {"code": code, "row": row, "col": col}
+
+
+def find_axis(grid: Grid, name: str) -> int:
+    """Return the number of an axis; UsageError for no axis, and for units, which lie along none."""
+    if name not in grid.axis_names:
+        raise UsageError(f"axis must be one of: {', '.join(grid.axis_names)}.", code="axis-unknown")
+    # Areal units have numbers, but no position along which people could lie before or after.
+    if name in grid.maps.axes:
+        grid.names.require_map(
+            Rule("units-lie-along-no-axis", "Units lie along no axis: name an attribute.")
+        )
+    return grid.axis_names.index(name)
+
+
+def describe_position(grid: Grid, axis: int, position: int) -> Answer:
+    """Return the number of a position along an axis, with its label or its coordinates."""
+    name = grid.axis_names[axis]
+    answer: dict[str, Code] = {"axis": name, "index": position}
+    if axis in grid.attribute_axes:
+        answer["label"] = grid.attributes[axis - len(grid.shape)].labels[position]
+    elif name in grid.maps.axes and grid.places[axis // 2].crs is not None:
+        at = np.array([position], np.int64)
+        west, south, east, north = grid.places[axis // 2].edges_at(at, at)
+        # Odd axes are columns, along which coordinates run from west to east.
+        low, high = (west, east) if axis % 2 else (south, north)
+        answer |= {"from": float(low[0]), "to": float(high[0])}
+    return answer
 
 
 def count_along(table: CountTable, axis: int) -> NDArray[np.int64]:

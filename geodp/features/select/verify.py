@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -122,6 +122,21 @@ def _check_level(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
 def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
     """Check that the answer is a position, with its label; return the number of positions."""
     (answer,) = card.chosen
+    return _require_position(grid, card, answer), "a position of the axis"
+
+
+def _check_parts(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
+    """Check that parts begin at positions after the first, and return the number of these."""
+    sizes = {_require_position(grid, card, answer) for answer in card.chosen}
+    require(
+        all(answer.get("index") != 0 for answer in card.chosen),
+        Rule("selection-part-empty", "A part ends where the axis begins."),
+    )
+    return max(sizes) - 1, "positions of the axis"
+
+
+def _require_position(grid: Grid, card: SelectionCard, answer: Mapping[str, Code]) -> int:
+    """Require that an answer is a position, with its label; return the number of positions."""
     axis, index = card.question.axis, answer.get("index")
     require(
         axis in grid.axis_names and answer.get("axis") == axis,
@@ -138,7 +153,7 @@ def _check_quantile(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
             label in (None, answer.get("label")),
             Rule("selection-label-of-other-position", "The label is that of another position."),
         )
-    return grid.shape[number], "a position of the axis"
+    return grid.shape[number]
 
 
 def _check_centre(grid: Grid, card: SelectionCard) -> tuple[int | None, str]:
@@ -158,6 +173,7 @@ ANSWER_CHECKS: dict[str, Callable[[Grid, SelectionCard], tuple[int | None, str]]
     "level": _check_level,
     "quantile": _check_quantile,
     "median-centre": _check_centre,
+    "parts": _check_parts,
 }
 
 

@@ -18,6 +18,10 @@ from geodp.features.explain.page import texts_of, write_number
 from geodp.features.explain.sections import HALF, OPEN, PRIORS, SIZES
 from geodp.features.select.card import SelectionCard
 from geodp.features.select.explanation import SHOWN
+from geodp.features.select.parts import EqualParts
+from geodp.features.select.selected import prepare
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
 from geodp.table.charged import ApproximateLoss, ConcentratedLoss, PureLoss, StatedCharge
 from geodp.table.contribution import SUMS
 from geodp.table.stated.error import StatedFloor
@@ -88,6 +92,9 @@ CHOICES = {
     "level": partial(geodp.select.level, next_epsilon="1/9"),
     "quantile": partial(geodp.select.quantile, q="1/3", axis="row"),
     "median centre": geodp.select.median_centre,
+    "parts": lambda table, **terms: prepare(
+        table, EqualParts(5, "row"), Request(terms=Terms.of(**terms))
+    ).release(),
 }
 NAMES = (
     *BUDGETS,

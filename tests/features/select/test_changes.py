@@ -11,6 +11,7 @@ import geodp
 from geodp.errors import UsageError
 from geodp.features.select.hot_spots import Top
 from geodp.features.select.mechanisms import SELECTORS
+from geodp.features.select.parts import EqualParts, count_off
 from geodp.features.select.quantiles import MedianCentre, Quantile
 from geodp.features.select.resolution import Level
 from geodp.features.select.selected import prepare
@@ -34,6 +35,7 @@ QUESTIONS = {
     "quantile": Quantile(F(1, 4), "row"),
     "median": Quantile(F(1, 2), "col"),
     "median centre": MedianCentre(),
+    "halves": EqualParts(2, "row"),
 }
 
 
@@ -143,6 +145,8 @@ LOSSES = {
     ("median", ADD_REMOVE, 2): 0.7,
     ("median centre", ADD_REMOVE, 1): 0.7,
     ("median centre", REPLACE, 1): 0.7,
+    ("halves", ADD_REMOVE, 1): 0.7,
+    ("halves", REPLACE, 1): 0.7,
 }
 """Question, relation, contribution, and the part of epsilon that these tables show at least."""
 
@@ -167,6 +171,9 @@ def utilities(question, dense):
         found = np.zeros(table.size, object)
         found[table.rank] = table.count
         return found
+    if isinstance(question, EqualParts):
+        below = np.cumsum(prepared.measured)
+        return -count_off(below[:-1], below[-1] - below[:-1], (1, 1))
     (one, *_) = rounds_of(prepared, (), None)
     unit = one.rate / prepared.preview.event.rate
     return np.array([-unit * int(d) for d in one.deficit], object)
@@ -269,6 +276,7 @@ STATED = {
     "quantile": {"q": "1/4", "axis": "row"},
     "median": {"q": "1/2", "axis": "col"},
     "median centre": {"chosen": 1},
+    "halves": {"chosen": 1, "axis": "row"},
 }
 
 

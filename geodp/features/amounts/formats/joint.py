@@ -46,8 +46,8 @@ def write_joint(release: AmountNumbers, folder: Path) -> tuple[File, ...]:
     view = view_of(release)
     schema = join_columns(view.empty, release).schema
     path = folder / f"{NAME}.csv"
-    write_rows(_rows(view, release), schema, path, texts=view.texts)
-    _write_parquet(view, release, path.with_suffix(".parquet"))
+    with _open_parquet(view, release, path.with_suffix(".parquet")) as writer:
+        write_rows(_rows(view, release, writer), schema, path, texts=view.texts)
     amount = release.index.amount
     mark = "; begins with the byte order mark of UTF-8" if is_marked(path) else ""
     what = f"{describe(amount)}{mark}"
@@ -151,8 +151,8 @@ def _known(name: str, ends: Ends, release: AmountNumbers, places: int) -> Iterat
         yield f"{name}{end}", pa.array(np.round(column, places), mask=unknown)
 
 
-def _write_parquet(view: View, release: AmountNumbers, path: Path) -> None:
-    """Write the table as GeoParquet, or as plain Parquet for a grid that lies nowhere."""
+def _open_parquet(view: View, release: AmountNumbers, path: Path) -> Any:
+    """Open a writer of GeoParquet, or of plain Parquet for a grid that lies nowhere."""
     about = {
         **view.about,
         "amount": release.index.amount.name,
@@ -163,22 +163,24 @@ def _write_parquet(view: View, release: AmountNumbers, path: Path) -> None:
     extra = {"geodp": json.dumps(about, ensure_ascii=False)}
     if view.located:
         extra["geo"] = json.dumps(geo_metadata(view.table.grid), ensure_ascii=False)
-    schema = _locate(view.empty, release).schema.with_metadata(extra)
-    with pa.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for rows in view.rows("Writing amounts"):
-            writer.write_table(_locate(rows, release), row_group_size=ROW_GROUP)
+    empty = _locate(view.empty, join_columns(view.empty, release))
+    return pa.parquet.ParquetWriter(path, empty.schema.with_metadata(extra), compression="zstd")
 
 
-def _locate(rows: Rows, release: AmountNumbers) -> Any:
-    """Return the columns of some rows, with the outlines of cells that lie on the Earth."""
-    columns = join_columns(rows, release)
+def _locate(rows: Rows, columns: Any) -> Any:
+    """Append the outlines of cells that lie on the Earth to their columns."""
     if not rows.view.located:
         return columns
     outline, box = rows.outlines
     return columns.append_column("geometry", outline).append_column("bbox", box)
 
 
-def _rows(view: View, release: AmountNumbers) -> Iterator[Any]:
-    """Yield the rows in chunks."""
+def _rows(view: View, release: AmountNumbers, writer: Any) -> Iterator[Any]:
+    """Yield the rows in chunks, each of which is also written to Parquet.
+
+    Intervals take most of the time of a table, so that no chunk is made for each format.
+    """
     for rows in view.rows("Writing amounts"):
-        yield join_columns(rows, release)
+        columns = join_columns(rows, release)
+        writer.write_table(_locate(rows, columns), row_group_size=ROW_GROUP)
+        yield columns

@@ -1,0 +1,229 @@
+"""Edges of classes by quantiles of the records, with a charge of their own."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import geodp
+from geodp.errors import UsageError
+from geodp.features.amounts.edges import divide_clip, prepare_edges
+from geodp.features.amounts.scale import Scale
+from geodp.features.amounts.streams import AmountTable
+from geodp.features.select.mechanisms import SELECTORS
+from geodp.io.verify import verify_release
+from geodp.io.verify.verify import verify
+from geodp.privacy.ledger import Ledger
+from geodp.privacy.loss import PureDP
+from geodp.privacy.neighbours import NEIGHBOURS
+from geodp.privacy.terms import Terms
+from geodp.release.request import Request
+from tests.features.amounts.made import GRID, KEY, incomes, publish, rows
+from tests.refusals import refuses
+
+READING = {"grid": GRID, "x": "x", "y": "y", "amount": "income", "unit_of_amount": "EUR"}
+GIVEN = {**READING, "clip": (0, 1000), "classes": 8, "contribution": 1, "epsilon": 1}
+ADD, REPLACE = NEIGHBOURS
+
+
+def choose(data=None, **more):
+    return geodp.amounts.choose_edges(rows() if data is None else data, **(GIVEN | more))
+
+
+def records_by_class(income, edges):
+    at = np.searchsorted([float(edge) for edge in edges], np.floor(income + 0.5), "right")
+    return np.bincount(at, minlength=len(edges) + 1)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 8, 12])
+def test_each_class_has_about_as_many_records_as_any_other(classes):
+    choice = choose(classes=classes)
+    number = records_by_class(incomes()[2], choice.edges)
+    assert number.size == classes
+    # A step near the mode holds some 40 of the 20,000 records.
+    assert abs(number - number.mean()).max() < 150
+
+
+def test_edges_are_those_of_a_release():
+    choice = choose(key=KEY)
+    release = publish(classes=choice.edges)
+    assert release.index.amount.edges == ("0", *choice.edges, "1000")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edges_are_distinct_and_on_their_step_whatever_the_records_are(seed):
+    same = pa.table({"x": [0.5] * 50, "y": [0.5] * 50, "income": ["999"] * 50})
+    for data in (rows(), same):
+        key = KEY.derive(bytes([seed] * 32))
+        choice = choose(data, edge_step=25, classes=40, epsilon="1/1000", key=key)
+        assert choice.edges == tuple(str(edge) for edge in range(25, 1000, 25))
+        found = [int(edge) for edge in choose(data, edge_step=50, epsilon="1/9", key=key).edges]
+        assert found == sorted({*found})
+        assert all(0 < edge < 1000 and edge % 50 == 0 for edge in found)
+
+
+def test_an_edge_on_a_coarser_step_divides_the_amounts_themselves():
+    """Amounts are not first rounded to the step of edges."""
+    data = pa.table({"x": [0.5] * 200, "y": [0.5] * 200, "income": [58] * 100 + [62] * 100})
+    assert choose(data, classes=2, clip=(0, 100), edge_step=20, epsilon=9).edges == ("60",)
+
+
+def test_they_are_charged_by_themselves_and_can_be_verified_and_explained(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger")
+    ledger.add_dataset("incomes", PureDP(Fraction(2)))
+    choice = choose(epsilon="1/50", ledger=ledger, dataset="incomes")
+    (charge,) = ledger.charges("incomes")
+    assert charge.loss == PureDP(Fraction(1, 50))
+    choice.selected.write(tmp_path / "out")
+    assert all(check.ok for check in verify(tmp_path / "out"))
+    assert all(ok for _, ok, _ in verify_release.verify(str(tmp_path / "out")))
+    opened = geodp.open(tmp_path / "out")
+    assert {one["label"] for one in opened.chosen} == {*choice.edges}
+    page = geodp.explain.explain(opened).to_text()
+    assert "8 groups" in page
+    assert "records more than the best" in page
+
+
+@pytest.mark.parametrize("answer", [{"label": "7"}, {"index": 0, "label": "0"}, {"index": 10**4}])
+def test_a_changed_edge_is_found(tmp_path, answer):
+    selected = choose(edge_step=10).selected
+    first, *others = selected.chosen
+    replace(selected, chosen=({**first, **answer}, *others)).write(tmp_path / "out")
+    assert [check.name for check in verify(tmp_path / "out") if not check.ok] == ["answers"]
+
+
+def test_of_persons_the_first_records_count():
+    data = pa.table({"id": ["a"] * 999 + ["b"] * 2, "x": [0.5] * 1001, "y": [0.5] * 1001,
+                     "income": [900] * 999 + [100] * 2})  # fmt: skip
+    given = {"classes": 2, "epsilon": 100, "person": "id"}
+    assert 100 < int(choose(data, **given).edges[0]) <= 900
+    data = data.append_column("none", pa.array([0] * 1001))
+    # With one record of each person, no edge from 101 to 900 is better than another.
+    found = {choose(data, **given, key=KEY.derive(bytes([i] * 32))).edges for i in range(20)}
+    assert len(found) > 10
+
+
+SCALE = Scale.of((0, 6), 1, "EUR", "income")
+STEPS = range(SCALE.span)
+
+
+def prepare(world, classes, weight=1, **terms):
+    """What is measured of a world of amounts, ready to be drawn at epsilon 1."""
+    grid = divide_clip(classes, SCALE, SCALE)
+    number = weight * np.bincount(world, minlength=SCALE.span)
+    records = geodp.CountTable.from_keys(grid, np.arange(SCALE.span, dtype=np.uint64), number)
+    above = records.key.astype(np.int64) * records.count
+    table = AmountTable(records, above, SCALE, max_weight=weight)
+    return prepare_edges(table, classes, Request(terms=Terms.of(**terms), allow_empty=True))
+
+
+class Scripted:
+    """A selector that chooses as a script says, and keeps the chances of what it chose."""
+
+    def __init__(self, script):
+        self.script, self.left, self.chance, self.next = script, iter(script), 1.0, 0
+
+    def draw(self, candidates, _key, _stream):
+        far = np.array([float(candidates.rate * int(d)) for d in candidates.deficit])
+        chances = SELECTORS["permute-and-flip"].weigh(np.exp(-far))
+        chosen = next(self.left, None)
+        if chosen is None:
+            # As many choices as the first draw after the script has.
+            self.next = self.next or chances.size
+            return 0
+        self.chance *= chances[chosen]
+        return chosen
+
+
+def law(prepared, times=1):
+    """The probability of every answer; ``times``: of the budget spent."""
+    at, found = prepared.preview, {}
+
+    def follow(script):
+        one = Scripted(script)
+        rate = at.event.rate * times
+        answer = at.question.draw(one, at.grid, prepared.measured, rate, None)
+        if not one.next:
+            name = tuple(part["label"] for part in answer)
+            assert name not in found
+            found[name] = one.chance
+        for choice in range(one.next):
+            follow((*script, choice))
+
+    follow(())
+    assert sum(found.values()) == pytest.approx(1)
+    return found
+
+
+@cache
+def law_of(world, classes, neighbours, contribution, times):
+    terms = {"epsilon": 1, "contribution": contribution, "neighbours": neighbours}
+    found = law(prepare(world, classes, **terms), times)
+    return np.log([found[answer] for answer in sorted(found)])
+
+
+def largest(classes, neighbours, contribution=1, times=1):
+    """The largest loss between neighbours, over worlds of up to three amounts and one person."""
+    worst = 0.0
+    for n in (0, 3):
+        for world in itertools.combinations_with_replacement(STEPS, n):
+            worlds = [world] if neighbours == ADD else []
+            for more in itertools.combinations_with_replacement(STEPS, contribution):
+                worlds.append(tuple(sorted((*world, *more))))
+            laws = [law_of(one, classes, neighbours, contribution, times) for one in worlds]
+            # Two worlds with one person more differ in one who is replaced.
+            for one in laws if neighbours == REPLACE else laws[:1]:
+                worst = max(worst, abs(np.array(laws) - one).max())
+    return worst
+
+
+LOSSES = {(2, ADD): 1, (2, REPLACE): 0.99, (3, ADD): 0.75, (3, REPLACE): 0.63, (4, ADD): 1,
+          (4, REPLACE): 0.73}  # fmt: skip
+"""By classes, the part of the budget that these worlds show at least."""
+
+
+@pytest.mark.parametrize("contribution", [1, pytest.param(2, marks=pytest.mark.law)])
+@pytest.mark.parametrize(("classes", "neighbours"), LOSSES)
+def test_one_person_costs_the_budget_at_most(classes, neighbours, contribution):
+    """All answers of all small worlds: rounds add up, and the parts of a round do not, even where
+    a person has records in two of them."""
+    found = largest(classes, neighbours, contribution)
+    assert LOSSES[classes, neighbours] - 1e-9 < found <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("classes", "neighbours"), [(2, ADD), (2, REPLACE), (4, ADD)])
+def test_a_quarter_more_than_stated_is_found(classes, neighbours):
+    """Control: draws for 5/4 of the budget cost more than the budget."""
+    assert largest(classes, neighbours, times=Fraction(5, 4)) > 1.2
+
+
+def test_a_weight_costs_as_many_records():
+    at = prepare((1, 2), 3, weight=3, epsilon=1, contribution=2)
+    assert at.preview.event.contribution == 6
+    assert at.preview.event.sensitivity == 6
+    old = law(prepare((1, 2, 2, 4), 3, weight=3, epsilon=1, contribution=1))
+    new = law(prepare((1, 2, 2, 4, 4), 3, weight=3, epsilon=1, contribution=1))
+    assert max(abs(np.log(old[a] / new[a])) for a in old) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"classes": 1}, "amounts-number-of-classes"),
+        ({"classes": 101}, "amounts-number-of-classes"),
+        ({"classes": 2.0}, "amounts-number-of-classes"),
+        ({"classes": 8, "edge_step": 200}, "amounts-number-of-classes"),
+        ({"edge_step": "0.5"}, "amounts-edge-step"),
+        ({"step": 2, "edge_step": 5}, "amounts-edge-step"),
+        ({"edge_step": 300}, "amounts-clip-step"),
+        ({"step": "0.01"}, "amounts-edges-too-fine"),
+        ({"contribution": None}, "contribution-unstated"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(more, code):
+    with refuses(UsageError, code):
+        choose(**more)
