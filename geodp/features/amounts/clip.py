@@ -14,7 +14,7 @@ from geodp.features.amounts.amounts import CLIPPED, WEIGHTS
 from geodp.features.amounts.records import read_records
 from geodp.features.amounts.scale import exact, show_number
 from geodp.features.amounts.streams import AmountTable
-from geodp.features.select.quantiles import Quantile
+from geodp.features.select.quantiles import ROUND, Quantile, count_at
 from geodp.features.select.selected import PreparedSelection, Selected, prepare
 from geodp.grid.grid import Grid
 from geodp.io.read.rows.input_files import TableSource
@@ -27,10 +27,6 @@ from geodp.privacy.neighbours import ADD_REMOVE
 from geodp.privacy.terms import Terms
 from geodp.release.request import Request
 from geodp.table.contribution import bound_contribution
-from geodp.table.counts import CountTable
-
-MANTISSAS = ("1", "1.2", "1.5", "2", "2.5", "3", "4", "5", "6", "8")
-"""First digits of the candidates of every power of ten: a logarithmic scale of round numbers."""
 
 AXIS = "amount"
 
@@ -196,13 +192,11 @@ def prepare_choice(
     request : Request
     """
     labels = [show_number(exact(one, "candidates")) for one in uppers]
-    grid = Grid.regular((1, 1)).with_attribute(AXIS, labels)
     numbers = np.array([int(one.count.sum()) for one in table.classes], np.int64)
     bound = bound_contribution(table.records, request.terms.contribution)
     # A record of weight w is w records of one person.
     bound = replace(bound, value=bound.value * table.max_weight)
-    counts = CountTable.from_keys(grid, np.arange(numbers.size, dtype=np.uint64), numbers)
-    counts = replace(counts, bound=bound, reading=table.records.reading)
+    counts = replace(count_at(AXIS, labels, numbers), bound=bound, reading=table.records.reading)
     facts = (*table.facts, CLIPPED.format(*map(show_number, table.scale.clip)))
     if table.max_weight > 1:
         facts = (*facts, WEIGHTS.format(table.max_weight))
@@ -221,7 +215,7 @@ def list_candidates(candidates: Sequence[Any], lowest: Any, highest: Any) -> lis
     given = [exact(one, "candidates") for one in candidates]
     if not given and lowest is not None and highest is not None:
         ends = exact(lowest, "lowest"), exact(highest, "highest")
-        scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in MANTISSAS]
+        scale = [exact(f"{m}e{p}", "candidates") for p in range(-9, 19) for m in ROUND]
         given = [one for one in scale if ends[0] <= one <= ends[1]]
     if len(given) < 2 or sorted({*given}) != given:
         raise UsageError(
