@@ -483,6 +483,10 @@ READERS = {
     "amounts page": (("amounts", "page", "incomes", "--area", "533945"),),
     "flows estimate": (("flows", "estimate", "flows", "--from", "533945", "--to", "533946",
                         "--simulations", "20", "--json"),),
+    "flows compare": (("flows", "compare", "flows", "--from", "533945", "--to", "533946", "--from",
+                       "533946", "--to", "533945", "--simulations", "20", "--json"),
+                      ("flows", "compare", "flows", "moves", "--from", "533945", "--to", "533946",
+                       "--simulations", "20")),
     "flows report": (("flows", "report", "flows", "--output", "made.html",
                       "--simulations", "20"),),
     "statistics": (("statistics", "out", "--json"),),
@@ -509,6 +513,7 @@ WRITTEN = {
     "later": ("households publish", coded_homes, (*CODED_HOMES, "--epsilon", "2")),
     "incomes": ("amounts publish", incomes, (*INCOMES, "--classes", "100,300")),
     "flows": ("flows publish", pairs, CODED_FLOWS),
+    "moves": ("flows publish", pairs, (*CODED_FLOWS, "--epsilon", "2")),
     "raises": ("amounts publish", incomes, (*INCOMES, "--epsilon", "2")),
     "top": ("select top", square, (*CELLS, "--k", "3", *CHARGED, "--key-file", "key")),
 }

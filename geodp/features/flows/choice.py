@@ -212,7 +212,8 @@ def count_units(reader: RowReader, paths: TableSource, largest: int) -> CountTab
 def _make_reader(form: Form, grid: Grid, reading: dict[str, Any]) -> RowReader:
     """Make the reader of rows of a form."""
     if form not in FORMS:
-        raise UsageError(f"form must be one of {', '.join(FORMS)}.", code="flows-choice-form")
+        listed = ", ".join(FORMS)
+        raise UsageError(f"form must be one of {listed}.", code="flows-choice-form")
     if "trips" in reading:
         raise UsageError(CHOSEN)
     kind = FORMS[form]

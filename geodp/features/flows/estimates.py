@@ -202,7 +202,7 @@ class FlowEstimator:
         seed: int,
     ) -> list[SimulatedSums]:
         """Simulate errors of groups of pairs of regions for several sets of labels."""
-        chosen = [choose_labels(self.plan.attributes, labels) for labels in sets]
+        chosen = [self.choose(labels) for labels in sets]
         if not isinstance(simulations, int) or simulations < LEAST_SIMULATIONS:
             raise UsageError(
                 f"simulations must be a whole number of at least {LEAST_SIMULATIONS}.",
@@ -222,6 +222,10 @@ class FlowEstimator:
                 found[at] = one
         ends = np.cumsum([len(group) for group in groups])[:-1].tolist()
         return [SimulatedSums.of(*one, ends) for one in found]
+
+    def choose(self, labels: Mapping[str, Any]) -> BoolArray:
+        """Return which combinations of labels are chosen; see :func:`choose_labels`."""
+        return choose_labels(self.plan.attributes, labels)
 
     def _by_label(
         self,
