@@ -12,6 +12,7 @@ from geodp.accuracy.interval import Estimate
 from geodp.features.flows.drawing import INTO, OUT
 from geodp.features.flows.flows import Flows
 from geodp.features.flows.label_estimates import choose_labels
+from geodp.features.flows.streams import number_labels
 from geodp.grid.axes import Attribute
 from geodp.grid.region import Region
 from geodp.release.report.html.markup import Html, Page, element, join
@@ -133,25 +134,24 @@ def sum_by_label(
     release: Flows, regions: Sequence[Region], sets: Sequence[Mapping[str, str]]
 ) -> IntArray:
     """Sum the released trips between all pairs of places, by set of labels: int64[sets, n, n]."""
-    from scipy import sparse
-
     table, grid = release.flows.table, release.origins.grid
     index = table.grid.decode(table.key)
-    inside = []
-    for at in (0, 2):
-        key = grid.encode(index[at : at + 2])
-        inside.append(sparse.csr_array(np.stack([np.isin(key, one.key) for one in regions])))
-    start, end = (one.astype(np.int64) for one in inside)
-    shape = [len(one.labels) for one in table.grid.attributes]
-    label = (
-        np.ravel_multi_index(tuple(index[4:]), shape) if shape else np.zeros(index.shape[1], int)
+    start, end = (
+        [np.isin(grid.encode(index[at : at + 2]), one.key) for one in regions] for at in (0, 2)
     )
+    attributes = table.grid.attributes
+    chosen = np.stack([choose_labels(attributes, labels) for labels in sets]).astype(np.int64)
+    label = number_labels(attributes, index[4:])
     count = np.asarray(table.count, np.int64)
-    sums = []
-    for labels in sets:
-        some = choose_labels(table.grid.attributes, labels)[label]
-        sums.append((start.multiply(np.where(some, count, 0)) @ end.T).toarray())
-    return np.asarray(sums, np.int64).reshape(len(sets), len(regions), len(regions))
+    sums = np.zeros((len(sets), len(regions), len(regions)), np.int64)
+    for a, inside in enumerate(start):
+        leaving = np.flatnonzero(inside)
+        by_label = np.zeros((len(regions), chosen.shape[1]), np.int64)
+        for b, there in enumerate(end):
+            some = leaving[there[leaving]]
+            np.add.at(by_label[b], label[some], count[some])
+        sums[:, a] = chosen @ by_label.T
+    return sums
 
 
 def _find_largest(trips: IntArray, places: Sequence[int]) -> set[Pair]:

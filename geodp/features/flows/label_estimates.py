@@ -27,6 +27,10 @@ BoolArray = NDArray[np.bool_]
 Ends: TypeAlias = tuple[BoolArray, BoolArray]
 """Which zones lie in a region of origins, and in one of destinations: bool[zones] each."""
 
+Portion: TypeAlias = tuple[IntArray, FloatArray]
+"""Pairs of blocks with trips between two regions, int64[n], and the shares of their trips that are,
+float64[n]."""
+
 LEAST_FACTOR = 0.05
 """Least factor by which trips of a cell by label may differ from what is expected of them."""
 
@@ -121,16 +125,18 @@ class LabelEstimator:
         expected = model.expect()
         trips = self._sum_sets(expected)
         portions = self._find_portions(blocks, regions)
-        parts = [self._match(blocks, trips, portions[[at]], one) for at, one in enumerate(regions)]
+        parts = [self._match(blocks, trips, *one) for one in zip(portions, regions, strict=True)]
         simulations = extra[0].size if extra else 0
         errors = np.empty((len(self.chosen), simulations, len(parts)))
         for number in range(simulations):
             random = np.random.default_rng([seed, number, BY_LABEL])
             truth = self._draw_truth(model, expected, random)
             again = fit_labels(model.trips, blocks.cells, self._measure(blocks, truth, random))
-            errors[:, number] = (portions @ self._sum_sets(again.expect() - truth)).T
-        for at, one in enumerate(parts):
-            errors[:, :, at] += np.sqrt(one.within)[:, None] * extra[at]
+            apart = self._sum_sets(again.expect() - truth)
+            for place, (at, part) in enumerate(portions):
+                errors[:, number, place] = part @ apart[at]
+        for place, one in enumerate(parts):
+            errors[:, :, place] += np.sqrt(one.within)[:, None] * extra[place]
         return parts, errors
 
     @property
@@ -142,32 +148,26 @@ class LabelEstimator:
         """Sum trips by label float64[n, labels] over each set of labels: float64[n, sets]."""
         return trips @ self.chosen.T.astype(np.float64)
 
-    def _find_portions(self, blocks: LabelledBlocks, regions: Sequence[Ends]) -> Any:
-        """Return the share of each pair of blocks between regions: sparse [regions, pairs]."""
-        from scipy import sparse
-
+    def _find_portions(self, blocks: LabelledBlocks, regions: Sequence[Ends]) -> list[Portion]:
+        """Return the share of each pair of blocks that is between regions."""
         count, (start, end) = self.flows.count[blocks.order], self.flows.zones
         start, end = start[blocks.order], end[blocks.order]
         pair = np.repeat(np.arange(blocks.trips.size), np.diff(blocks.first))
-        rows = []
+        portions = []
         for origin, destination in regions:
             some = origin[start] & destination[end]
             at, place = np.unique(pair[some], return_inverse=True)
             inside = np.zeros(at.size, np.int64)
             np.add.at(inside, place, count[some])
-            shape = (1, blocks.trips.size)
-            rows.append(
-                sparse.csr_array((inside / blocks.trips[at], (np.zeros_like(at), at)), shape)
-            )
-        return sparse.vstack(rows, format="csr")
+            portions.append((at, inside / blocks.trips[at]))
+        return portions
 
     def _match(
-        self, blocks: LabelledBlocks, trips: FloatArray, portion: Any, regions: Ends
+        self, blocks: LabelledBlocks, trips: FloatArray, portion: Portion, regions: Ends
     ) -> LabelledParts:
         """Find what two regions share with pairs of blocks.
 
-        ``trips``: expected ones of each pair of blocks, float64[pairs, sets]; ``portion``: the
-        share of the pairs that is between the regions, sparse [1, pairs].
+        ``trips``: expected ones of each pair of blocks, float64[pairs, sets].
         """
         count, (start, end) = self.flows.count, self.flows.zones
         some = regions[0][start] & regions[1][end]
@@ -176,16 +176,16 @@ class LabelEstimator:
         of_sets, of_all = self.chosen.astype(np.int64) @ by_label, int(by_label.sum())
         # Where no trips are released, labels are those of the whole map.
         share = of_sets / of_all if of_all else trips.sum(axis=0) / blocks.trips.sum()
-        at, part = portion.indices, portion.data
+        at, part = portion
         within = self._repeated * (trips[at] * (part * (1 - part))[:, None]).sum(axis=0)
-        within += self._vary_in_blocks(blocks, trips, (at, part), regions)
+        within += self._vary_in_blocks(blocks, trips, portion, regions)
         return LabelledParts(of_sets, share, within)
 
     def _vary_in_blocks(
         self,
         blocks: LabelledBlocks,
         trips: FloatArray,
-        portion: tuple[IntArray, FloatArray],
+        portion: Portion,
         regions: Ends,
     ) -> FloatArray:
         """Return the variance of true trips as labels of a part of a block differ from the rest.
