@@ -147,7 +147,7 @@ OUTSIDE = {
     "scipy": (
         "",
         "mechanisms/baselines/barak mechanisms/trees/strategies features io/write/netcdf "
-        "io/write/export",
+        "io/write/export io/verify/formats",
     ),
     "PIL": ("", "io/write/drawing"),
     "fpdf": ("", "io/write/drawing"),

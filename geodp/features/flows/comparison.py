@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from geodp.accuracy.difference import Difference, subtract
 from geodp.accuracy.interval import Estimate
 from geodp.errors import Rule, UsageError
+from geodp.features.flows.card import FlowsGuarantee
 from geodp.features.flows.estimates import FlowEstimator, find_zones
-
-if TYPE_CHECKING:
-    from geodp.features.flows.flows import Flows
+from geodp.table.released import ReleasedTable
 
 Group: TypeAlias = Sequence[tuple[Any, Any]]
 """Pairs of regions of origins and of destinations, whose flows are summed."""
@@ -114,15 +113,19 @@ def require_apart(estimator: FlowEstimator, one: Side, other: Side) -> None:
                 raise UsageError(OVERLAP)
 
 
-def require_comparable(first: Flows, second: Flows) -> None:
-    """Raise UsageError unless two releases differ, and are of units with as many trips."""
-    one, other = (each.index.guarantee for each in (first, second))
-    tables = [each.flows.table for each in (first, second)]
+def require_comparable(
+    promises: tuple[FlowsGuarantee, FlowsGuarantee], flows: tuple[ReleasedTable, ReleasedTable]
+) -> None:
+    """Raise UsageError unless two releases differ, and are of units with as many trips.
+
+    ``promises``: their guarantees; ``flows``: their tables of pairs.
+    """
+    (one, other), (first, second) = promises, flows
     if first is second or (
-        tables[0].grid == tables[1].grid
-        and tables[0].key.size > 0
-        and np.array_equal(tables[0].key, tables[1].key)
-        and np.array_equal(tables[0].count, tables[1].count)
+        first.grid == second.grid
+        and first.key.size > 0
+        and np.array_equal(first.key, second.key)
+        and np.array_equal(first.count, second.count)
     ):
         raise UsageError(
             "Both are the same release, which differs nowhere from itself.",

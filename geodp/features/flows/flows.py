@@ -308,7 +308,10 @@ class Flows:
         self, release: Flows, sides: Sequence[tuple[Side, Side]], how: Simulation
     ) -> list[Compared]:
         """Compare many flows with those of another release; see :meth:`compare`."""
-        require_comparable(self, release)
+        require_comparable(
+            (self.index.guarantee, release.index.guarantee),
+            (self.flows.table, release.flows.table),
+        )
         return compare_between((self._estimator(), release._estimator()), sides, how)
 
     def estimate_groups(
