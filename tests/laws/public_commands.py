@@ -530,6 +530,7 @@ PARAMETERS = {
         "plan",
         "amounts plan",
         "flows plan",
+        "flows sql",
         "amounts sql",
         "households plan",
         "households sql",
