@@ -233,10 +233,10 @@ def write_labels(
     return element("fieldset", join(parts), class_="choice")
 
 
-def ends_of(found: Found, place: int) -> tuple[Estimate, Estimate]:
+def ends_of(estimates: Found, place: int) -> tuple[Estimate, Estimate]:
     """Return the trips out of a place, and those into it."""
     out, into = _whole(place)
-    return found[out], found[into]
+    return estimates[out], estimates[into]
 
 
 def draw_bars(
